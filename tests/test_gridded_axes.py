@@ -121,3 +121,16 @@ def test_what_is_no_axis_is_refused() -> None:
         build_earth([GradientPart(**part)], Path(), ("theta",), ((0.0, 100.0), None, None))
     part["theta"] = {"top": 80.0, "bottom": 100.0}
     build_earth([GradientPart(**part)], Path(), ("theta",), ((0.0, 100.0), None, None))
+
+
+def test_angles_of_two_parts_are_refused_where_both_vary() -> None:
+    """Half way between two axes, each angle by itself is that of neither."""
+    document = solver.plan("acoustic_tti", 3, cells=12)
+    theta = {"type": "array", "theta": np.linspace(10.0, 80.0, 13), "axes": "z"}
+    phi = {"type": "array", "phi": np.linspace(0.0, 170.0, 13), "axes": "z"}
+    for parts in ([theta, phi], [phi, theta]):
+        changed = document | {"model": [*document["model"], *parts]}
+        with pytest.raises(ScenarioError, match=r"phi: .*varies in this part and theta in model\["):
+            discretize(from_dict(changed))
+    even = phi | {"phi": np.full(13, 20.0)}
+    discretize(from_dict(document | {"model": [*document["model"], theta, even]}))

@@ -138,6 +138,14 @@ def test_a_cube_whatever_its_inlines_follow_each_other_along(tmp_path: Path, ord
     is_met(tmp_path, CUBE, f"axes: {order}z, spacing: {{x: 20, y: 10}}")
 
 
+def test_a_cube_that_shares_an_edge_with_the_grid_is_not_the_grids_model(tmp_path: Path):
+    """Turned by 180 degrees it ends where the grid begins, and all of that would be its edge."""
+    cube(tmp_path, turn=np.pi)
+    message = r"covers y = -120 to 0 m, nothing but the edge of the grid's 0 to 120 m; give `origin"
+    with pytest.raises(ModelError, match=message):
+        earth(tmp_path, CUBE)
+
+
 def test_a_turned_cube_has_its_own_axes(tmp_path: Path):
     cube(tmp_path, turn=np.radians(30.0), scalar=-1000)
     is_met(tmp_path, CUBE, "axes: yxz, origin: {x: 0, y: 0}")

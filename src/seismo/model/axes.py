@@ -55,6 +55,20 @@ def unlike(theta: GridField, phi: GridField) -> bool:
     return any(first[axis] != second[axis] for axis in first.keys() & second.keys())
 
 
+def apart(parts: Mapping[int, Mapping[str, GridField]]) -> tuple[int, int] | None:
+    """Return the numbers of two parts of which one gives theta alone, and another phi alone.
+
+    Args:
+        parts: grids of parameters by name, of the gridded parts of a model by their numbers.
+    """
+    alone: dict[str, int] = {}
+    for number, grids in parts.items():
+        given = [name for name in ANGLES if name in grids]
+        if len(given) == 1 and np.ptp(grids[given[0]].samples) > 0.0:
+            alone[given[0]] = number
+    return (alone["theta"], alone["phi"]) if alone.keys() >= ANGLES.keys() else None
+
+
 def angles_at(
     grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
     nearest: bool = False,

@@ -18,7 +18,7 @@ from seismo.equations.given_rock import replaced, stands_for
 from seismo.equations.registry import DEFAULTS, PARAMETERS
 from seismo.errors import ModelError, gathered
 from seismo.model.arrays import grid_of_array
-from seismo.model.axes import ANGLES, TURNS, unlike
+from seismo.model.axes import ANGLES, TURNS, apart, unlike
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
 from seismo.model.files import read_grid
@@ -72,6 +72,7 @@ def build_earth(
     for k, medium in enumerate(built):
         if isinstance(medium, RandomMedium):
             _check_perturbed(medium, k, needs, used)
+    _refuse_angles_apart(built)
     for name in needs:
         is_given = stands_for(name, used) or any(name in section.parameters for section in built)
         if not is_given and PARAMETERS[name].default is None:
@@ -94,6 +95,16 @@ def _check_perturbed(medium: RandomMedium, k: int, needs: Sequence[str], used: s
             "perturbs velocities, and rock of this model is given by elastic constants, which "
             "stay; give that rock by velocities, too, or perturb rho alone",
             "model", k, "properties",
+        )  # fmt: skip
+
+
+def _refuse_angles_apart(built: Sequence[Any]) -> None:
+    """Refuse theta and phi on the points of two parts: each would be interpolated by itself."""
+    if numbers := apart({k: p.grids for k, p in enumerate(built) if isinstance(p, Gridded)}):
+        raise ModelError(
+            f"varies in this part and theta in model[{numbers[0]}], and an axis is interpolated by "
+            "both of its angles: give both in one part, on the same points",
+            "model", numbers[1], "phi",
         )  # fmt: skip
 
 

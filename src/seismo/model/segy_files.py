@@ -28,6 +28,7 @@ from seismo.scenario.optional_package import optional_package
 
 _METRES = 1
 _SCALARS = (1.0, 10.0, 100.0, 1000.0, 10000.0)  # of depths of first samples; negative: divide
+_TOUCHES = 1e-3  # of a spacing that a file and a grid have in common: their edges
 _IN_METRES = 100  # sample intervals below are in m,
 _IN_MILLIMETRES = 1000  # from here on in mm; between both are possible
 
@@ -95,11 +96,14 @@ def _cropped(
         ends = (np.array(region[letter]) - origin[n]) / spacing[n]
         first = max(0, math.floor(ends[0]) - 1)
         last = min(count - 1, math.ceil(ends[1]) + 1)
-        if ends[0] > count - 1 or ends[1] < 0:
+        common = min(ends[1], count - 1.0) - max(ends[0], 0.0)
+        only_touches = common <= _TOUCHES and count > 1 and ends[1] > ends[0]
+        if common < 0.0 or only_touches:
             reach = f"{origin[n]:.6g} to {origin[n] + (count - 1) * spacing[n]:.6g} m"
             low, high = region[letter]
+            nothing = "nothing" if common < 0.0 else "nothing but the edge"
             raise ModelError(
-                f"{path} covers {letter} = {reach}, nothing of the grid's {low:.6g} to {high:.6g} "
+                f"{path} covers {letter} = {reach}, {nothing} of the grid's {low:.6g} to {high:.6g} "
                 f"m; give `origin: {{{letter}: ...}}`, or change grid.origin",
                 "path",
             )
