@@ -88,6 +88,27 @@ def test_a_layer_of_odd_velocities_is_named():
     assert "between z = 300 and 1000 m" in said
 
 
+VTI = {"type": "uniform", "vp": 2500.0, "vs": 1300.0, "rho": 2200.0, "epsilon": 0.2, "delta": 0.1}
+BOX = {"type": "block", "x": [300.0, 340.0], "z": [500.0, 540.0], "vp": 4500.0, "vs": 2500.0}
+
+
+@pytest.mark.parametrize(("beneath", "above", "said"), [
+    (VTI, BOX, "epsilon 0.2, delta 0.1 of the rock that it lies over; give epsilon: 0, delta: 0"),
+    (VTI | {"qp": 50.0, "qs": 30.0}, BOX | {"epsilon": 0.0, "delta": 0.0},
+     "keeps qp 50, qs 30 of the rock that it lies over; give qp: .inf, qs: .inf for"),
+    (VTI, BOX | {"epsilon": 0.0, "delta": 0.0}, ""),
+    (VTI, {name: value for name, value in BOX.items() if name != "vs"}, ""),
+    (VTI | {"theta": 20.0}, BOX | {"epsilon": 0.0, "delta": 0.0}, ""),
+    (VTI | {"theta": 20.0}, BOX | {"epsilon": 0.1, "delta": 0.0}, "keeps theta 20 of the rock"),
+])  # fmt: skip
+def test_what_a_body_keeps_of_the_rock_beneath_is_told(beneath, above, said):
+    """Salt in shale is as anisotropic as the shale, unless it says that it is not."""
+    plan = plan_of(model=[beneath, above])
+    lines = [line for line in plan.warnings if "gives velocities, and keeps" in line]
+    assert len(lines) == bool(said)
+    assert not said or (lines[0].startswith("model[1]: ") and said in lines[0])
+
+
 def test_no_zero_of_the_page_has_a_sign(capsys):
     """Phase errors of -0.0001 % and less are 0.000 %."""
     fine = {"sources": [SHALLOW | {"wavelet": {"type": "ricker", "frequency": 2.0}}]}

@@ -201,3 +201,12 @@ def test_what_does_not_fit_the_memory_is_said(monkeypatch):
     monkeypatch.setattr(array_files.machine, "available_memory", lambda: 10**5)
     with pytest.raises(InsufficientMemoryError, match=r"a random medium: needs .* GB of memory"):
         gaussian_field([100, 100], [0.1, 0.1], 0.5, 1)
+
+
+def test_what_a_later_part_replaces_is_refused():
+    rock, perturbed = SCENARIO["model"]
+    later = {"type": "array", "vp": np.full((2, 2, 2), 2600.0), "spacing": 5000.0}
+    with pytest.raises(
+        ScenarioError, match=r"model\[1\]\.properties: .*perturbs vp, which model\[2\]"
+    ):
+        discretize(from_dict(SCENARIO | {"model": [rock, perturbed, later]}))

@@ -55,17 +55,19 @@ def unlike(theta: GridField, phi: GridField) -> bool:
     return any(first[axis] != second[axis] for axis in first.keys() & second.keys())
 
 
-def apart(parts: Mapping[int, Mapping[str, GridField]]) -> tuple[int, int] | None:
+def separate_angles(
+    gridded_parts: Mapping[int, Mapping[str, GridField]],
+) -> tuple[int, int] | None:
     """Return the numbers of two parts of which one gives theta alone, and another phi alone.
 
     Args:
-        parts: grids of parameters by name, of the gridded parts of a model by their numbers.
+        gridded_parts: grids by parameters, of each gridded part of a model by its number.
     """
     alone: dict[str, int] = {}
-    for number, grids in parts.items():
-        given = [name for name in ANGLES if name in grids]
-        if len(given) == 1 and np.ptp(grids[given[0]].samples) > 0.0:
-            alone[given[0]] = number
+    for number, grids in gridded_parts.items():
+        angles = [name for name in ANGLES if name in grids]
+        if len(angles) == 1 and np.ptp(grids[angles[0]].samples) > 0.0:
+            alone[angles[0]] = number
     return (alone["theta"], alone["phi"]) if alone.keys() >= ANGLES.keys() else None
 
 

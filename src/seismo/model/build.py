@@ -18,7 +18,7 @@ from seismo.equations.given_rock import replaced, stands_for
 from seismo.equations.registry import DEFAULTS, PARAMETERS
 from seismo.errors import ModelError, gathered
 from seismo.model.arrays import grid_of_array
-from seismo.model.axes import ANGLES, TURNS, apart, unlike
+from seismo.model.axes import ANGLES, TURNS, separate_angles, unlike
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
 from seismo.model.files import read_grid
@@ -72,6 +72,7 @@ def build_earth(
     for k, medium in enumerate(built):
         if isinstance(medium, RandomMedium):
             _check_perturbed(medium, k, needs, used)
+            _refuse_replaced(medium, k, built)
     _refuse_angles_apart(built)
     for name in needs:
         is_given = stands_for(name, used) or any(name in section.parameters for section in built)
@@ -98,9 +99,21 @@ def _check_perturbed(medium: RandomMedium, k: int, needs: Sequence[str], used: s
         )  # fmt: skip
 
 
+def _refuse_replaced(medium: RandomMedium, k: int, built: Sequence[Any]) -> None:
+    """Refuse perturbations of what a later part gives anew, everywhere."""
+    for later, model_part in enumerate(built[k + 1 :], k + 1):
+        if names := sorted(medium.factors.keys() & model_part.parameters):
+            raise ModelError(
+                f"perturbs {', '.join(names)}, which model[{later}] gives anew everywhere, so that "
+                "nothing of it remains; put this part after that one",
+                "model", k, "properties",
+            )  # fmt: skip
+
+
 def _refuse_angles_apart(built: Sequence[Any]) -> None:
     """Refuse theta and phi on the points of two parts: each would be interpolated by itself."""
-    if numbers := apart({k: p.grids for k, p in enumerate(built) if isinstance(p, Gridded)}):
+    grids = {k: p.grids for k, p in enumerate(built) if isinstance(p, Gridded)}
+    if numbers := separate_angles(grids):
         raise ModelError(
             f"varies in this part and theta in model[{numbers[0]}], and an axis is interpolated by "
             "both of its angles: give both in one part, on the same points",

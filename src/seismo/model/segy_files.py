@@ -103,8 +103,8 @@ def _cropped(
             low, high = region[letter]
             nothing = "nothing" if common < 0.0 else "nothing but the edge"
             raise ModelError(
-                f"{path} covers {letter} = {reach}, {nothing} of the grid's {low:.6g} to {high:.6g} "
-                f"m; give `origin: {{{letter}: ...}}`, or change grid.origin",
+                f"{path} covers {letter} = {reach}, {nothing} of the grid's {low:.6g} to "
+                f"{high:.6g} m; give `origin: {{{letter}: ...}}`, or change grid.origin",
                 "path",
             )
         numbers = numbers.take(range(first, last + 1), n)

@@ -18,6 +18,7 @@ from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely
 from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions
+from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts
 from seismo.runs.assessment.odd_media import ODD_MEDIA
@@ -317,7 +318,8 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
 
 
 _GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
-    depths, directions, _ends, _moved, _outside, uncovered, outside, otherwise, *MOMENTS, _edges,
+    depths, directions, _ends, _moved, _outside, uncovered, outside, otherwise, kept, *MOMENTS,
+    _edges,
     *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,
     _at_the_surface, sea_bed,
     _layer_strength,
