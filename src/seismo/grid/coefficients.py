@@ -25,6 +25,7 @@ kernels, and few tolerances keep the kernel cache small.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -261,3 +262,15 @@ def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.nda
     k = 2 * np.pi / np.atleast_1d(points_per_wavelength).astype(float)
     m = np.arange(1, len(coefficients) + 1)
     return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients / k
+
+
+def inverse_of_staggered(first: Sequence[float], reach: int) -> np.ndarray:
+    """Return the weights of what inverts staggered differences but for their step of one row."""
+    k = 2.0 * np.pi * np.arange(reach * 4) / (reach * 4)
+    half = np.sin(0.5 * k)
+    with np.errstate(invalid="ignore"):
+        # D / delta: staggered difference over that of one step; its inverse by FFT.
+        symbol = sum(c * np.sin((m + 0.5) * k) for m, c in enumerate(first)) / half
+    symbol[0] = 1.0
+    taps = np.roll(np.fft.ifft(1.0 / symbol).real, reach)[: 2 * reach + 1]
+    return taps / taps.sum()

@@ -74,6 +74,7 @@ _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
     """Return the relative error of a trace by the dispersion of one passage."""
+    # Phase error: difference of wavenumbers times the distance.
     phase = waves.phase(stencil, passage.velocity)
     # What the grid does not carry is lost over any distance, none included.
     carried = np.isfinite(phase)
@@ -94,6 +95,7 @@ def surface_error(waves: Waves) -> float:
     """
     if waves.surface is None:
         return 0.0
+    # The medium at the surface, by points per wavelength of its slowest wave.
     medium = min((p.medium for p in waves.passages), key=lambda medium: medium.top)
     velocity = medium.slowest
     frequency = waves.spectra.frequency
@@ -102,6 +104,7 @@ def surface_error(waves: Waves) -> float:
     if waves.surface in SURFACE:
         phase = np.maximum(phase, SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
+        # Rayleigh waves: their share decays with depth, their phase errs by dc/c k x.
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
         share = np.exp(-_DECAY * wavenumber * waves.depth)
         travelled = min(waves.longest, velocity * waves.duration)
@@ -118,6 +121,7 @@ def contact_error(waves: Waves) -> float:
     media = [passage.medium for passage in waves.passages]
     if len(media) < 2:
         return 0.0
+    # A contact of fluid and solid carries Scholte waves, too.
     wet = {medium.vs == 0.0 for medium in media} == {True, False}
     slowest = min(medium.slowest for medium in media)
     frequency = waves.spectra.frequency
@@ -127,6 +131,7 @@ def contact_error(waves: Waves) -> float:
     phase = CONTACT(points) * (_REVERBERATION if waves.reverberating else 1.0)
     if wet:
         travelled = min(waves.longest, slowest * waves.duration)
+        # Scholte waves: phase error dc/c k x.
         along = 2.0 * math.pi * frequency / slowest * travelled
         phase = np.hypot(phase, SCHOLTE_VELOCITY(points) * along)
     return waves.spectra.error(phase)
@@ -150,10 +155,12 @@ def layer_error(
     if "absorbing" not in faces:
         return 0.0
     thickness = points * max(waves.spacing)
+    # Damped layers reflect by their thickness in wavelengths.
     wavelengths = thickness * waves.spectra.frequency / waves.fastest
     damped = (damping / wavelengths).clip(max=1.0)
     if by_rocks:
         damped = damped * np.exp(-THROUGH_ROCK * wavelengths)
+    # Matched layers by their points.
     matched = float(LAYER(np.array(points)))
     if second_order:
         known, errors = SECOND_ORDER_LAYER
@@ -168,6 +175,7 @@ def boundary_error(waves: Waves) -> float:
 
 def best_stencil(waves: Waves, order: int) -> Stencil:
     """Return the coefficients of an order that disperse the waves least; of equals, the nearest."""
+    # One parameter: the tolerance of the phase velocity.
     family = [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
     return min(family, key=lambda stencil: dispersion_error(waves, stencil))
 
@@ -216,6 +224,7 @@ def choose_stencil(spec: Any, waves: Waves) -> Stencil:
     found = [stencil_for(spec.stencil, order, waves) for order in orders]
     if len(found) == 1:
         return found[0]
+    # The lowest order within the wanted accuracy, or that of the contacts and the surface.
     errors = [dispersion_error(waves, stencil) for stencil in found]
     wanted = max(spec.accuracy, boundary_error(waves))
     return next(

@@ -60,6 +60,7 @@ def stepping(
     clock = clock_of()
     if relaxation is None:
         return clock, None
+    # Unrelaxed velocities of the run's mechanisms: where they are higher, a shorter step.
     stepped = in_steps(relaxation, scenario, clock.dt)
     wave = "p" if "qp" in extremes.others else "s"  # the fastest
     y = relaxation.cell_value(wave, extremes.others[f"q{wave}"][0], 1.0, 0.0)
@@ -81,6 +82,7 @@ def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxatio
         return relaxation.with_step(dt, removed)
     low, high = relaxation.band
     if scenario.attenuation is None or scenario.attenuation.band is None:
+        # Frequencies that the steps carry.
         high = min(high, CARRIED / dt)
     try:
         return fit(relaxation.law, (low, high), relaxation.mechanisms, dt, removed)

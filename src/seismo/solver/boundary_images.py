@@ -58,8 +58,10 @@ def _touches(face: Face, subdomain: Subdomain) -> bool:
 
 def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int:
     """Which index mirrors the point `depth` >= 1 outside the face (nodes `first` .. `last`)."""
+    # Periodic: the point a period away.
     if face.kind == "periodic":
         return first + depth - 1 if face.high else last + 1 - depth
+    # Mirror about the node on the face; half point n stands at n + 1/2.
     if face.high:
         return last - depth - half + 1 if half else last - depth
     return first + depth - 1 if half else first + depth
@@ -79,10 +81,12 @@ def folded(faces: list[Face], grid: Grid, field: Field, points):
         rigid = face.kind == "rigid"
         last = grid.points[a] - 1
         half = rigid and face.axis in field.half
+        # A node on a rigid face is its own image: it counts twice.
         if rigid and not half:
             w = np.where(index[a] == (last if face.high else 0), 2.0 * w, w)
         depth = index[a] - last + half if face.high else -index[a]
         inside = _source_of(face, half, depth, 0, last)
+        # Odd fields (half points at a rigid face) change sign.
         w = np.where(depth > 0, -w if half else w, w)
         index[a] = np.where(depth > 0, inside, index[a])
     return (*index, w)
@@ -109,6 +113,7 @@ def turned_off(
         k = "zyx".index(face.axis)
         plane: list[Any] = [slice(None)] * 3
         plane[k] = shape[k] - 1 - halo if face.high else halo
+        # Coefficients that the mirror turns vanish on the face.
         for name in odd[face.axis]:
             changed[name] = np.broadcast_to(changed[name], shape).copy()
             changed[name][tuple(plane)] = 0.0
@@ -143,20 +148,24 @@ def image(
     a = AXES.index(face.axis)
     axis = face.axis
     shots = array.size // subdomain.volume
+    # Nodes on both faces, in the subdomain's array.
     first = subdomain.offset[a] + subdomain.owned.lo[a]
     last = first + subdomain.owned.shape[a] - 1
     half = field is not None and axis in field.half
+    # Parity: free faces, odd at nodes and even at half points; rigid faces, the reverse.
     turned = half or (field is not None and field.slope)
     odd = field is not None and turned == (face.kind == "rigid") and face.kind != "periodic"
     mirrored_half = half and face.kind != "periodic"
     outside = []
     inside = []
+    # Each halo layer and its image.
     for depth in range(1, subdomain.halo + 1):
         outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
         inside.append(_source_of(face, mirrored_half, depth, first, last))
 
     def launch(to, given, factor: int) -> Launch:
         steps = (1, 1)
+        # Faces across y and z: whole rows along x, halo included.
         length = subdomain.owned.shape[0] + 2 * subdomain.halo
         if axis == "x":  # one line across the face holds all layers
             steps = (_step(to), _step(given))
@@ -170,6 +179,7 @@ def image(
         return backend.each_row(mirror, to_rows.size, length, held, writes=(0,), shots=owners)
 
     on_face = [last if face.high else first]
+    # Odd fields vanish on the face itself.
     zero = [launch(on_face, on_face, 0)] if odd and not half else []
     return [*zero, launch(outside, inside, -1 if odd else 1)]
 

@@ -32,6 +32,7 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
     c = stencil.first / h
     index = [x, y, z]
     rows = []
+    # Each point of the derivative becomes a pair of the field's for each coefficient.
     for m, coefficient in enumerate(c, 1):
         # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
         for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
@@ -44,6 +45,7 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
 
 def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     x, y, z, w = points
+    # Rows below a closed surface: one-sided differences in place of the pairs.
     near = z < closure.rows
     table = (closure.down if half else closure.up) / h
     kept = [tuple(part[~near] for part in row) for row in rows]
@@ -58,12 +60,14 @@ def _term_points(
     """Return the points, with their field, that read a term for a position in m."""
     field = around.physics.named(term.field)
     strains = around.strains(position) if _by_layers(around, term, position) else None
+    # Among layers: strains from what is continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
         for name, some in _among_layers(around, strains, term, position, stencil):
             around.refuse_outside(some, position, "differentiate")
             yield name, some._replace(weights=term.factor * some.weights)
         return
     on_surface = dict[str, Points]()
+    # d_z of a velocity under a free surface: the surface prescribes it.
     known = around.derivative(field, position) if term.along == "z" else None
     columns = None
     if known:
@@ -109,12 +113,15 @@ def _among_layers(
     """
     fluid = "p" in (f.name for f in around.physics.fields)
     own = term.field[1:]
+    # Stress at the position, with its own moduli.
     if not term.along:
         yield from strains.stress(term.field).items()
+    # Normal strain e_aa, on the stress that does work on it.
     elif own == term.along:
         for name, points in strains.strain("p" if fluid else f"s{own}{own}").items():
             axis = own if fluid else name[1]
             yield _derivative(around, f"v{axis}", axis, stencil, points)
+    # d_z v_a = 2 e_az - d_a vz
     elif term.along == "z":
         turns = "vz" in (f.name for f in around.physics.fields)  # SH waves: d_z vy = 2 e_yz
         for points in strains.strain(f"s{own}z").values():
@@ -161,6 +168,7 @@ def receiver_points(
     found = dict[str, Points]()
     ends = zip(group.fibre.ends[number], group.fibre.weights[number], strict=True)
     for position, weights in ends:
+        # Fibre: weighted velocities at the ends of the gauge length.
         shares = {f"v{a}": weights[AXES.index(a)] for a in around.physics.axes}
         terms = tuple(
             replace(term, factor=share * term.factor)

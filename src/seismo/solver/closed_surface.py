@@ -124,6 +124,7 @@ def free_surface(
     psv = any(field.name == "vz" for field in physics.fields)
     if not psv or ({"theta", "c33"} & set(earth.needs) and _tilted(earth, grid, most_rows())):
         return FreeSurface(0, 0.0, False)
+    # Depths, in cells, of sources and of what is read.
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     moments, near = _shallow(acting)
     ends = np.append([z for _, z in acting], grid.index("z", read))
@@ -140,6 +141,7 @@ def free_surface(
 def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
     """Return `moments` and `near` of a `FreeSurface`, of sources and their depths in cells."""
     first, last = MOMENT_ROWS
+    # Horizontal forces and moments among the rows want the closure for moments.
     forces = [s for s, z in sources if s.kind == "force" and first < z < SIDEWAYS_LAST]
     sideways = any(s.strength.get(a) for s in forces for a in "xy")
     moments = [z for s, z in sources if s.kind != "force" and z < last]
@@ -156,6 +158,7 @@ def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
     if earth.layered:
         y = y[:1]
         x = x[:1]
+    # Slabs of y, which bound the memory.
     for some in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
         medium = earth.sample(*tensor(z, some if grid.dimensions == 3 else None, x))
         if not np.all(elastic_constants.upright(medium)):
@@ -193,14 +196,17 @@ def _lone_contact(earth: Earth, grid: Grid) -> float:
     values = _moduli(earth, grid, np.arange(CONTACT_ROWS * _FINE + 1) / _FINE)
     if not values.all():
         return math.inf
+    # One sudden change among the rows, even media above and below.
     change = np.abs(np.diff(values)) / np.minimum(values[:, 1:], values[:, :-1]).clip(1e-300)
     jumps = np.flatnonzero((change > GRADIENT).any(0))
     if jumps.size != 1:
         return math.inf
     above, below = np.split(values, jumps + 1, axis=1)
     even = all((np.ptp(v, axis=1) < GRADIENT * v.min(axis=1)).all() for v in (above, below))
+    # Depth of the contact in cells.
     depth = float(jumps[0] + 1) / _FINE
     wanted = SOFTER if depth > DEEP - 0.5 / _FINE else MUCH_SOFTER
+    # P modulus no softer below, shear modulus as much stiffer as the depth asks.
     softer = below[1:, 0] > np.array([1.0, wanted]) * above[1:, -1]
     suits = even and softer.all() and below[2, 0] < SOFTEST * above[2, -1]
     return depth if suits and not _runs_back(earth, grid, depth) else math.inf
@@ -214,6 +220,7 @@ def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     names = ("rho", "c11", "c13", "c33", "c44")
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
     across = np.zeros(1) if grid.dimensions == 3 else None
+    # Modes of the closed rows: group against phase velocity.
     medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)
     flat = {name: values.reshape(-1) for name, values in medium.items()}
     velocity = math.sqrt(flat["c44"][0] / flat["rho"][0])

@@ -81,6 +81,7 @@ class PmlParameters:
 def default_profile(points: int) -> tuple[float, float, float]:
     """Return the theoretical reflection, N and q of the profile of a layer."""
     columns = (PROFILE_REFLECTIONS, PROFILE_POWERS, PROFILE_STEEPS)
+    # Interpolate between the optimised profiles.
     exponent, power, steep = (float(np.interp(points, PROFILE_POINTS, c)) for c in columns)
     return 10.0**-exponent, power, steep
 
@@ -98,10 +99,12 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
         first: (M) staggered coefficients c_m.
         second: (M + 1) centred coefficients d_m.
     """
+    # Symbols of both operators: (2 sum c_m sin((m - 1/2) k))^2 and -sum of the second differences.
     k = np.linspace(1e-2, np.pi, 2001)
     m = np.arange(1, len(first) + 1)
     staggered = (2 * np.sin(np.outer(k, m - 0.5)) @ first) ** 2
     centred = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
+    # Second differences below the square of the first ones make the layer active.
     excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN
     return excess / (1 - excess)
 
@@ -117,6 +120,7 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
     h = grid.spacing[n]
     rows = []
     kept = np.ones(points)
+    # Nodes, then half points.
     for shift in (0.0, 0.5):
         position = np.arange(points) + shift
         b = np.zeros(points)
@@ -126,14 +130,18 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             (grid.low[n], grid.low[n] - position),
             (grid.high[n], position - (points - 1 - grid.high[n])),
         ):
+            # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
             thickness = max(width, 1) - 0.5
             u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
+            # d = d0 (u^N + q u^M), d0 from R by the integral of the profile.
             shape = u**layer.power + layer.steep * u**STEEP_POWER
             mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
             d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * h * mean) * shape
+            # kappa and alpha of the same depth.
             kappa = 1 + (layer.kappa - 1) * u**layer.power
             alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
+            # b = exp(-(d / kappa + alpha) dt), a = d (b - 1) / (kappa (d + kappa alpha))
             decay = np.exp(-(d / kappa + alpha) * dt)
             with np.errstate(invalid="ignore", divide="ignore"):
                 gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
@@ -141,6 +149,7 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             ikappa[inside] = 1 / kappa[inside]
             a[inside] = np.nan_to_num(gain[inside])
             if not shift:
+                # Damping of the fields themselves, m = exp(-p d dt).
                 kept[inside] = np.exp(-layer.damping * d[inside] * dt)
         rows += [b, a, ikappa]
     return np.array([*rows, kept])
@@ -165,13 +174,16 @@ def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nd
     """
     half = len(first)
     points = profile.shape[1]
+    # b and a at half points: flux memory psi = b psi + a df/dx.
     decay, gain = (np.pad(profile[row], half) for row in (3, 4))
     field = np.zeros((4 * half - 1, points))
     memory = np.zeros((2 * half, points))
     node = 2 * half - 1
+    # Second difference of the field, plus D_outer a D_inner of it.
     for k in range(-half, half + 1):
         field[node + k] = second[abs(k)]
     for m in range(-half, half):
+        # The outer first difference of the flux memory: c_m ahead, -c_m behind.
         outer = first[m] if m >= 0 else -first[-1 - m]
         there = slice(half + m, half + m + points)
         memory[half + m] = outer * decay[there]
@@ -209,8 +221,10 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
     """Cut y or z in layer, middle and layer; tell which are layers."""
     n = AXES.index(axis)
     points = grid.points[n]
+    # Layers, and the points beside them that see their memory.
     low = grid.low[n] + reach if grid.low[n] else 0
     high = points - grid.high[n] - reach if grid.high[n] else points
+    # Layers that meet leave no interior.
     if low >= high:
         return [(0, points, bool(grid.low[n] or grid.high[n]))]
     cuts = [(0, low, True), (low, high, False), (high, points, True)]
@@ -225,6 +239,7 @@ def spans(grid: Grid, lane: int, reach: int):
     points = grid.points[0]
     low = grid.low[0]
     high = grid.high[0]
+    # Enlarge the segments of the layers to whole lanes.
     first = -(-(low + reach) // lane) * lane if low else 0
     last = (points - high - reach) // lane * lane if high else points
     if first >= last:
@@ -242,13 +257,16 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         reach: points beside a layer whose derivatives still see its memory.
     """
     cuts = spans(grid, lane, reach)
+    # Product of the segments along y and z.
     y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
     z_cuts = _segments(grid, "z", reach)
+    # Rows of a closed surface are a row group of their own.
     if closed_rows:
         rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in z_cuts if hi > closed_rows]
         z_cuts = [(0, closed_rows, False), *rest]
     found = []
     for y, z in product(y_cuts, z_cuts):
+        # Stretched axes of the interior of a row and of its ends.
         middle = ("y" if y[2] else "") + ("z" if z[2] else "")
         ends = "x" + middle if grid.low[0] or grid.high[0] else middle
         box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))

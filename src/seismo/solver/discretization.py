@@ -17,7 +17,7 @@ from seismo.acquisition.shots import Share, Shot, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
-from seismo.equations.fluid_solid_operators import row_norms, stable_share
+from seismo.equations.fluid_solid_operators import row_norms
 from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import gathered
@@ -28,8 +28,6 @@ from seismo.grid.time_step import Clock
 from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
 from seismo.model.guides import BESIDE_BEDS, GuidedDamping, damping
-from seismo.model.loss import without_losses
-from seismo.model.stiffness import excess
 from seismo.scenario import Scenario
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
@@ -121,6 +119,7 @@ class Discretization:
     @derived
     def uneven(self) -> dict[str, np.ndarray]:
         """By stage, of every plane z, whether it needs all coefficients."""
+        # Coefficients that the surface stage reads are kept in its row.
         surface = {n for s in self.physics.stages if s.where == "surface" for n in s.coefficients}
         closed = {stage for name, stage in self.physics.sparse.items() if name in surface}
         found = {stage: ~planes for stage, planes in self.even.items()}
@@ -155,6 +154,7 @@ class Discretization:
     @property
     def reach(self) -> int:
         """Points beside an absorbing layer whose derivatives still see its memory."""
+        # Order / 2 - 1: how far beside a layer the outer difference reads its flux memory.
         return max(0, self.pad - 1)
 
     @property
@@ -214,12 +214,14 @@ class Discretization:
         """Return the strength of layers that damp the fields by a share `damping` of their d."""
         spec = self.scenario.boundaries.layer
         alpha = spec.alpha
+        # Default frequency shift, alpha = pi f with f in dominant frequencies.
         if alpha is None:
             alpha = self.physics.layer_shift * self.dominant_frequency
         # Ground that guides little changes alpha as little as it damps.
         guides = min(1.0, damping / BESIDE_BEDS)
         least = guides * cpml.GUIDING_SHIFT
         if self.physics.differences == "second":
+            # Second differences: alpha in proportion to d, so that nothing grows.
             least = cpml.least_shift(self.stencil.first, self.stencil.second)
         reflection, power, steep = cpml.default_profile(spec.points)
         return cpml.PmlParameters(
@@ -288,33 +290,30 @@ def discretize(
     steps: tuple[Callable[[], Any], ...] = (
         partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups
     )  # fmt: skip
+    # Earth and geometry, whose mistakes are reported together.
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
     sources = [source for shot in shots for source in shot.sources]
+    # Closure of a free surface, by what lies among its rows.
     surface = None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
     near = surface.near if surface else 0.0
+    # Order and coefficients, by the waves that the grid has to carry.
     waves = waves_of(
         scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, near
     )
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
-    fastest = physics.fastest(extremes)
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
+    # Stability limit of a uniform medium, and what contacts and averages leave of it.
     limit = limit_of(physics, grid, stencil, closure, extremes)
-    shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
-    if physics.differences == "first":
-        averages = without_losses(physics.medium)
-        rule = scenario.averaging
-        more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest)
-        shares.append(more**-0.5)
-    safe = stable_part(scenario, earth, extremes, shares)
+    safe = stable_part(scenario, physics, grid, stencil, earth, extremes, contacts)
     clock_of = partial(make_clock, scenario, limit, safe, intervals)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:

@@ -50,6 +50,7 @@ class FieldPieces:
         self.field = field
         self._subfaults = subfaults
         self._deep = subfaults.depths.width
+        # First point of each subfault along each axis: WIDTH x WIDTH x depth points follow.
         own = subfaults.spread
         self._first = {a: subfaults.first(field, a)[own] for a in "xyz"}
         y = self._first["y"]
@@ -59,6 +60,7 @@ class FieldPieces:
         # A frame of -1 is as wide as what a line acts on.
         self._origin = low[0] - WIDTH, low[1] - self._deep
         shape = high[1] - low[1] + 1 + 2 * self._deep, high[0] - low[0] + 1 + 2 * WIDTH
+        # Lines: (z, y) where subfaults begin, numbered; -1 where none does.
         self.lines = np.full(shape, -1, np.int32)
         at = z - self._origin[1], y - self._origin[0]
         self.lines[at] = 0
@@ -79,6 +81,7 @@ class FieldPieces:
 
     def members(self) -> np.ndarray:
         """Return (subfault that is spread) whether each acts on any of the pieces."""
+        # Rows of this subdomain's pieces.
         touched = np.zeros(self.lines.shape, bool)
         touched[self.pieces[:, 2], self.pieces[:, 1]] = True
         z, y = (self._first[a] - o for a, o in zip("zy", self._origin[::-1], strict=True))
@@ -99,15 +102,19 @@ class FieldPieces:
         own = self._number[numbers]
         line = self._line[own]
         x = self._first["x"][own]
+        # Compressed rows: subfaults sorted by line and block along x.
         order = np.lexsort((numbers, x // BLOCK, line))
         line = line[order]
         x = x[order]
         own = own[order]
+        # First entry of each block of each line, and the end.
         cells = np.bincount(line * self._blocks + x // BLOCK, minlength=self._count * self._blocks)
         ends = np.cumsum(cells).reshape(self._count, self._blocks)
         starts = np.concatenate([ends[:, :1] - cells.reshape(ends.shape)[:, :1], ends], axis=1)
+        # Separable weights along x, y and z; their product acts at a point.
         weights = self._subfaults.weights(self.field, numbers[order])
         limits = np.finfo(kind).max
+        # Overflow of the run's precision.
         if not (np.abs(weights.down) < limits).all():  # NaN too
             raise ScenarioError(
                 f"source {self._subfaults.fault.name}: too strong for {kind} numbers; use a "
@@ -123,6 +130,7 @@ class FieldPieces:
         return table, order
 
     def _all_pieces(self, subdomain: Subdomain) -> np.ndarray:
+        # Rows that any subfault reaches and this subdomain owns, cut into pieces along x.
         low, high = self._reach(self._line, self._first["x"])
         z, y = np.nonzero(low < high)
         owned = subdomain.owns(y + self._origin[0], z + self._origin[1])
@@ -131,6 +139,7 @@ class FieldPieces:
         first = low[z, y] // PIECE
         last = (high[z, y] - 1) // PIECE + 1
         rows = np.repeat(np.arange(z.size), last - first)
+        # Number of each piece within its row.
         n = np.arange(rows.size) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
         found = np.stack([(first[rows] + n) * PIECE, y[rows], z[rows]], axis=1)
         # Neighbours see the same subfaults, and stay together; groups of them, which do not act
@@ -141,6 +150,7 @@ class FieldPieces:
 
     def _spans(self, line: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return (piece, 2) the points from and up to which subfaults act."""
+        # Range of x that acts in each piece, relative to its begin.
         low, high = self._reach(line, x)
         begin, y, z = self.pieces.T
         ends = np.stack([low[z, y] - begin, high[z, y] - begin], axis=1)
@@ -148,6 +158,7 @@ class FieldPieces:
 
     def _reach(self, line: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the first x (z, y), and the end, that subfaults on lines act on in any row."""
+        # Range of x for each line.
         least = np.full(self._count, 2**30)
         most = np.full(self._count, -(2**30))
         np.minimum.at(least, line, x)
@@ -159,6 +170,7 @@ class FieldPieces:
         low[begun] = least
         high[begun] = most
         found = low.copy(), high.copy()
+        # Spread to the rows y .. y + WIDTH, z .. z + depth that its subfaults act on.
         for k in range(self._deep):
             for j in range(WIDTH):
                 to = slice(k, None), slice(j, None)
@@ -176,6 +188,7 @@ class FaultPieces:
         self.subfaults = subfaults
         found = [FieldPieces(subfaults, field, subdomain) for field in subfaults.fields]
         self.fields = [one for one in found if len(one.pieces)]
+        # Subfaults that act on any point of this subdomain.
         touched = [one.members() for one in self.fields]
         members = np.any(touched, axis=0) if touched else np.zeros(0, bool)
         self.members = subfaults.spread[members] if touched else subfaults.spread[:0]
@@ -203,6 +216,7 @@ class FaultPieces:
 
     def tables(self, begin: int, kind: np.dtype) -> list[Table]:
         """Work out what acts in the window that begins with a step, for each field."""
+        # Subfaults that act in this window, in the order of each field's table.
         numbers = self._signals.acting(begin, self.members)
         signals = self._signals.window(begin, numbers)
         found = []
@@ -227,6 +241,7 @@ class FaultInjection:
         self._tables: list[Table] = []
         self._held: list[tuple[Any, ...]] = []  # amounts, pieces, lines
         for one in pieces.fields:
+            # Arrays for the most subfaults of any window: launches stay bound to them.
             shapes = one.shapes(pieces.most)
             kinds = [np.dtype(np.int32)] * 3 + [self._kind] * 3
             arrays = [np.zeros(s, t) for s, t in zip(shapes, kinds, strict=True)]
@@ -249,12 +264,15 @@ class FaultInjection:
         self._begin = begin = step - step % WINDOW
         if not self._tables:
             return
+        # The window worked out by the thread, unless the run went elsewhere.
         prepared = {later: future.result() for later, future in self._next.items()}
         found = prepared.get(begin) or self._pieces.tables(begin, self._kind)
+        # Copy into the arrays that launches are bound to.
         for held, table in zip(self._tables, found, strict=True):
             for array, values in zip(held, table, strict=True):
                 array[:] = self._backend.array(values)
         self._window[:] = self._backend.array(np.array([begin]))
+        # Work the next window out meanwhile.
         later = begin + WINDOW
         self._next = {}
         if later < steps:
@@ -285,6 +303,7 @@ class FaultInjection:
         for one, held, table in zip(self._pieces.fields, self._held, self._tables, strict=True):
             name = one.field.name
             (x, y, z) = one.places
+            # Pieces of the edges, or of the core.
             numbers = np.flatnonzero(subdomain.in_core(y, z) == core)
             if physics.stage_writing(name) != stage or not numbers.size:
                 continue

@@ -49,10 +49,12 @@ class FaultSignals:
         self._delay = fault.delay
         self._removal = removal
         self._kind = np.dtype(precision)
+        # Onset and end of each subfault in steps.
         starts, ends = ((t + fault.delay) / dt - offset for t in fault.rates.ends)
         self._starts = starts
         self._ends = ends
         self._steps = steps
+        # Range of steps: ringing margins, and the shift of the transform.
         early = _MARGIN + self._earlier * np.maximum(starts, 0.0)
         self.first = np.clip(np.floor(starts - early), 0, steps).astype(np.int64)
         last = np.minimum(np.ceil(ends + _MARGIN), steps)
@@ -73,11 +75,13 @@ class FaultSignals:
     @cached_property
     def _earlier(self) -> float:
         """By what share of their time signals begin before their onsets."""
+        # Highest frequency of a few subfaults, even in their numbers.
         late = np.flatnonzero((self._starts > 0.0) & (self._starts < self._steps))
         if not (self._removal and late.size):
             return 0.0
         some = late[np.linspace(0, late.size - 1, _MEASURED).astype(int)]
         highest = max(wavelets.maximum_frequency(self._rates.one(int(n))) for n in some)
+        # Shift of waves of frequency f: 1 - sqrt(1 - (pi f dt)^2) of their time.
         sine = min(math.pi * _BEYOND * highest * self._dt, math.pi / _LEAST_STEPS)
         return 1.0 - math.sqrt(1.0 - sine**2)
 
@@ -90,6 +94,7 @@ class FaultSignals:
         """Return how many of some subfaults act in one window at most."""
         some = numbers[self.stop[numbers] > self.first[numbers]]
         size = self._steps // WINDOW + 2
+        # Begins less ends, summed over windows: how many act in each.
         begun = np.bincount(self.first[some] // WINDOW, minlength=size)
         ended = np.bincount((self.stop[some] - 1) // WINDOW + 1, minlength=size)
         return int(np.cumsum(begun[:size] - ended[:size]).max(initial=0))
@@ -97,12 +102,14 @@ class FaultSignals:
     def window(self, begin: int, numbers: np.ndarray) -> np.ndarray:
         """Return the signals (step, subfault) of a window, for subfaults of increasing numbers."""
         self._blocks = [b for b in self._blocks if (self.stop[b[0]] > begin).any()]
+        # Drop blocks that have ended; evaluate those that begin.
         known = np.concatenate([b[0] for b in self._blocks] or [np.zeros(0, np.int64)])
         self._work_out(np.setdiff1d(numbers, known))
         found = np.zeros((numbers.size, WINDOW), self._kind)
         for some, signals in self._blocks:
             rows = np.searchsorted(numbers, some).clip(max=numbers.size - 1)
             here = numbers[rows] == some
+            # Step of the window within each kept signal; 0 outside it.
             at = begin + np.arange(WINDOW) - self.first[some[here], None]
             length = (self.stop - self.first)[some[here], None]
             inside = (at >= 0) & (at < length)
@@ -112,6 +119,7 @@ class FaultSignals:
 
     def _work_out(self, numbers: np.ndarray) -> None:
         """Keep the signals of subfaults; none depends on which others are among them."""
+        # Lengths rounded up, so that many signals are resampled together.
         lengths = -(-(self.stop - self.first)[numbers] // _LENGTHS) * _LENGTHS
         for length in np.unique(lengths).tolist():
             some = numbers[lengths == length]
@@ -121,6 +129,7 @@ class FaultSignals:
     def _signals(self, numbers: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
         """Return moment rates (subfault, step) in 1/s, of so many steps from the first of each."""
         dt = self._dt
+        # Time of the first sample of each, less the delay of the fault.
         times = (first + self._offset) * self._dt - self._delay
         signals = self._rates.resampled(numbers, times, count, dt)
         if self._removal:

@@ -84,6 +84,7 @@ def components_of(name: str, physics: Any) -> list[Component]:
         return [Component(name, field.unit, ((name, 1.0),), field.late)]
     found = []
     for component, terms in physics.observables[name].items():
+        # Weighted fields of the component; it stands in time where the first does.
         first = fields[terms[0].field]
         weights = tuple((t.field, t.factor) for t in terms)
         found.append(Component(component, first.unit, weights, first.late))
@@ -93,6 +94,7 @@ def components_of(name: str, physics: Any) -> list[Component]:
 def make_slice(entry: Any, grid: Grid) -> Slice:
     """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
     given = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
+    # Nearest plane, and every n-th point along the other axes.
     plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
     index = {a: _kept(grid, a, entry, plane) for a in AXES}
     axes = {
@@ -110,6 +112,7 @@ def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
         return range(plane[axis], plane[axis] + 1)
     ends = None if entry.box is None else getattr(entry.box, axis)
     if ends:
+        # Points within the box, its ends included.
         first, last = (float(grid.index(axis, end)) for end in ends)
         low = max(low, int(np.ceil(first - 1e-6)))
         high = min(high, int(last + 1e-6) + 1)
@@ -192,6 +195,7 @@ class FieldSampler:
 
     def _keep_own(self) -> None:
         """Let the rows that are here move together, in their order."""
+        # Rows of this rank, one behind the other in their global order.
         every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
         self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
         self._numbers = every[: every.size // len(self.shots)] // self.length
@@ -226,6 +230,7 @@ class FieldSampler:
 
     def whole(self, array: Any, shots: range) -> Any:
         """Put together what the arrays of all ranks have of shots; None but on the first rank."""
+        # Part of the array that belongs to these shots.
         own = intersection(shots, self.shots)
         first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
         if self._at_first:
@@ -235,6 +240,7 @@ class FieldSampler:
             return None
         rows = self.cut.points // self.length
         whole = np.empty((len(shots), rows, self.length), array.dtype)
+        # Rank 0: rows of each rank to their global places.
         for (held, numbers), piece in zip(self._places, pieces, strict=True):
             given = intersection(shots, held)
             into = slice(given.start - shots.start, given.stop - shots.start)
@@ -261,6 +267,7 @@ class FieldSampler:
         for rows, (to, given) in zip(self.rows, self.held, strict=True):
             source = rows.fields.written(name, parity)
             step = self.cut.index[0].step
+            # target = factor * field, or * a weighted sum of points beside it.
             if beside is not None and beside.factor is not None:
                 yield from self._multiplied(rows, source, target, factor, first, beside)
                 continue
@@ -312,10 +319,12 @@ def _rows(cut: Slice, fields: Fields, first: int) -> SampledRows:
     (x, y, z) = cut.index
     (_, ylo, zlo) = part.owned.lo
     (_, yhi, zhi) = part.owned.hi
+    # Rows of the slice that the subdomain owns, for all shots.
     ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
     zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
     shots = np.arange(part.batch)
     shot, z_of, y_of = (a.ravel() for a in np.meshgrid(shots, zs, ys, indexing="ij"))
+    # Row of the slice: (shot, z, y) in its own order.
     plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
     row = plane * len(y) + (y_of - y.start) // y.step
     given = part.flat(x.start, y_of, z_of) + shot * part.volume

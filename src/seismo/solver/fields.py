@@ -40,10 +40,12 @@ class Fields:
         self.subdomain = subdomain
         low = subdomain.owned.lo[2]
         high = subdomain.owned.hi[2]
+        # Planes z, in array indices, that keep all coefficients of a stage.
         self._planes = {
             stage: np.flatnonzero(planes[low:high]) + low + subdomain.offset[2]
             for stage, planes in uneven.items()
         }
+        # All shots, one behind the other.
         size = subdomain.volume * subdomain.batch + subdomain.before
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once and physics.at_once else 0
@@ -70,6 +72,7 @@ class Fields:
         if not stages:
             return 0
         (stage,) = stages
+        # Planes left out before this one, times their size.
         plane = z + self.subdomain.offset[2]
         return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
 
@@ -78,6 +81,7 @@ class Fields:
         flat = self.subdomain.flat(*nodes)
         array = self._coefficients[coefficient]
         kept = np.ones(flat.shape, bool)
+        # Packed coefficients: NaN in planes that keep none.
         stage = self.physics.sparse.get(coefficient)
         if stage is not None:
             planes = self._planes[stage]
@@ -113,6 +117,7 @@ class Fields:
         (rows,) = sub.view(held)
         given = self._backend.array(values.astype(self._backend.precision))
         ny = sub.padded.shape[1]
+        # Owned points; padding rows and halos along x repeat the last ones.
         rows[:, :ny, halo:end] = given
         for spare in range(ny, rows.shape[1]):
             rows[:, spare, halo:end] = given[:, -1]
@@ -134,6 +139,7 @@ class Fields:
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""
         named = {**self.wavefield, **self._coefficients}
+        # Odd steps: the two time levels have changed places.
         for now, before in self.physics.previous.items() if parity else ():
             named[now], named[before] = named[before], named[now]
         return named

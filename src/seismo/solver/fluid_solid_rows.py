@@ -36,6 +36,7 @@ class ContactRows:
             if 0 <= k < len(medium["rho"]):
                 if contact.closed:
                     medium["c33"][k] = own.stiffness
+                # Own medium with the given c33: c13 = l c33, c11 = E + l^2 c33.
                 c33 = medium["c33"][k]
                 medium["rho"][k] = own.rho
                 medium["c13"][k] = own.thin_stretch * c33
@@ -78,6 +79,7 @@ class ContactRows:
             return float(column[name][np.clip(row - self._first, 0, len(column[name]) - 1)])
 
         def c44(half: int) -> float:
+            # Shear stiffness of a half row: harmonic mean of two nodes.
             pair = at("c44", half), at("c44", half + 1)
             return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
 
@@ -85,6 +87,7 @@ class ContactRows:
         axes = grid.axes
         h = grid.spacing[2]
         open_ones = tuple(contact for contact in self._contacts if not contact.closed)
+        # Contacts without closed rows.
         pair = ShearPair(open_ones, c, grid.points[2], closed)
         rise, fall = pair.corrections()
         leans = pair.leans(h)
@@ -93,6 +96,7 @@ class ContactRows:
         stress = stress_terms(open_ones, rise, leans, axes, c33, c44, self._dt)
         for contact in self._contacts:
             if contact.closed:
+                # Contacts with closed rows: one-sided differences (summation by parts).
                 rows = fluid_solid_operators.contact_operators(contact, c * h)
                 velocity += fluid_solid_operators.velocity_terms(
                     rows, axes, h, rho, rho_x, self._dt

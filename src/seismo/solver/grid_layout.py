@@ -24,6 +24,7 @@ def make_grid(scenario: Scenario) -> Grid:
         if axis not in axes:
             continue
         a = AXES.index(axis)
+        # Absorbing layers lie outside the extent.
         width = faces.layer.points + collar
         low[a] = width if getattr(faces, first) == "absorbing" else 0
         high[a] = width if getattr(faces, last) == "absorbing" else 0
@@ -68,6 +69,7 @@ def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
     for axis, (first, last) in FACES.items():
         for name, high in ((first, False), (last, True)):
             kind = getattr(scenario.boundaries, name)
+            # Absorbing faces have layers; closed free surfaces have operators of their own.
             closed = kind == "free_surface" and physics.closes_surface
             if axis in grid.axes and kind != "absorbing" and not closed:
                 found.append(Face(axis, high, kind))

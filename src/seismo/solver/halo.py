@@ -30,6 +30,7 @@ Ends = list[tuple[int, Box]]  # subdomains of this rank, and points of a halo th
 def _rows(subdomain: Subdomain, box: Box) -> Rows:
     """Return the rows of a box in a subdomain's arrays, for every shot."""
     length, ny, nz = box.shape
+    # Rows along x begin at (shot, z, y).
     y_stride, z_stride = subdomain.strides
     strides = (subdomain.volume, z_stride, y_stride)
     return Rows(int(subdomain.flat(*box.lo)), (subdomain.batch, nz, ny), strides, length)
@@ -68,20 +69,25 @@ class Halo:
         copies: list[Launch] = []
         out = defaultdict[int, Ends](list)
         into = defaultdict[int, Ends](list)
+        # Each pair of neighbours: the points of the halo of one that the other owns.
         for to, given, held in division.meetings():
             box = held & reached
             if not (names and box.size):
                 continue
             there = division.owner(to)
             here = division.owner(given)
+            # Copies between arrays that see one another; messages else.
             large = min(self._subdomains[n].owned.size for n in (to, given)) >= backend.copied_from
+            # Same rank, or large halos of peers: copy from field to field.
             copied = there == here or (large and near.keys() >= {there, here})
             if given in self._fields and copied:
                 copies.append(self._copy(near[there][to], to, given, box))
+            # Points to send, and points to receive.
             elif given in self._fields:
                 out[there].append((given, box))
             elif to in self._fields and not copied:
                 into[here].append((to, box))
+        # One message for each rank: pack, exchange, unpack.
         sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
         link = division.ranks.link(backend, *sizes) if names else Link()
         packing, unpacking = (
@@ -114,6 +120,7 @@ class Halo:
             rows = _rows(self._subdomains[n], box).starts
             length = box.shape[0]
             fields = self._arrays(self._fields[n])
+            # All rows of all fields of a box, one behind the other in the buffer.
             which = np.repeat(np.arange(len(fields)), rows.size)
             held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)
             body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(range(5, len(held))))

@@ -37,6 +37,7 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
     It takes the name, and whether one for the field's axis counts, in planes that have it.
     """
     nodes = [np.array([x, y, z])]
+    # A half point lies between two nodes along each of its axes: 1, 2 or 4 nodes.
     for axis in field.half:
         step = np.zeros((3, 1), int)
         step[AXES.index(axis)] = 1
@@ -46,6 +47,7 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
         found = np.mean([fields.at(node, name) for node in nodes], axis=0)
         if not own:
             return found
+        # The component's own density where its plane keeps one.
         there = fields.at(nodes[0], f"{name}_{field.half}")
         return np.where(np.isnan(there), found, there)
 
@@ -103,6 +105,7 @@ class Injection:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
         physics = self._around.physics
         rows = dict[str, list[Row]]()
+        # Expand shots into rows: source, term of the equation, points of the field.
         for shot, sources in enumerate(shots):
             for source in sources:
                 for drive in physics.drives.get(source.kind, ()):
@@ -113,6 +116,7 @@ class Injection:
                     for name, points in acted_on.items():
                         rows.setdefault(name, []).append((shot, source, drive, points))
         found: dict[Key, InjectionTable] = {}
+        # One table for each field, in the order of the equation.
         for field in physics.fields:
             if field.name in rows:  # which are no longer needed then
                 found |= self._tables(field, rows.pop(field.name), steps)
@@ -123,6 +127,7 @@ class Injection:
         fits = True
         held = self._held
         for key, table in tables.items():
+            # Same shapes: overwrite the numbers that launches are bound to.
             if key in held and held[key].shapes == table.shapes:
                 for array, values in zip(held[key], table, strict=True):
                     array[:] = self._backend.array(values)
@@ -132,27 +137,32 @@ class Injection:
                 places = np.full(table.cells.size, -1)
                 amounts = np.zeros(places.size, table.weights.dtype)
                 self._due[key] = self._backend.array(places), self._backend.array(amounts)
+        # Fields that these shots do not drive: no point has any entry.
         for key in held.keys() - tables.keys():
             held[key].starts[:] = 0
         return fits
 
     def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, InjectionTable]:
         precision = self._fields.arrays(0)[field.name].dtype
+        # Points of all rows, one behind the other; `row` tells whose each is.
         own = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
         sizes = np.array([w.size for *_, w in own])
         row = np.repeat(np.arange(len(rows)), sizes)
         ends = np.cumsum(sizes)
+        # Weight: interpolation weight / volume times the scale of the term, by its medium.
         for (drive, place), numbers in self._alike(rows).items():
             some = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
             mean = self._mean(field, place, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
+        # Times the strength of the component.
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
         number, begins, signals = self._signals(field, rows, steps)
         # A power of two rounds nothing, so that no bit depends on how long the signals last.
         scale = np.exp2(np.frexp(np.maximum(np.abs(signals).max(axis=1), 1e-300))[1])
         signal = number[row]
         strengths = weights * scale[signal]
+        # Overflow of the run's precision.
         too_strong = ~(np.abs(strengths) < np.finfo(precision).max)  # NaN too
         if too_strong.any():
             name = rows[row[np.argmax(too_strong)]][1].name
@@ -163,6 +173,7 @@ class Injection:
         shot = np.array([shot for shot, *_ in rows], np.int64)[row]
         entries = (subdomain.flat(x, y, z), shot, strengths.astype(precision), signal)
         samples = (signals / scale[:, None]).astype(precision)
+        # Edges and core are injected after their own updates.
         inner = subdomain.in_core(y, z)
         table = (begins, samples)
         return {
@@ -190,6 +201,7 @@ class Injection:
         strains = self._around.strains(place) if place else None
         if strains is None:
             return _mean_at(self._fields, field, x, y, z)
+        # Among layers: coefficients of the rock at the source itself.
         medium = strains.medium | strains.losses
         own = self._around.physics.coefficients(medium, self._clock.dt)
         return lambda name: own[name]
@@ -211,13 +223,16 @@ class Injection:
         """
         volume = self._fields.subdomain.volume
         shots = self._fields.subdomain.batch
+        # Compressed rows: entries sorted by the cell that they act on.
         order = np.argsort(at + shot * volume, kind="stable")
         cells, sizes = np.unique((at + shot * volume)[order], return_counts=True)
+        # Equal room for each shot.
         counts = np.bincount(cells // volume, minlength=shots)
         each = max(counts.max(), len(room.cells) // shots if room else 0)
         # The n-th cell of all is the n-th of its shot but for those of the shots before.
         shift = np.arange(shots) * each - np.cumsum(counts) + counts
         slots = np.arange(cells.size) + shift[cells // volume]
+        # Cells without entries pad each shot: sizes of 0.
         placed = np.zeros(shots * each, np.int64)
         ends = np.zeros(shots * each + 1, np.int64)
         placed[slots] = cells
@@ -231,12 +246,14 @@ class Injection:
 
     def _points(self, field: Field, points: Points):
         """Return x, y, z of the points of a source that are here, and weights per volume."""
+        # Points beyond faces move to what they are images of.
         x, y, z, w = folded(self._faces, self._around.grid, field, points)
         own = self._fields.subdomain.owns(y, z) & (w != 0)
         x = x[own]
         y = y[own]
         z = z[own]
         w = w[own]
+        # Discrete delta: weight over the volume that the point stands for.
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
     def _signals(
@@ -251,6 +268,7 @@ class Injection:
         numbers = dict[tuple, int]()
         sources = list[tuple]()
         found = list[int]()
+        # Each signal once, however many points it drives.
         for _, source, drive, _ in rows:
             how = (drive.derivative, drive.rate)
             key = (id(source.wavelet), source.delay, source.derivative, *how)
@@ -263,21 +281,27 @@ class Injection:
         driven_late = not field.late and self._around.physics.differences == "first"
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
+        # Window of steps in which each signal acts.
         lasting = [self._lasting(source, offset, steps) for source, _ in sources]
         begins = np.array([first for first, _ in lasting], np.int64)
         length = max(stop - first for first, stop in lasting)
+        # Signals over the whole run begin at step 0.
         if length == steps:
             begins[:] = 0
+        # Samples at (n + offset) dt.
         times = (np.arange(length) + offset) * dt
         samples = np.array(
             [s.signal(times + first * dt, drive.derivative)
              for (s, drive), first in zip(sources, begins.tolist(), strict=True)]
         )  # fmt: skip
+        # Transform the signals, so that removing time dispersion from records restores them.
         if self._removal:
             samples = time_dispersion.add(samples, dt, (offset + begins)[:, None])
         for n, (_, drive) in enumerate(sources):
+            # Signals of memory variables relax with their rate.
             if drive.rate:
                 samples[n] = relaxed(samples[n], drive.rate, dt)
+        # A zero on both sides, at which short signals begin and end.
         if length < steps:
             samples = np.pad(samples, ((0, 0), (1, 1)))
             begins = begins - 1
@@ -291,6 +315,7 @@ class Injection:
         """
         if not isinstance(source.wavelet, SlipRate):
             return 0, steps
+        # In steps; the transform of time dispersion rings on both sides, and acts early.
         first, last = (t / self._clock.dt - offset for t in (source.start, source.end))
         early = _MARGIN + (_EARLIER * max(first, 0.0) if self._removal else 0.0)
         first = min(max(0, math.floor(first - early)), steps)

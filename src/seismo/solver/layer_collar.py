@@ -18,9 +18,11 @@ def share_along(grid: Grid, axis: str, index: np.ndarray) -> np.ndarray:
     n = AXES.index(axis)
     beyond = np.zeros(index.shape)
     if grid.low[n]:
+        # Points beyond the inner side of either layer.
         beyond = np.maximum(beyond, grid.low[n] - index)
     if grid.high[n]:
         beyond = np.maximum(beyond, index - (grid.points[n] - 1 - grid.high[n]))
+    # sin^2 taper across the collar.
     return np.sin(0.5 * np.pi * np.clip(beyond / grid.collar, 0.0, 1.0)) ** 2
 
 

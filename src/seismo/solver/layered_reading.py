@@ -30,6 +30,7 @@ import numpy as np
 
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.table import Physics
+from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model import Earth
@@ -59,11 +60,13 @@ def moduli(medium: Values) -> Values:
     Those are rho, c11, c13, c33, c44 and, but for P-SV waves in 2-D, c66.
     """
     if "mu_yz" in medium:
+        # SH waves: shear moduli only.
         nothing = np.zeros_like(medium["rho"])
         stiff = {"c11": nothing, "c13": nothing, "c33": nothing}
         return {"rho": medium["rho"], **stiff, "c44": medium["mu_yz"], "c66": medium["mu_xy"]}
     if "c33" in medium:
         return medium
+    # Fluids: c11 = c13 = c33 = kappa; density 1 where the equation has none.
     fluid = medium["vp"] ** 2 if "vp" in medium else medium["p_modulus"]
     light = {name: medium.get(name, np.ones_like(fluid)) for name in ("rho", "rho_x")}
     return {**light, "c11": fluid, "c13": fluid, "c33": fluid, "c44": np.zeros_like(fluid)}
@@ -72,6 +75,7 @@ def moduli(medium: Values) -> Values:
 def _kinks(kind: Quantity, m: Values) -> list[np.ndarray]:
     """Return what a field's slopes go as, (rows) each, where the medium is not the same."""
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Slopes of each kind of field: see the table above.
         turn = np.nan_to_num(m["c13"] / m["c33"])
         if kind == "pull":
             found = [m["rho"]]
@@ -149,6 +153,7 @@ class Layers:
 
     def _side(self, place: float) -> Side:
         """Return the first and last row of the solid, or fluid, where a place is."""
+        # Contacts of fluid and solid bound the side; their own rows are left out.
         over = [c.half + 2 for c in self.contacts if below(c, place)]
         under = [c.half - 1 for c in self.contacts if not below(c, place)]
         low = max(over, default=-MARGIN)
@@ -181,12 +186,14 @@ class Layers:
     def _medium(self, place: float, names: tuple[str, ...]) -> Values:
         on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
         above = any(not below(contact, place) for contact in on)
+        # Just beside a contact, on the side that counts.
         nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
         z = self.grid.coordinate("z", np.array([place + nudge]))
         return self._average(z, 0.0, names=names) if names else {}
 
     def uneven(self, place: float) -> bool:
         """Whether the medium varies in the rows about a place, and is all solid or fluid."""
+        # Rows about the place: any modulus that differs, in a solid or in a fluid alone.
         first = int(np.floor(place)) - NEAR + 1 + MARGIN
         near = slice(max(0, first), first + 2 * NEAR)
         rows = {name: values[near] for name, values in self.rows(place).items()}
@@ -212,17 +219,20 @@ class Layers:
         if not self.uneven(place):
             return None
         wet = self.rows(place)["c44"] == 0.0
+        # In a fluid rho v goes as the integral of rho.
         if wet.all() and kind == "along":
             kind = "pull"
         elif wet.any() and not wet.all():
             return None
         shift = 0.5 if half else 0.0
+        # The stencil of an even medium, on a row exactly where the position is on one.
         rows = int(np.floor(place - shift)) - RADIUS + 1 + np.arange(2 * RADIUS)
         if abs(place - shift - np.rint(place - shift)) < ON_GRID:
             rows += int(np.rint(place - shift)) - rows[RADIUS - 1]
         plain = np.zeros(rows.size)
         known, some = axis_weights(place, half)
         plain[np.searchsorted(rows, known)] = some
+        # Correct the weights for the kinks phi, orthogonally to cubics.
         distance = place - shift - rows
         window = kaiser_window(distance)
         powers = powers_of(distance)
@@ -232,6 +242,7 @@ class Layers:
         # What cubics have of phi they read already; the rest is read by the least change.
         fit = np.linalg.solve((powers * window) @ powers.T, (powers * window) @ seen.T)
         rest = seen - fit.T @ powers
+        # Damped least change of the weights, in the norm of the Kaiser window.
         miss = wanted - seen @ plain
         gram = (rest * window) @ rest.T + _TINY**2 * np.eye(len(rest))
         change = window * (np.linalg.solve(gram, miss) @ rest)
@@ -242,6 +253,7 @@ class Layers:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
         kinks = self._once(self._integrals, kind, half, self._side(place), self._settled(place))
+        # phi at rows and at the place, from the integral at the nearest half row above.
         edge = int(np.floor(place + 0.5))  # the half row above the place belongs to row edge - 1
         part = place + 0.5 - edge
         mean: list[np.ndarray] | None = None
@@ -275,15 +287,19 @@ class Layers:
         own = self._once(self._rows_of, side)
         plain = self._own(self._plain, side)
         for n, (seen, true) in enumerate(zip(_kinks(kind, own), _kinks(kind, plain), strict=True)):
+            # Sums of the scheme's averages, with the inverse of its staggered difference.
             unit = np.abs(true).max()
             if not np.ptp(true) > ALIKE * unit:
                 continue
             q = seen if half else self._between(kind, seen, side)
-            q = np.convolve(np.pad(q / unit, MARGIN, "edge"), _inverse(self.first), "same")
+            q = np.convolve(
+                np.pad(q / unit, MARGIN, "edge"), inverse_of_staggered(self.first, MARGIN), "same"
+            )
             q = q[MARGIN:][: seen.size]
             # Sums begin at the half row above the first row.
             sums = np.append(0.0, np.cumsum(q))
             phi = sums[1:] if half else sums[:-1] + 0.5 * q[0]
+            # Exact integral: cumulative sum of averages over cells.
             exact = np.append(0.0, np.cumsum(true / unit))
             # Averages beside a fluid leave out some of a contact, which is not to be read.
             middle = exact[1:] if half else 0.5 * (exact[1:] + exact[:-1])
@@ -295,6 +311,7 @@ class Layers:
 
         Without one it is that of the nearest with any, and at last the first of all.
         """
+        # Nearest row with one medium within the stencil's radius, if possible the place's own.
         even = self._once(self._even, self._side(place))
         own = moduli(self.at(place))
         rows = self.rows(place)
@@ -307,6 +324,7 @@ class Layers:
         """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
         found = np.ones(self._rows.size, bool)
         for values in self._once(self._rows_of, side).values():
+            # Largest difference of each modulus within the radius.
             near = np.lib.stride_tricks.sliding_window_view(
                 np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
             )
@@ -317,6 +335,7 @@ class Layers:
 
     def _between(self, kind: Quantity, nodes: np.ndarray, side: Side) -> np.ndarray:
         """Return what the scheme has half-way between nodes: fluids have a density of their own."""
+        # Mean of two nodes; fluids have effective densities of their own.
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
         if kind == "pull" and "rho" in self.names:
             own = self._own({"rho": self._fluid}, side)["rho"]
@@ -335,14 +354,3 @@ def layers_of(
     losses = tuple(name for name in physics.medium if name not in averages)
     names = (*averages, *(("rho_x",) if "rho" in earth.needs else ()))
     return Layers(earth, grid, names, tuple(first), contacts, losses)
-
-
-def _inverse(first: tuple[float, ...]) -> np.ndarray:
-    """Return the weights of what inverts staggered differences but for their step of one row."""
-    k = 2.0 * np.pi * np.arange(MARGIN * 4) / (MARGIN * 4)
-    half = np.sin(0.5 * k)
-    with np.errstate(invalid="ignore"):
-        symbol = sum(c * np.sin((m + 0.5) * k) for m, c in enumerate(first)) / half
-    symbol[0] = 1.0
-    taps = np.roll(np.fft.ifft(1.0 / symbol).real, MARGIN)[: 2 * MARGIN + 1]
-    return taps / taps.sum()

@@ -44,6 +44,7 @@ def even_planes(
                 earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
                 scenario.averaging,
             )  # fmt: skip
+            # Layered earth: ask the averages of one column.
             even = rule.where(column).reshape(-1)
         elif rule.everywhere(extremes):
             even = np.ones(z.size, bool)
@@ -51,6 +52,7 @@ def even_planes(
             averaging = scenario.averaging
             density = rule.of_density
             even = plain_planes(earth, z, y, x, spacing, averaging, density, rule.simple)
+        # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()
         else:
@@ -58,6 +60,7 @@ def even_planes(
         found[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):
+            # Short runs are not worth a launch of their own.
             even[first:last] &= last - first >= EVEN_RUN
     return found
 
@@ -81,6 +84,7 @@ def read_earth(
         earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
         if (conversion := conversion_of(scenario, physics)) is not None:
             earth = replace(earth, needs=conversion.names, conversion=conversion)
+        # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take, physics.derived)
         return earth, extremes, sample

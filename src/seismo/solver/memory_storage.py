@@ -59,6 +59,7 @@ def with_storage(
     problem = _problem(relaxation, scenario, physics)
     peak = 1.0
     if not problem:
+        # Scale from the strongest source; refuse sources too unlike for one scale.
         steps = clock.steps + extra_steps(clock.steps, scenario.time.dispersion_removal)
         rates = strain_rates(physics, earth, sources, grid.cell, clock.dt, steps * clock.dt)
         problem = _unlike(sources, rates)
@@ -96,6 +97,7 @@ def losses(
     ends = receivers[:: 1 + len(receivers) // _MOST_ENDS][None, :, None]
     starts = np.array([source.position for source in sources[some]])[:, None, None]
     share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
+    # Midpoint rule of f / (vs Q) along straight paths.
     x, y, z = np.moveaxis(starts + (ends - starts) * share, -1, 0)
     rock = earth.as_given.sample(z, y if dimensions == 3 else None, x)
     with np.errstate(divide="ignore"):
@@ -109,6 +111,7 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
         return f"precision is {scenario.precision}"
     if "c44" not in physics.medium:
         return "they do for elastic waves in 3-D and for P-SV waves alone"
+    # Decay in a step must exceed the rounding of 11 bits.
     least = relaxation.frequencies[0] * relaxation.dt
     if least < LEAST_DECAY:
         return (
@@ -120,6 +123,7 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
 
 def _unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
     """Return which sources that act are too unlike for one scale; "" where none are."""
+    # The subfaults of a fault count as their strongest.
     strongest = dict[object, int]()
     for n in map(int, np.flatnonzero(rates)):
         key = sources[n].name if isinstance(sources[n].wavelet, SlipRate) else n
@@ -156,6 +160,7 @@ def strain_rates(
     x, y, z = np.array([source.position for source in sources]).T
     rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
     rho = rock["rho"]
+    # Isotropic rock at each source: c11 = c33 = rho vp^2, c44 = rho vs^2.
     p = rho * rock["vp"] ** 2
     s = rho * rock["vs"] ** 2
     known = {"rho": rho, "c11": p, "c33": p, "c13": p - 2.0 * s, "c44": s, "c66": s}
@@ -169,6 +174,7 @@ def strain_rates(
         for term in physics.drives[kind]:
             peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
             scale = term.scale(lambda name, own=False: arrays[name], dt)
+            # Strain rate: stress rate over modulus, or acceleration over wave speed.
             resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
             rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)
             largest = np.maximum(largest, rates)
@@ -178,6 +184,7 @@ def strain_rates(
 def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
     """Return the largest magnitude of strength times signal; those of signals are kept."""
     strength = abs(source.strength.get(term.component, 0.0))
+    # Peak of each signal, found once.
     key = id(source.wavelet), source.derivative, term.derivative
     if strength and key not in known:
         times = np.linspace(source.start, source.end, _SAMPLES)

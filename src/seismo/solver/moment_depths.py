@@ -61,12 +61,14 @@ class MomentDepths:
         self._around = around
         self._strengths = strengths
         drives = around.physics.drives["moment_tensor"]
+        # Components that any moment has.
         acting = [d for d in drives if np.any(strengths[d.component])]
         self.fields = {d.component: around.physics.named(d.field) for d in acting}
         self._places = np.asarray(around.grid.index("z", positions[:, 2]), float)
         self._even = self._even_places()
         self._half_rows: list[_HalfRow] = []
         self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
+        # Depths where weights change suddenly: contacts.
         ends = [c.place for c in around.contacts]
         ends += np.atleast_1d(around.grid.index("z", breaks)).tolist()
         depths = self._sorted_out(np.sort(np.array(ends, float)))
@@ -90,6 +92,7 @@ class MomentDepths:
         """Return the first row (moment) of a field that each acts on."""
         rows = np.floor(self._places - 0.5 * ("z" in field.half)).astype(np.int64) - RADIUS + 1
         near = self._of >= 0
+        # Elsewhere: the first row of the half row's own weights.
         rows[near] = self._first[field.name][self._of[near]]
         return rows
 
@@ -99,12 +102,14 @@ class MomentDepths:
         own = self._of[numbers]
         for component, its in self.fields.items():
             if its.name == field.name:
+                # Even medium: Kaiser sinc weights along z.
                 even = numbers[own < 0]
                 _, some = even_weights(self._places[even], "z" in field.half)
                 found[own < 0, :WIDTH] = self._strengths[component][even, None] * some
         for which in np.unique(own[own >= 0]).tolist():
             rows = np.flatnonzero(own == which)
             half_row = self._half_rows[which]
+            # Uneven: interpolate the weights of the nodes in depth.
             shares = _shares(half_row.nodes, self._places[numbers[rows]])
             for component in self.fields:
                 profile = self._profile(field.name, component, which)
@@ -119,6 +124,7 @@ class MomentDepths:
         around = self._around
         places = self._places
         even = np.ones(places.size, bool)
+        # Stencils that reach neither a surface, nor a contact, nor an uneven layer.
         if around.closure is not None or around.imaged:
             even &= places >= RADIUS - 0.5
         for contact in around.contacts:
@@ -135,6 +141,7 @@ class MomentDepths:
         near = np.flatnonzero(~self._even)
         places = self._places[near]
         on = np.isclose(places[:, None], breaks[None], 0.0, _SAME).any(axis=1)
+        # By half row, by the layer between breaks, and on breaks or not.
         kinds = np.stack([np.floor(2.0 * places), np.searchsorted(breaks, places), on], axis=1)
         which, kind = np.unique(kinds, axis=0, return_inverse=True)
         for n in range(len(which)):
@@ -146,6 +153,7 @@ class MomentDepths:
                     self._half_rows.append(_HalfRow(len(depths), np.array([place])))
                     depths.append(place)
                 continue
+            # Chebyshev nodes across the depths of the half row.
             angle = np.pi * (np.arange(_NODES) + 0.5) / _NODES
             middle = 0.5 * (exact[0] + exact[-1])
             half = 0.5 * (exact[-1] - exact[0])
@@ -175,6 +183,7 @@ class MomentDepths:
                         half = axis in self._around.physics.named(name).half
                         rows, weights = axis_weights(float(at), half)
                         nearest = int(np.argmax(np.abs(weights)))
+                        # One column of the separable weights, over its share along x and y.
                         column &= getattr(points, axis) == rows[nearest]
                         share *= float(weights[nearest])
                 found[component][name] = points.z[column], points.weights[column] / share
@@ -232,4 +241,5 @@ def _shares(nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
     distinct = ~np.eye(nodes.size, dtype=bool)
     apart = np.where(distinct, nodes[:, None] - nodes, 1.0)
     off = np.where(distinct, places[:, None, None] - nodes, 1.0)
+    # prod over m of (x - x_m) / (x_n - x_m)
     return np.prod(off / apart, axis=2)

@@ -54,25 +54,30 @@ def side_weights(
     shift = 0.5 if half else 0.0
     first = int(np.floor(place - shift)) - RADIUS + 1
     last = first + 2 * RADIUS - 1
+    # Rows that the stencil of an even medium would read.
     nearest = int(np.rint(place - shift))
     if abs(place - shift - nearest) < ON_GRID:
         first = last = nearest
+    # Rows of the position's own side.
     low = top.half + 1 if top else min(first, 0)
     high = bottom.half - int(half) if bottom else max(last, points - 1)
     if low <= first and last <= high:
         return None
     solid = (top is not None and not top.solid_above) or (bottom is not None and bottom.solid_above)
     shear = half and name in ("sxz", "syz")
+    # A fluid has no shear stress.
     if shear and not solid:
         return np.array([nearest]), np.zeros(1)
     rows = list(range(max(low, 0), min(high, points - 1) + 1))
     places = [row + shift for row in rows]
+    # The half row of a closed contact is a support point where the contact is.
     if half and top and (edge := _edge(top, shear, True)) is not None:
         rows = [top.half, *rows]
         places = [edge, *places]
     if half and bottom and (edge := _edge(bottom, shear, False)) is not None:
         rows = [*rows, bottom.half]
         places = [*places, edge]
+    # Lagrange polynomial through the nearest POINTS rows.
     start = int(np.searchsorted(places, place)) - POINTS // 2
     start = min(max(start, 0), max(len(rows) - POINTS, 0))
     chosen = np.array(rows[start : start + POINTS])
@@ -128,6 +133,7 @@ class FluidDensity:
         here = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
         if np.isnan(near).any() or np.any(here.get("vs", 0.0) != 0.0):
             return np.ones(len(z))
+        # rho v is interpolated: weights times rho(row) / rho(position).
         found = near / here["rho"].ravel()[0]
         return np.where(np.abs(found - 1.0) < ALIKE, 1.0, found)
 

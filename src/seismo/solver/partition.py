@@ -59,6 +59,7 @@ class Partition:
 
     def owner(self, number: int) -> int:
         """Return the rank of this crew that has a subdomain."""
+        # Subdomains are dealt to the ranks of a shot group in runs of about equal number.
         first = self.ranks.number // self.crew * self.crew
         return first + number * self.crew // (len(self.rows) * len(self.rows[0]))
 
@@ -67,6 +68,7 @@ class Partition:
         found = np.zeros(np.broadcast(y, z).shape, np.int64)
         (_, ylo, zlo) = self.rows[0][0].grid.box.lo
         (_, yhi, zhi) = self.rows[0][0].grid.box.hi
+        # Images beyond a face belong to the point on it.
         y = np.clip(y, ylo, yhi - 1)
         z = np.clip(z, zlo, zhi - 1)
         for n, subdomain in enumerate(self.subdomains):
@@ -81,6 +83,7 @@ class Partition:
     @property
     def largest(self) -> float:
         """Which share of the whole grid's cost the costliest subdomain has."""
+        # Cost in interior points: layer points count `pml_cost`.
         costs = [cost(s.grid, s.owned, self.pml_cost) for s in self.subdomains]
         return max(costs) / sum(costs)
 
@@ -101,6 +104,7 @@ class Partition:
 
         All ranks see them in the same order.
         """
+        # Eight neighbours across z and y; those of corners, too.
         steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
         columns = len(self.rows[0])
         subdomains = self.subdomains
@@ -110,6 +114,7 @@ class Partition:
                 column = n % columns + along
                 if 0 <= row < len(self.rows) and 0 <= column < columns:
                     other = row * columns + column
+                    # Halo of n owned by the other: the intersection of boxes.
                     yield n, other, subdomain.padded & subdomains[other].owned
 
 
@@ -134,6 +139,7 @@ def divide(
     given = scenario.grid.decomposition
     periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
     crew = ranks.count // setup.grids
+    # Factors of the ranks with the smallest cuts.
     if parts is None and given == "auto":
         parts = best_parts(setup.grid, setup.halo, crew, periodic)
     try:
@@ -171,10 +177,12 @@ def subdomains(
     Volumes of many fields have rows of half lines: those of two fields march across their layers,
     along y from rows of one kind to those of the other.
     """
+    # Alignment: the first interior point begins a cache line.
     middle = setup.row_groups(lane)[0].spans[1][0]
     shots = setup.shots_on(number)
     short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
     unit = SECTOR if short else LINE
+    # Rows whose corrections would read beyond a halo are not cut.
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
     uncut |= frozenset(range(setup.closed_rows))
     return decompose(

@@ -88,6 +88,7 @@ def _quantity(name: str, physics: Physics) -> MapQuantity:
     if peak not in _UNITS:
         found = components_of(name, physics)
         return MapQuantity(name, found[0].unit, tuple(found))
+    # Components of the vector: all, the horizontal ones, or one.
     axes = {"": "xyz", "horizontal": "xy"}.get(which, which)
     components = (c for c in components_of("velocity", physics) if c.name[1] in axes)
     return MapQuantity(name, _UNITS[peak], tuple(components), peak == "pga", at_nodes=True)
@@ -121,6 +122,7 @@ class PeakMaps:
         for one in self._sets:
             for quantity in one.maps.quantities:
                 values = one.peaks(quantity.name, shot)
+                # Change per step over dt: acceleration in m/s^2.
                 scale = 1.0 / self._dt if quantity.of_change else 1.0
                 if values is not None:
                     found[f"{one.maps.name}/{quantity.name}"] = scale * values
@@ -138,6 +140,7 @@ class _Peaks:
         self._backend = backend
         self._reader = FieldSampler(backend, maps.cut, parts, shots, ranks)
         size = self._reader.size
+        # Values of the step, their change, and the values before it.
         count = len(maps.channels)
         zeros = np.zeros(count * size, backend.precision)
         self._values = backend.array(zeros)
@@ -172,6 +175,7 @@ class _Peaks:
         found = list[Launch]()
         if not size:
             return found
+        # 1. Read the components, interpolated to the nodes where they form a vector.
         for n, (component, at_nodes) in enumerate(channels):
             added = False
             for name, factor in component.terms:
@@ -182,11 +186,13 @@ class _Peaks:
                         beside=points,
                     )  # fmt: skip
                     added = True
+        # 2. Change since the step before.
         if self._changing:
             starts = np.arange(len(channels))[:, None] * size
             rows = (starts + self._rows).ravel()
             held = (self._rates, self._before, self._values)
             found.append(self._rowwise(kernels.change, held, rows, (0, 1)))
+        # 3. Length of the vector, and its maximum so far.
         for quantity in self.maps.quantities:
             which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
             first = self._backend.array(np.array(which, np.int64) * size)
@@ -212,11 +218,13 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
     slope = around.slope
     if not field.half:
         return {name: None}
+    # Mean of half points on both sides of the node.
     rows, some = midpoint_weights(min(MOST_REACH, around.halo))
     steps, weights = _tables(around, rows, some)
     surface = around.surface(field)
     if field.half != "z" or surface is None or surface.sign:
         return {name: StencilOffsets(field.half, steps, weights)}
+    # Near a closed surface: one-sided rows of vz, and the slope that szz = 0 prescribes.
     shares = np.array([slope_share(float(z), True, surface) for z in range(MOST_REACH)])
     for z in range(MOST_REACH):
         rows, some = axis_weights(float(z), True, 0, surface)
@@ -227,6 +235,7 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
     found: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
     if slope is None:
         return found
+    # d_z vz = -r (d_x vx + d_y vy), as reads of vx and vy.
     for axis in slope.across:
         rows, some = slope.derivative(axis)
         steps, weights = _tables(around, rows, some)
@@ -241,6 +250,7 @@ def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):
     size = (around.grid.points[2], kernels.POINTS)
     steps = np.zeros(size, np.int64)
     weights = np.zeros(size)
+    # The same stencil in every row.
     steps[:, : rows.size] = rows
     weights[:, : rows.size] = some
     return steps, weights

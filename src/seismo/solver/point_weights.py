@@ -61,6 +61,7 @@ class PointInterpolation:
     def surface(self, field: Field) -> Surface | None:
         """Return how a field continues above the free surface, if there is one."""
         half = "z" in field.half
+        # Closed differences: fields end at the surface; images: even or odd continuation.
         if self.closure is not None:
             sloped = self.slope.rows if self.slope and field.name == "vz" else 0
             return Surface(0, vanishes=field.vanishes, sloped=sloped)
@@ -89,16 +90,19 @@ class PointInterpolation:
         index = self._index(position)
         half = "z" in field.half
         surface = self.surface(field)
+        # Beside contacts of fluid and solid: rows of the position's own side.
         side = None
         if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
             side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
         kind = kind or KINDS.get(field.name)
+        # Among layers: weights that read kinks as the scheme has them.
         if side is None and kind and self.layers and self._under(index[2], half, surface):
             side = self.layers.weights(kind, half, index[2])
             if side and not own_side(self.contacts, half, index[2], side[0]):
                 side = None
         found = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
+        # Layers of fluid: rho v is continuous, not v.
         if self.fluids is not None and field.name in ("vx", "vy") and not half:
             *places, some = found
             found = (*places, some * self.fluids.ratios(places[2], position[2]))
@@ -122,6 +126,7 @@ class PointInterpolation:
             return None
 
         def read(field: Field, kind: Quantity) -> Points:
+            # Strains by the stress that does work on them.
             points = Points(*self.weights(field, position, kind))
             if self.closure is None or field.name != "szz":
                 return points
@@ -132,7 +137,9 @@ class PointInterpolation:
 
     def columns(self, field: Field, position) -> Points | None:
         """Return the points of the surface whose slope takes part in a field, and how much (m)."""
+        # Columns under the position, on the surface.
         x, y, z = self._index(position)
+        # Weight of d_z vz on the surface, in m.
         share = slope_share(z, "z" in field.half, self.surface(field))
         if not share:
             return None
@@ -144,6 +151,7 @@ class PointInterpolation:
 
         Of a stress those that read the strain that it does work on.
         """
+        # Stresses and pressure among layers: by the strain that they do work on.
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
@@ -158,6 +166,7 @@ class PointInterpolation:
         """
         if not self.physics.broad_sources:
             return self.reading(field, position)
+        # Broad sources: a wide kernel, without waves too short for the grid.
         index = [p if a in self.grid.axes else None
                  for a, p in zip(AXES, self._index(position), strict=True)]  # fmt: skip
         return {field.name: Points(*broad_weights(index, self.surface(field)))}
@@ -176,6 +185,7 @@ class PointInterpolation:
         across = field.half.replace("z", "")
         side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
         further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
+        # Derivative along z from the rows, and of the surface's prescribed slope.
         rows, some, share = derivative_weights(z, half, self.slope.rows, further)
         points = Points(*point_weights((x, y, z), across, side=(rows, some)))
         columns = Points(*point_weights((x, y, 0.0), across))
@@ -194,6 +204,7 @@ class PointInterpolation:
             ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
         """
         for a, axis in enumerate(AXES):
+            # Extent of the points beyond the halo.
             first = points[a].min(initial=0)
             last = points[a].max(initial=0)
             over = max(-first, last - self.grid.points[a] + 1) - self.halo
@@ -206,6 +217,7 @@ class PointInterpolation:
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
         """Return the share of a cell that points in row z stand for."""
         share = np.ones(len(z))
+        # Rows at contacts stand for other shares of a cell; so do those of a closed surface.
         if self.norms is not None:
             inside = (z >= 0) & (z < self.grid.points[2])
             share[inside] = self.norms["z" in field.half][z[inside]]

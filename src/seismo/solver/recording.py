@@ -85,12 +85,14 @@ class Recorder:
         self._backend = backend
         self._ranks = division.ranks
         self._index: dict[tuple[int, str, str], slice] = {}
+        # Receivers of this rank, and of all, to put the record together.
         self._own = own = {group.name: _own(group, around, division) for group in groups}
         self._numbers = {name: division.ranks.gather(own[name]) for name in own}
         self._shapes = {group.name: (len(group.positions), steps) for group in groups}
         rows = {field.name: _Channels() for field in around.physics.fields}
         channel = 0
         points = dict[tuple[str, str], list[dict[str, WeightedPoints]]]()
+        # Channels in the order shot, group, component, receiver; points once for all shots.
         for shot in division.shots:
             for group in groups:
                 bases = dict.fromkeys(
@@ -113,6 +115,7 @@ class Recorder:
                         channel += 1
         self.record = backend.array(np.zeros((steps, channel), backend.precision))
         parts = list(fields.values())
+        # Points that other ranks update travel in each step.
         self._loans = {
             name: RemotePoints(
                 backend, division.ranks, name, parts, r.points, division.owners(*r.points[1:3])
@@ -140,6 +143,7 @@ class Recorder:
 
     def state(self, step: int) -> CheckpointArray:
         """Return what is recorded by a step."""
+        # Record (step, channel) by its global indices.
         strides = (self.record.shape[1], 1)
         places = [
             GlobalBlock(f"record.{shot}.{group}.{component}", own.start, strides,
@@ -161,6 +165,7 @@ class Recorder:
             return None
         if len(found) == 1:
             return np.array(found[0])
+        # Rank 0 puts the receivers of all ranks in their order.
         here = [(own, record) for own, record in zip(numbers, found, strict=True) if record.size]
         if len(here) == 1:
             return here[0][1]
@@ -172,6 +177,7 @@ class Recorder:
 
 def _own(group: ReceiverGroup, around: PointInterpolation, division: Partition) -> np.ndarray:
     """Number the receivers whose nearest nodes this rank has."""
+    # The owner of the nearest node has the receiver.
     y, z = (np.rint(around.grid.index(a, group.positions[:, AXES.index(a)])) for a in "yz")
     return np.flatnonzero(division.owners(y, z) == division.ranks.number)
 
@@ -193,6 +199,7 @@ class _Reading:
         starts = np.array(rows.starts, np.int64)
         indices = np.arange(len(weights))
         self._gathers: list[list[Launch]] = [[], []]
+        # One subdomain: sum over the field itself; else gather the points first.
         if len(parts) == 1 and not loan.borrows:  # the sums read the field itself
             values = [parts[0].written(name, parity) for parity in (0, 1)]
             indices = flat(parts[0], points)
@@ -205,6 +212,7 @@ class _Reading:
             ]
         self._sums: list[tuple] = []
         self._shots = np.array(rows.owners)
+        # Long sums in two passes: pieces of rows, then the pieces.
         if longest > PIECE:
             pieces, starts = _pieces(starts)
             self._piece_shots = np.repeat(self._shots, np.diff(starts))
@@ -214,6 +222,7 @@ class _Reading:
             values = [partial] * 2
             indices = np.arange(partial.size)
             weights = np.ones(partial.size, backend.precision)
+        # Channel = sum of weights times values, by compressed rows.
         held = (put(indices), put(starts), put(weights), put(np.array(rows.channels, np.int64)))
         self._rows = [(v, *held) for v in values]
 
@@ -233,6 +242,7 @@ class _Reading:
 
 def _pieces(starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Cut rows of entries in pieces: first entries of the pieces, first pieces of the rows."""
+    # Pieces of each row, and where each begins.
     counts = -(-np.diff(starts) // PIECE)
     firsts = np.concatenate([[0], np.cumsum(counts)])
     number = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)

@@ -35,6 +35,7 @@ def gathering(
             (y, z), subdomain.grid.box.lo[1:], subdomain.grid.box.hi[1:], strict=True
         )
     ]
+    # Slots of the points that this subdomain owns.
     slots = np.flatnonzero(subdomain.owns(*inside))
     indices = backend.array(flat(fields, points)[slots])
     held = backend.array(slots)
@@ -73,13 +74,16 @@ class RemotePoints:
         others = [r for r in range(ranks.count) if r != ranks.number]
         self._slots = {r: np.flatnonzero(homes == r) for r in others}
         wanted: list = [None] * ranks.count
+        # Request: the points that each other rank owns.
         for r, slots in self._slots.items():
             wanted[r] = tuple(p[slots] for p in points)
+        # Requests of the others, and one message buffer for each pair.
         asked = ranks.alltoall(wanted)
         out = {r: asked[r][0].size for r in others if asked[r][0].size}
         link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
         self._got = link.into
         self.pack: list[list[Launch]] = [[*link.ready], [*link.ready]]
+        # Pack what others requested, from all subdomains of this rank.
         for r, buffer in link.out.items():
             for part in parts:
                 for pack, some in zip(

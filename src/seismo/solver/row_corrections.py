@@ -63,6 +63,7 @@ class RowCorrections:
 
         Of a part further down that is before its arrays.
         """
+        # Rows of the box: one for each shot and y, at z = 0.
         y = np.arange(box.lo[1], box.hi[1])
         batch = self._subdomain.batch
         shots = np.repeat(np.arange(batch), len(y))
@@ -73,9 +74,11 @@ class RowCorrections:
         return np.array(rows, np.int64) * self._subdomain.strides[1]
 
     def _sums(self, term: RowSums, box: Box) -> list[Launch]:
+        # Dense block of the weights: target rows of this box, source rows.
         inside = {k: w for k, w in term.weights.items() if box.lo[2] <= k[0] < box.hi[2]}
         if not inside or not box.size:
             return []
+        # Rows that change, and rows that are read.
         rows = sorted({target for target, _ in inside})
         sources = sorted({source for _, source in inside})
         target = self._arrays[term.target]
@@ -97,6 +100,7 @@ class RowCorrections:
             memory, found = (
                 self._backend.array(np.zeros((rows, length), number)) for _ in range(2)
             )
+            # Memory (shot, y, x) by global indices; it is the same in all phases of the layers.
             counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
             strides = (rows // len(own) * length, length, 1)
             place = GlobalBlock(whole, 0, strides, tuple((run,) for run in counts))
@@ -113,12 +117,14 @@ class RowCorrections:
         number = source.dtype
         bases, y, shots = self._bases(box)
         length = box.shape[0]
+        # b, a, 1 / kappa at nodes or half points: the term is stretched as the sweeps are.
         profile = tables.profiles[a][3 * term.up :][:3].astype(number)
         if term.axis == "x":
             profile = profile[:, self._subdomain.offset[0] :]
             place = y * 0 - 1
         else:
             place = y + self._subdomain.offset[1]
+        # Staggered difference along the axis, up or down.
         stride = (1, self._subdomain.strides[0])[a]
         backend = self._backend
         put = self._backend.array
@@ -131,6 +137,7 @@ class RowCorrections:
             stride, 0 if term.up else -stride, put(coefficients),
             put(np.ascontiguousarray(profile)), put(place), memory, found,
         )  # fmt: skip
+        # One derivative, added to each target row with its own factor.
         adds = [
             (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
             for (name, row), gain in inside.items()

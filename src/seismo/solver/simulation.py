@@ -68,6 +68,7 @@ class Simulation:
         self.setup = setup
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
+        # Subdomains of this rank.
         self.division = divide(setup, backend, self.ranks, parts)
         around = setup.interpolation
         subdomains = self.division.subdomains
@@ -76,6 +77,7 @@ class Simulation:
         }
         self.parts = list(self._numbered.values())
         fields = {n: part.fields for n, part in self._numbered.items()}
+        # Halo exchange of each stage, for each parity of the step.
         near = self.ranks.peers(backend, fields)
         self._halos = [
             [
@@ -88,6 +90,7 @@ class Simulation:
         self._programs: list[Callable[[int, int], None]] = []  # for each phase of the layers
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.total_steps
+        # Receivers and maps read what a step has left.
         self.recorder = Recorder(
             backend, around, self.division, fields, setup.groups, setup.stencil,
             self.total_steps,
@@ -127,6 +130,7 @@ class Simulation:
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Work out what shots need while others may be under way, in any thread."""
+        # Sources of this rank's shots; subfaults at faces act as point sources.
         own = self.division.shots
         sources = [
             [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
@@ -139,12 +143,15 @@ class Simulation:
         loaded = zip(self.parts, prepared, strict=True)
         fits = [part.injection.load(tables) for part, tables in loaded]
         self.step = self.total_steps
+        # Initial condition: zero wavefield, memory and record.
         for held in self.state().values():
             held.array[:] = 0
+        # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.crew > 1 else SerialCommunicator()
             phases = range(len(self.setup.layer_phases))
             parities = self.setup.physics.parities
+            # One program for each phase of the layers, of both parities.
             steps = [tuple(self._bind(parity, phase) for parity in parities) for phase in phases]
             self._programs = [one.program(self.backend, some) for some in steps]
         self.step = 0
@@ -155,6 +162,7 @@ class Simulation:
         Another simulation that has loaded the same shots goes on to the same bits once it has this
         `step`, and these numbers in its own arrays.
         """
+        # Record, peaks, fields and memory variables.
         found = {"record": self.recorder.state(self.step)}
         found |= {f"maps/{name}": held for name, held in self.maps.state().items()}
         for n, part in self._numbered.items():
@@ -183,6 +191,7 @@ class Simulation:
         starts = [first for first, _ in self.setup.layer_phases]
         last = self.step + steps
         while self.step < last:
+            # Run to the end of the layers' phase, of the faults' window, or of what was asked.
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
             if self._faults:
@@ -195,6 +204,7 @@ class Simulation:
         """Let faults take what acts in the window of this step, once all before it is done."""
         if all(fault.holds(self.step) for fault in self._faults):
             return
+        # Steps that read the old window must be complete on all ranks.
         self.ranks.wait()
         self.backend.wait()
         self.ranks.wait()
@@ -208,12 +218,15 @@ class Simulation:
         In each phase of the layers sweeps have other profiles, and the same arrays. Sources near a
         cut act before their points travel to the neighbour.
         """
+        # Sources of the step: evaluated before any stage needs them.
         schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
         spread = [one for p in self.parts for f in p.faults for one in f.worked_out()]
         schedule += _each(spread, "sources")
+        # Stages in the order of the time step.
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [part.phases[phase][n] for part in self.parts]
             halo = self._halos[parity][n]
+            # Sources near a cut act with the edges, the others with the core.
             near, far = (
                 [
                     launch
@@ -226,17 +239,22 @@ class Simulation:
             images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
             name = stage.name
             between = f"{stage.name} halo"
+            # 1. Edges, their corrections and sources: what neighbours wait for.
             edges = [launch for b in bound for launch in b.edges[parity]]
             schedule.append(Group(edges, "edge", name))
             schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
             schedule += _each(near, "sources", "edge")
+            # 2. Send halos.
             schedule += [Group(group, group.where, between) for group in halo.start]
+            # 3. Core, concurrently with the messages.
             core = [launch for b in bound for launch in b.core[parity]]
             schedule.append(Group(core, "core", name))
             schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
             schedule += _each(far, "sources", "core")
+            # 4. Receive halos, then fill the images outside mirror faces.
             schedule += [Group(group, group.where, between) for group in halo.finish]
             schedule += _each(images, f"{name} images")
+        # After the last stage: sample receivers, raise the peaks of maps.
         schedule += _each(self.recorder.launches(parity), "receivers")
         schedule += _each(self.maps.launches(parity), "maps")
         return [group for group in schedule if group]
@@ -258,10 +276,12 @@ class Simulation:
             self._searches[key] = [
                 self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._left(name)
             ]
+        # Queue the reductions of all subdomains; the result is awaited later.
         looks = [start() for start in self._searches[key]]
 
         def wait() -> tuple[float, tuple[int, int, int]]:
             found = [look() for look in looks]
+            # Largest of this rank's subdomains, then of all ranks.
             size, part = max((f.size, n) for n, f in enumerate(found))
             place = self.parts[part].subdomain.point(found[part].at)
             return max(self.ranks.allgather((size, place)))
@@ -274,6 +294,7 @@ class Simulation:
 
     def field(self, name: str) -> np.ndarray:
         """Return a field (shot, z, y, x) as the last step left it, layers included."""
+        # Assemble the owned boxes of all subdomains.
         nx, ny, nz = self.setup.grid.points
         whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):

@@ -90,10 +90,12 @@ class SlipTerms:
         x, y, z = (grid.coordinate(a, np.arange(lo[n], hi[n])) for n, a in enumerate(AXES))
         spacing = dict(zip(AXES, grid.spacing, strict=True))
         across = y if grid.dimensions == 3 else None
+        # B_ij = n_i n_j times the excess, in cells that contacts of fluids cut.
         cells, normal, excess = cut_cells(self._near.earth, z, across, x, spacing)
         nodes = np.tile(lo, (len(cells), 1))
         columns = [AXES.index(a) for a in reversed(grid.axes)]  # z, (y,) x
         nodes[:, columns] += cells
+        # Away from closed rows, and from solids.
         kept = (nodes[:, 2] > self._near.closed_rows) | (self._near.closed_rows == 0)
         if self._near.solid:
             kept[kept] = self._wet(nodes[kept])
@@ -110,6 +112,7 @@ class SlipTerms:
     def _wet(self, nodes: np.ndarray) -> np.ndarray:
         """Return whether all that moves f_i about nodes (n, 3) is fluid."""
         grid = self._subdomain.grid
+        # vs of all nodes that the differences of f_i read.
         reach = self._near.terms + 1
         span = [np.arange(-reach, reach + 1) if a in grid.axes else np.zeros(1) for a in AXES]
         around = np.stack([a.ravel() for a in np.meshgrid(*span, indexing="ij")])
@@ -131,6 +134,7 @@ class SlipTerms:
         for axis in self._axes:
             rho = self._medium[f"rho_{axis}"]
             step = np.eye(3, dtype=int)[AXES.index(axis)]
+            # Diagonal dominance: sum |B_ij| <= 1 / rho_i at both half points.
             diagonal = 1.0 / np.maximum(*(rho[tuple((at - k * step).T[::-1])] for k in (0, 1)))
             rest = sum(np.abs(b) for pair, b in values.items() if pair[0] == axis)
             share = np.minimum(share, diagonal / np.maximum(rest, np.finfo(float).tiny))
@@ -180,6 +184,7 @@ class SlipTerms:
                 for w in weights.T
             )
             ahead = np.append(tables.first[other], 0.0)
+            # A_j of the staggered difference: a centred one.
             centred = (0.5 * (ahead[1:] + ahead[:-1])).astype(number)
             flat, first, second, centred = map(backend.array, (flat, first, second, centred))
             held = (target, source, flat, first, second, strides[axis], strides[other], centred)
@@ -189,6 +194,7 @@ class SlipTerms:
     def _points(self, axis: int, values: np.ndarray, box: Box) -> tuple[np.ndarray, np.ndarray]:
         """Return the half points (n, 3) of a box beside nodes, and B_ij (n, 2) at these two."""
         step = np.eye(3, dtype=int)[axis]
+        # Half points on both sides of each node, each once, with the values of its two nodes.
         both = np.concatenate([self._nodes, self._nodes - step])
         inside = np.all((both >= box.lo) & (both < box.hi), axis=1)
         points, which = np.unique(both[inside], axis=0, return_inverse=True)

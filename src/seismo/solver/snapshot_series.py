@@ -76,6 +76,7 @@ def _steps(entry: Any, clock: Clock) -> tuple[int, ...]:
     tolerance = 1e-6 * clock.dt
     start = 0.0 if entry.start is None else entry.start - tolerance
     stop = clock.steps * clock.dt if entry.stop is None else entry.stop + tolerance
+    # Multiples of the interval between start and stop.
     snapshot_steps = tuple(
         n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop
     )

@@ -102,6 +102,7 @@ class StabilityMonitor:
         step, largest = self._looks.popleft()
         (peak, place) = largest()
         time = step * self._dt
+        # Growth: after the sources only focusing raises the peak.
         bound = OVERFLOW
         if time > self._quiet_after and self._peak > 0.0:
             bound = min(bound, GROWTH * self._peak)
@@ -181,6 +182,7 @@ def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | No
             plane = array[:, z]
             _, ys, xs = np.nonzero(~np.isfinite(plane))
             corner = np.array([owned.lo[0], owned.lo[1], owned.lo[2] + z])
+            # Sum of the indices of all points that are not finite.
             middle += [xs.sum(), ys.sum(), 0.0] + corner * len(xs)
             lost = lost + len(xs)
             points = points + plane.size

@@ -51,7 +51,9 @@ class LayerMemory:
         places = list[GlobalBlock]()
         size = LINE
         layer = spans(subdomain.grid, backend.lane_width, 0)
+        # A block of memory for each row group and x-segment that is stretched.
         for (number, region), span in product(enumerate(regions), range(3)):
+            # Fused updates need no points beside the layer: its own x-segment.
             alone = self.at_once and span != 1 and region.spans[1][0] < region.spans[1][1]
             x0, x1 = layer[span] if alone else region.spans[span]
             (_, y0, z0) = region.box.lo
@@ -62,17 +64,21 @@ class LayerMemory:
             stretched = region.stretched(span)
             if not stretched or not box.size or not self.slots:
                 continue
+            # Margin of flux memory that is differentiated, on whole lanes.
             margin = [pad if a in stretched else 0 for a in AXES]
             whole = LINE if span == 1 else backend.lane_width
             margin[0] = -(-margin[0] // whole) * whole
             _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
             pitch = margin[0] + -(-box.shape[0] // whole) * whole
+            # One variable of a shot: (z, y, x) with padding; variables are staggered in cache.
             slot = pitch * ny * nz + SLOT_STAGGER * whole
+            # Index of grid point (0, 0, 0), so that kernels use grid indices.
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
             shot = slot * self.slots * len(stretched)
             self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
             size += -(-shot * subdomain.batch // LINE) * LINE
+            # Global indices, so that a checkpoint fits another decomposition.
             strides = (shot, slot, pitch * ny, pitch, 1)
             start = first + z0 * strides[2] + y0 * pitch + region.spans[span][0]
             shots = (subdomain.shots.start, subdomain.shots.stop)
@@ -97,6 +103,7 @@ class LayerMemory:
         if (region, span) not in self._layout:
             return 0, 0, 0, 0
         first, memory_y, memory_z, slot, shot_step = self._layout[region, span]
+        # Origin in the subdomain's array indices, of a shot.
         ox, oy, oz = offset
         origin = first - oz * memory_z - oy * memory_y - ox + shot * shot_step
         return origin, memory_y, memory_z, slot
@@ -138,9 +145,11 @@ def _rows(
     (_, y0, z0) = box.lo
     (_, y1, z1) = box.hi
     found = []
+    # A row of columns for each shot: box, offset of the shot, packed offset, x-segments.
     for shot in range(sub.batch):
         along: list[int] = []
         for span, (x0, x1) in enumerate(region.spans):
+            # Stages of the layers leave the interior out: an empty range of x.
             idle = stage.where == "layer" and not region.stretched(span)
             along += [x0 + ox, (x0 if idle else x1) + ox]
             along += memory.columns(region, span, shot, sub.offset)
@@ -156,12 +165,14 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
         return [(False, box)]
     (x0, y0, z0) = box.lo
     (x1, y1, z1) = box.hi
+    # Cut where the kind of plane changes.
     cuts = [z0, *(z for z in range(z0 + 1, z1) if even[z] != even[z - 1]), z1]
     return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
 
 
 def reached(stage: Stage, grid: Grid, closed: bool) -> Box:
     """Return the points that a stage may change, where a free surface is closed or not."""
+    # The surface stage changes row z = 0, where it is closed; others all points.
     nx, ny, nz = grid.points
     return Box((0, 0, 0), (nx, ny, int(closed) if stage.where == "surface" else nz))
 
@@ -178,6 +189,7 @@ class BoundStage:
         self.stage = stage
         self._number = number
         self.memories = list(memory.held)
+        # Edges first: neighbours wait for them.
         edges, core = binding.subdomain.edges_and_core()
         parities = binding.fields.physics.parities
         self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
@@ -190,6 +202,7 @@ class BoundStage:
     ) -> list[Launch]:
         stage = self.stage
         grouped = dict[tuple[str, str, bool, bool], list[list[int]]]()
+        # Boxes by the operators that their rows need: one launch each.
         for region in self._regions(binding, memory):
             for box in boxes:
                 part = region.box & box
@@ -202,6 +215,7 @@ class BoundStage:
         arrays = binding.fields.arrays(parity)
         axes = binding.subdomain.grid.axes
         launches = list[list[Launch]]()
+        # Interior rows, the longest launches, come first.
         interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
         for (middle, ends, closed, even), rows in interior_first:
             formula = binding.fields.physics.formula(stage, even)
@@ -211,6 +225,7 @@ class BoundStage:
             )
             operands = KernelFields(writes, reads, model)
             width = binding.closed_width if closed else 0
+            # Operators in the interior and in the PML segments of a row.
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
                 binding.damped,
@@ -228,6 +243,7 @@ class BoundStage:
             return []  # the stage that shares its memory does it
         if self.stage.where != "surface":
             return binding.regions
+        # The surface stage: row z = 0 alone, without layers.
         row = reached(self.stage, binding.subdomain.grid, binding.closed_width > 0)
         nx = row.shape[0]
         return [RowGroup(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
@@ -254,6 +270,7 @@ def bind_stages(
     common = bindings[0]
     memories = dict[str, LayerMemory]()
     for stage in stages:
+        # Stages that share memory have that of the first.
         owner = stage.shares or stage.name
         if owner not in memories:
             slots = common.fields.physics.slots(owner)

@@ -52,17 +52,20 @@ class StrainReading:
     def strain(self, name: str) -> Parts:
         """Return the points, by field, of the strain that a stress does work on."""
         if name == "p":
+            # div = sum w_j kappa_j / kappa div_j
             points = self._get("p", "pull")
             return {"p": self._times(points, self._at("c33", points) / self._own["c33"])}
         if name in ("sxz", "syz"):
             points = self._get(name, "shear")
             q = self._at("c44", points), self._at("c44", points, 1)
+            # 2 exz = sum w_j (mu_j / mu) 2 exz_j, mu_j the harmonic mean of two nodes.
             shear = 2.0 * q[0] * q[1] / (q[0] + q[1])
             return {name: self._times(points, shear / self._own["c44"])}
         if name != "szz":
             return {name: self._get(name, "along")}
         across = self._get("szz", "pull")
         c33 = self._own["c33"]
+        # ezz from szz, which is continuous, less (c13 / c33) of the level strains.
         share = self._times(across, self._at("c13", across) / c33)
         found = {"szz": self._times(across, self._at("c33", across) / c33)}
         for level in self._level:
@@ -79,6 +82,7 @@ class StrainReading:
         if name == "sxy":
             return {name: self._times(along, self._own["c66"] / self._at("c66", along))}
         across = self._get("szz", "pull")
+        # sxx less (c13 / c33) szz at the nodes, times the ratio of plate moduli.
         turn = self._at("c13", along) / self._at("c33", along)
         found = {
             "szz": self._times(across, np.full(across.z.size, self._own["c13"] / self._own["c33"]))
@@ -101,6 +105,7 @@ class StrainReading:
             return {name: plate / plates}
         c66 = self._at("c66", along)
         c66_own = self._own["c66"]
+        # 3-D: sum and difference of exx and eyy have the moduli E - c66 and c66.
         both = (plate - c66_own) / (plates - c66)
         apart = c66_own / c66
         return {n: 0.5 * (both + apart if n == name else both - apart) for n in self._level}

@@ -35,6 +35,7 @@ def _tables(
 ) -> KernelConstants:
     grid = setup.grid
     spacing = np.array(grid.spacing)[:, None]
+    # Difference coefficients over the spacing of each axis.
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2
     on_nodes = setup.stencil.on_nodes[None, :] / spacing
@@ -43,24 +44,30 @@ def _tables(
     # x counts from before the first row; a lane may reach behind its end.
     for axis, length in zip(AXES, (nx + 2 * decomposition.LINE, ny, nz), strict=True):
         a = AXES.index(axis)
+        # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
         padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
             whole = layers[axis]
+            # The part of the profile that this subdomain owns.
             lo = subdomain.owned.lo[a]
             hi = subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
             padded[:, start : start + hi - lo] = whole[:, lo:hi]
+        # Fused second derivative: weights of the field and of the flux memory.
         if at_once and axis != "x":
             padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
         profiles.append(padded)
+    # Interior ranges of x, y and z in array indices: no layer damps there.
     within = subdomain.owned & grid.damped.extent
     closure = setup.closure
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
+    # Closed differences below a free surface.
     up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
     up = up / grid.spacing[2]
     down = down / grid.spacing[2]
     if closure and setup.physics.interpolates:
+        # And interpolation adjoint in the norms of the closure.
         means = midpoint_weights(closure)
         up, down = (np.hstack(pair) for pair in zip((up, down), means, strict=True))
     return KernelConstants(
@@ -82,14 +89,17 @@ def _coordinates(
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return those z, y, x [m] of the nodes that the model is averaged at."""
     grid = setup.grid
+    # Nodes of the subdomain and of its halo along y and z.
     a_halo = subdomain.halo
     (x0, y0, z0) = subdomain.owned.lo
     (x1, y1, z1) = subdomain.owned.hi
+    # x has no halo of its own: rows are padded later.
     z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
     x = grid.coordinate("x", np.arange(x0, x1))
     y = None
     if grid.dimensions == 3:
         y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
+    # A layered earth varies with z only: one column is enough.
     if setup.earth.layered:
         y = None if y is None else y[:1]
         x = x[:1]
@@ -101,6 +111,7 @@ def _medium(setup: Discretization, subdomain: decomposition.Subdomain) -> dict[s
     grid = setup.grid
     (z, y, x) = _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, grid.spacing, strict=True))
+    # Effective medium: averages over the cell of each node.
     medium = effective_medium(
         setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
     )  # fmt: skip
@@ -123,6 +134,7 @@ def _own_densities(
     names = [name for name in setup.physics.sparse if name.startswith("rho_")]
     if not names:
         return {}
+    # Planes z that keep a density for each component.
     kept = setup.uneven[setup.physics.sparse[names[0]]]
     layered = setup.earth.layered
     if not (kept.any() or layered):
@@ -131,11 +143,13 @@ def _own_densities(
                    for end, n in ((subdomain.owned.lo, -1), (subdomain.owned.hi, 1)))  # fmt: skip
     planes = np.flatnonzero(kept[np.clip(np.arange(first, last), 0, kept.size - 1)])
     beyond = np.append(planes, planes + 1).clip(max=len(rho) - 1)  # they and the next ones
+    # Cells that hold any solid have no density of a fluid (NaN).
     solid = np.isnan(_density(setup, subdomain, names[0], beyond, ""))
     found = {}
     for name in names:
         axis = "zyx".index(name[-1])
         mean = 0.5 * (rho + _next(rho, axis)) if layered else np.zeros(rho.shape)
+        # Effective density where the velocity stands; beside solids the mean of two nodes.
         own = _density(setup, subdomain, name, planes, name[-1])
         here, there = np.split(solid, 2)
         dry = np.isnan(own) | here | (there if axis == 0 else _next(here, axis))
@@ -156,6 +170,7 @@ def _density(
     """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
     z, y, x = _coordinates(setup, subdomain)
     spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
+    # The cell about a velocity, half a cell along its axis.
     half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
     found = cell_average(
         setup.earth, z[planes] + half["z"], None if y is None else y + half["y"], x + half["x"],
@@ -181,18 +196,22 @@ class SubdomainSolver:
         self.subdomain = subdomain
         self._backend = backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
+        # Medium on the nodes; rows at contacts of fluid and solid have their own.
         medium = _medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
         contacts.adjust(medium)
         if "rho" in medium:
             medium |= _own_densities(setup, subdomain, medium["rho"])
         faces = setup.image_faces
+        # Arrays of the formulas, with dt; rigid faces and layers change some.
         coefficients = physics.coefficients(medium, setup.clock.dt)
         coefficients = turned_off(coefficients, physics.odd, faces, subdomain)
+        # Media whose waves would grow in layers change over the collar.
         collar = scenario.equation.beside_layers
         if collar:
             coefficients = changed(coefficients, collar, setup.grid, subdomain)
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array))
+        # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
         first = Binding(
@@ -201,12 +220,15 @@ class SubdomainSolver:
             setup.closure.up.shape[1] if setup.closure else 0, setup.even,
             setup.guided_damping.late > 0.0,
         )  # fmt: skip
+        # Stages bound to all of them; the memory is shared.
         bindings = [replace(first, tables=table) for table in tables]
         self.phases: list[list[BoundStage]] = bind_stages(bindings, physics.stages, setup.pad)
         closed = tables[0].down if setup.closure else ()
         arrays = self.fields.arrays(0)
         phases = list(zip(self.phases, tables, strict=True))
+        # Corrections of rows at contacts, and off-diagonal densities of dipping ones.
         contacts.correct(backend, phases, medium, arrays, closed)
+        # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0
             near = Neighbourhood(setup.earth, solid, setup.closed_rows, setup.stencil.order // 2)
@@ -220,6 +242,7 @@ class SubdomainSolver:
             FaultInjection(backend, self.fields, FaultPieces(subfaults, subdomain))
             for subfaults in setup.subfaults
         ]
+        # Images outside mirror faces, after the stage that writes the field.
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
             for parity in physics.parities
@@ -233,6 +256,7 @@ class SubdomainSolver:
     def state(self) -> dict[str, CheckpointArray]:
         """Name all arrays that a step leaves for the next, and say what they hold."""
         # Stages may share their memory.
+        # State: wavefield and memory variables, by their global indices.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields.wavefield.items()
         found = {

@@ -70,6 +70,7 @@ class Subfaults:
         self._dt = dt
         self.depths = MomentDepths(around, fault.positions, fault.strengths, breaks)
         fields = self.depths.targets
+        # Time level of the signals, as of point sources (`Injection`).
         late = any(f.late for f in fields) or around.physics.differences != "first"
         self.signals = make_signals(0.0 if late else 0.5)
         self._places = {
@@ -95,6 +96,7 @@ class Subfaults:
             return np.zeros(len(self.fault), np.int64)
         if axis == "z":
             return self.depths.first(field)
+        # First of WIDTH points about the position, on nodes or half points.
         along = np.floor(self._places[axis] - 0.5 * (axis in field.half))
         return along.astype(np.int64) - WIDTH // 2 + 1
 
@@ -105,6 +107,7 @@ class Subfaults:
         scale = drives[0].scale(lambda name: 1.0, self._dt) / self._around.grid.cell
         down = scale * self.depths.weights(field, numbers)
         rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
+        # Over the share of a cell that each row stands for.
         norm = self._around.norm(field, rows.ravel()).reshape(rows.shape)
         return SpreadWeights(self._level(field, "x", numbers), self._level(field, "y", numbers),
                        down / norm)  # fmt: skip
@@ -124,6 +127,7 @@ class Subfaults:
                 margin = int(axis in imaged)
                 count = self.depths.width if axis == "z" else WIDTH
                 last = grid.points[AXES.index(axis)] - 1 - margin
+                # All points lie in the grid, none on a face that is an image.
                 inside &= (first >= margin) & (first + count - 1 <= last)
         return inside
 

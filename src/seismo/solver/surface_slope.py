@@ -40,6 +40,7 @@ class Points(NamedTuple):
 
     def added_up(self) -> Points:
         """Return each point once, with the sum of its weights."""
+        # Each point once, weights added up.
         places, which = np.unique(np.array(self[:3]), axis=1, return_inverse=True)
         x, y, z = places
         return Points(x, y, z, np.bincount(which.ravel(), self.weights))
@@ -64,6 +65,7 @@ class SurfaceSlope:
     def ratio(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return c13 / c33 at the surface (broadcast shape of indices y, x)."""
         across = self.grid.coordinate("y", y) if self.grid.dimensions == 3 else None
+        # lambda / (lambda + 2 mu) of the rock at the surface.
         top = np.array(self.grid.coordinate("z", 0))
         medium = self.earth.sample(top, across, self.grid.coordinate("x", x))
         ratio = elastic_constants.thin_stretch(medium)
@@ -77,6 +79,7 @@ class SurfaceSlope:
     def derivative(self, axis: str, most: int = MOST_REACH) -> tuple[np.ndarray, np.ndarray]:
         """Return the half points around a node, and their weights 1/m, for the derivative there."""
         reach = min(most, self.halo)
+        # Staggered Taylor difference of half points, at the node.
         c = staggered(2 * reach) / self.grid.spacing[AXES.index(axis)]
         return np.arange(-reach, reach), np.concatenate([-c[::-1], c])
 
@@ -88,6 +91,7 @@ class SurfaceSlope:
         Args:
             columns: nodes of the surface, and how much (m) of the slope there is wanted.
         """
+        # d_z vz = -r (d_x vx + d_y vy)
         share = -self.ratio(columns.y, columns.x) * columns.weights
         return {f"v{axis}": self._derivative(axis, columns, share) for axis in self.across}
 
@@ -99,9 +103,11 @@ class SurfaceSlope:
             columns: half points along it on the surface, by the nodes before them, and how much (m)
                 of the slope there is wanted.
         """
+        # sxz = 0: d_z v_a = -d_a vz; no rotation in a fluid: d_z v_a = +d_a vz.
         sign = np.where(self.ratio(columns.y, columns.x) < 1.0, -1.0, 1.0)
         of_vz = self._derivative(axis, columns, sign * columns.weights, half=1).added_up()
         surface = Surface(0, vanishes=False, sloped=self.rows)
+        # vz on the surface: from its rows below, and from the prescribed slope.
         rows, some = axis_weights(0.0, True, 0, surface)
         x, y = (np.repeat(n, rows.size) for n in of_vz[:2])
         below = np.tile(rows, of_vz.weights.size), np.outer(of_vz.weights, some).ravel()
@@ -119,6 +125,7 @@ class SurfaceSlope:
         a = AXES.index(axis)
         last = self.grid.points[a] - 1 + self.halo
         centre = np.clip(columns[a] + half, 1 - self.halo, last)
+        # Fewer points where the grid ends.
         reach = np.clip(np.minimum(centre + self.halo, last + 1 - centre), 1, MOST_REACH)
         parts = []
         for number in np.unique(reach):
@@ -163,6 +170,7 @@ def even_depths(
             jumps = np.abs(np.diff(flat, axis=0))
             least = np.minimum(flat[1:], flat[:-1])
             for n, change in enumerate(changes):
+                # First half cell in which any column jumps.
                 cut = np.flatnonzero((jumps > change * least).any(1))
                 found[n] = min(found[n], cut[0] / 2 if cut.size else np.inf)
     return found

@@ -91,12 +91,14 @@ class Waves:
     @property
     def carried(self) -> float:
         """Share of the energy that waves of the fastest medium carry: two points a wavelength."""
+        # Nyquist wavenumber: two points in a wavelength of the fastest wave.
         highest = self.fastest / (2.0 * max(self.spacing))
         return float(self.spectra.energy[:, self.spectra.frequency < highest].sum(axis=1).max())
 
     @property
     def shortest_period(self) -> float:
         """Period in s of the shortest waves that count (`_SHORTEST`)."""
+        # Frequency below which all but `_SHORTEST` of the energy lies.
         below = np.cumsum(self.spectra.energy, axis=1)
         ends = (below < 1.0 - _SHORTEST).sum(axis=1).max()
         return 1.0 / float(self.spectra.frequency[min(ends, len(self.spectra.frequency) - 1)])
@@ -116,6 +118,7 @@ class Waves:
             direction: (axis) of length 1; left out, the axis with the largest spacing, along which
                 differences err most.
         """
+        # Along the coarsest axis, unless a direction is given.
         largest = int(np.argmax(self.spacing))
         along = tuple(float(axis == largest) for axis in range(len(self.spacing)))
         operator = Operator(stencil, self.second_order, self.spacing, self.dt)
@@ -144,6 +147,7 @@ def waves_of(
     quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
     longest = _longest_path(grid, sources, groups, everywhere)
+    # S waves: from sources, contacts, a surface or anisotropy.
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
@@ -154,11 +158,13 @@ def waves_of(
     deepest = max(medium.bottom for medium in media)
     for medium in media:
         velocity = medium.slowest if shear else medium.vp or medium.slowest
+        # Path in each medium: the longest, as far as the duration lets a wave go.
         crossed = min(longest, velocity * scenario.time.duration)
         low = medium.top - grid.spacing[2]
         high = medium.bottom + grid.spacing[2]
         if medium.stands_for:
             crossed *= medium.share
+        # Without source or receiver: twice through the layer.
         elif not ((low <= ends) & (ends <= high)).any():
             crossed = min(crossed, 2.0 * (high - low))
         elif medium.bottom < deepest:  # what lies below sends waves back through it
@@ -183,6 +189,7 @@ def _longest_path(
     ends = [_corners(np.array([grid.limits(axis) for axis in grid.axes]))] if everywhere else []
     for group in groups:
         positions = group.positions[:, axes]
+        # All pairs, or the corners of the receivers' box where these are too many.
         few = len(positions) * len(starts) <= _MOST_PAIRS
         box = np.stack([positions.min(axis=0), positions.max(axis=0)], axis=1)
         ends.append(positions if few else _corners(box))
