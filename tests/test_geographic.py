@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import seismo
+import solver
 from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
 from seismo.runs.assessment.geography import directions
@@ -198,3 +199,16 @@ def test_what_a_plane_cannot_hold_is_told(positions, receivers, said):
     lines = list(directions(discretize(wide(positions, receivers))))
     assert len(lines) == bool(said)
     assert all(re.search(said, line) for line in lines)
+
+
+@pytest.mark.parametrize(("latitude", "said"), [(46.0, False), (46.01, True)])
+def test_places_beside_the_plane_of_a_2d_run_are_told(latitude, said):
+    """The plane runs from west to east at 46 degrees; 0.01 degrees are 1.1 km."""
+    document = solver.plan("acoustic", 2, cells=40)
+    document["geographic"] = {"longitude": 13.0, "latitude": 46.0, "azimuth": 90.0}
+    document["receivers"] = [solver.points([{"longitude": 13.001, "latitude": latitude,
+                                             "depth": 50.0}])]  # fmt: skip
+    lines = seismo.check(document, backend="cpu").warnings
+    beside = [line for line in lines if "beside the plane of this 2-D run" in line]
+    assert len(beside) == said
+    assert not said or "up to 1112 m" in beside[0]

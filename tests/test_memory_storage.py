@@ -156,5 +156,9 @@ def test_receivers_that_hardly_anything_reaches_take_32(quality, short):
                             "position": {"x": 50.0, **middle}}]  # fmt: skip
     document["receivers"] = [solver.points([{"x": 50.0 + reach, **middle}])]
     assert bool(scale(document)) is short
+    said = check(document, backend="cpu")
+    assert ("in 32 bits, as S waves cross 1.8 wavelengths" in " ".join(str(said).split())) != short
     document["attenuation"] = {"storage": 16}
     assert scale(document)
+    lines = check(document, backend="cpu").warnings
+    assert any("storage: 16: S waves cross" in line for line in lines) != short

@@ -69,13 +69,26 @@ def with_storage(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
     if not problem and asked == "auto":
-        frequency = max(dominant_frequencies(scenario))
-        receivers = np.concatenate([np.zeros((0, 3)), *(group.positions for group in groups)])
-        if losses(earth, grid.dimensions, sources, receivers, frequency) > MOST_LOSSES:
-            return relaxation
+        problem = weakened(scenario, earth, grid.dimensions, sources, groups)
     if problem:
         return relaxation
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
+
+
+def weakened(
+    scenario: Scenario, earth: Earth, dimensions: int, sources: Sequence[PointSource],
+    groups: Sequence[ReceiverGroup],
+) -> str:  # fmt: skip
+    """Return why waves reach receivers too weak for 16 bits; "" where they do not."""
+    frequency = max(dominant_frequencies(scenario))
+    receivers = np.concatenate([np.zeros((0, 3)), *(group.positions for group in groups)])
+    lost = losses(earth, dimensions, sources, receivers, frequency)
+    if lost <= MOST_LOSSES:
+        return ""
+    return (
+        f"S waves cross {lost:.2g} wavelengths times 1/Q on their way to a receiver, and beyond "
+        f"{MOST_LOSSES:g} rounding shows on traces"
+    )
 
 
 def losses(

@@ -18,6 +18,7 @@ from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
+from seismo.solver.memory_storage import weakened
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
@@ -41,6 +42,7 @@ class AttenuationFit:
         rise: largest ratio of unrelaxed to given velocities.
         spread: largest relative differences of 1/Q of P and of SV waves, of any direction, from
             1/qp and 1/qs.
+        weakened: why waves are too weak at receivers for memory variables in 16 bits, if they are.
         numbers: that a point and step move.
         lossless: the same without attenuation.
     """
@@ -51,6 +53,7 @@ class AttenuationFit:
     velocity: float
     rise: float
     spread: tuple[float, float]
+    weakened: str
     numbers: int
     lossless: int
 
@@ -59,6 +62,8 @@ class AttenuationFit:
         law = self.relaxation.law
         count = self.relaxation.mechanisms
         bits = "memory variables in 16 bits; " if self.relaxation.scale else ""
+        if self.weakened and not bits:
+            bits = f"memory variables in 32 bits, as {self.weakened}; "
         cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
         if max(self.spread) > _ALIKE:
             p, s = map(_percent, self.spread)
@@ -108,9 +113,26 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
         rise = float(max(relaxation.velocity_ratio(wave, y).max() for wave in ("p", "s")))
     plain = lossless(equation, setup.grid.dimensions)
     return AttenuationFit(
-        relaxation, least, loss, velocity, rise, _spread(setup), setup.physics.numbers_per_point,
+        relaxation, least, loss, velocity, rise, _spread(setup), _weakened(setup),
+        setup.physics.numbers_per_point,
         plain.physics(setup.grid.dimensions).numbers_per_point,
     )  # fmt: skip
+
+
+def _weakened(setup: Discretization) -> str:
+    """Return why waves are too weak at receivers for 16 bits, where these could have been taken."""
+    asked = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
+    if asked == 32 or (asked == "auto" and setup.grid.dimensions == 2):
+        return ""
+    sources = [source for shot in setup.shots for source in shot.sources]
+    return weakened(setup.scenario, setup.earth, setup.grid.dimensions, sources, setup.groups)
+
+
+def short_of_bits(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
+    """Name memory variables that the scenario keeps in 16 bits where waves become too weak."""
+    relaxation = setup.earth.relaxation
+    if relaxation is not None and relaxation.scale and (reason := _weakened(setup)):
+        yield f"attenuation.storage: 16: {reason}; leave it out, or give 32"
 
 
 def _spread(setup: Discretization) -> tuple[float, float]:

@@ -25,6 +25,21 @@ def depths(setup: Discretization) -> Lines:
         )
 
 
+def off_the_plane(setup: Discretization) -> Lines:
+    """Yield a line where places on the earth lie beside the plane of a 2-D run."""
+    if setup.scenario.geographic is None or setup.grid.dimensions == 3:
+        return
+    aside = {s.name: abs(s.position[1]) for shot in setup.shots for s in shot.sources}
+    aside |= {group.name: float(np.abs(group.positions[:, 1]).max()) for group in setup.groups}
+    name, most = max(aside.items(), key=lambda entry: entry[1])
+    if most > 0.5 * setup.grid.spacing[0]:
+        yield (
+            f"geographic: {name} lies up to {most:.4g} m beside the plane of this 2-D run, y = 0, "
+            "and is moved into it along y; turn the plane (azimuth) to its sources and receivers, "
+            "or run it in 3-D"
+        )
+
+
 def directions(setup: Discretization) -> Lines:
     """Yield a line where sources and receivers lie too far out for a plane."""
     if setup.scenario.geographic is None:

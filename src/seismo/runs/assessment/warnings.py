@@ -15,9 +15,9 @@ from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
 from seismo.runs.assessment.accuracy import Expected
-from seismo.runs.assessment.attenuation import follows_loosely
+from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
-from seismo.runs.assessment.geography import depths, directions
+from seismo.runs.assessment.geography import depths, directions, off_the_plane
 from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts
@@ -313,13 +313,13 @@ def _nothing_recorded(setup: Discretization) -> Lines:
 
 
 _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
-    _beyond, follows_loosely, *ODD_MEDIA,
+    _beyond, follows_loosely, short_of_bits, *ODD_MEDIA,
 )  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
-    depths, directions, _ends, _moved, _outside, uncovered, outside, otherwise, kept, *MOMENTS,
-    _edges,
+    depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
+    kept, *MOMENTS, _edges,
     *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,
     _at_the_surface, sea_bed,
     _layer_strength,
