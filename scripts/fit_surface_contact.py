@@ -24,8 +24,8 @@ from dataclasses import replace
 
 import numpy as np
 from fit_surface_closure import DATA, key_of, least, rounded, write
-from seismo.equations.elastic.fluid_solid_contact import Rock
 
+from seismo.equations.fluid_solid_contact import Rock
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import sloped_weights
 from seismo.grid.surface_closure import (
