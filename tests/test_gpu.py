@@ -20,6 +20,7 @@ import seismo
 import solver
 import test_maps
 import test_run
+import test_spectral_maps
 from seismo.backends.gpu.detect import detect
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.kernels.rows import pack_rows
@@ -228,6 +229,20 @@ def test_a_run_writes_what_the_cpu_writes(tmp_path):
 
 def test_peaks_of_polynomials_are_exact(gpu):
     test_maps.check_polynomials(gpu("float32"), (1, 1), "z")
+
+
+def test_maps_hold_the_responses_of_their_motion(gpu):
+    test_spectral_maps.check_responses(gpu("float32"))
+
+
+def test_spectral_maps_are_those_of_the_cpu(tmp_path):
+    """RotD50 and SA of a run, in a graph of steps; oscillators in parts of a step, too."""
+    found, wanted = (
+        seismo.run(test_spectral_maps.SCENARIO, tmp_path / f"{name}.h5", backend=name).maps["g"]
+        for name in ("gpu", "cpu")
+    )
+    for quantity in wanted:
+        assert relative(found.values_of(quantity), wanted.values_of(quantity)) < PROMISE
 
 
 def test_rounded_snapshots_in_a_box_keep_their_bound(tmp_path):

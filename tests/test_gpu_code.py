@@ -29,7 +29,7 @@ from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
-from seismo.backends.kernels import faults, slices  # noqa: E402
+from seismo.backends.kernels import faults, peaks, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 
@@ -329,8 +329,10 @@ def test_bodies_of_output_and_halos(precision, compiler):
         (slices.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
         (slices.add_multiplied, (found, rows, field, rows, 2, *beside, field, rows)),
         (slices.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
-        (slices.change, (field, field, field, rows)),
-        (slices.raise_peaks, (found, field, rows, rows)),
+        (peaks.change, (field, field, field, rows)),
+        (peaks.oscillate, (field, rows, 9, field, field, field, rows, rows, table)),
+        (peaks.raise_peaks, (found, field, rows, rows, backend.clock, 9)),
+        (peaks.raise_along, (found, field, rows, rows, 9, field, field, backend.clock, 9)),
         (faults.spread, (table, *[counts] * 4, rows.astype("i4"), *[table] * 4, rows, rows)),
         (faults.add_spread, (field, table, rows, rows, counts)),
         (pack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
@@ -339,7 +341,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
         backend.each_row(body, 4, 64, arguments, (0,))
     backend.each(add_slopes, 4, (field, field, rows, field, field, 1, 64, field), (0,))
     codes = card.codes()
-    assert len(codes) == 11
+    assert len(codes) == 13
     for code in codes:
         check(code, (9, 0), precision)
 

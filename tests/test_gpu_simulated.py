@@ -46,6 +46,7 @@ from test_many_subfaults import check_spreading
 from test_maps import check_polynomials
 from test_resume import contents
 from test_solver_backends import CASES, faces
+from test_spectral_maps import check_responses
 
 X = solver.SPACING["x"]
 TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
@@ -458,6 +459,10 @@ def test_a_profiled_run_is_the_same_run(tmp_path, monkeypatch, on_the_card):
 
 def test_maps_run_on_the_card():
     check_polynomials(simulated("float32"), (1, 1), "z")
+
+
+def test_oscillators_swing_on_the_card():
+    check_responses(simulated("float32"))
 
 
 def test_faults_are_spread_on_the_card(tmp_path):

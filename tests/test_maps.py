@@ -14,7 +14,7 @@ import seismo
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels import slices as kernels
+from seismo.backends.kernels import peaks as kernels
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.registry import physics_for
@@ -23,13 +23,15 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import surface_closure
+from seismo.grid.time_step import Clock
 from seismo.model import Earth
 from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.fields import Fields
-from seismo.solver.peak_maps import PeakMaps, make_maps
+from seismo.solver.map_quantities import make_maps
+from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.simulation import Simulation
 from seismo.solver.surface_slope import SurfaceSlope
@@ -54,7 +56,15 @@ def slope_of(x, y):
 
 
 def entry(quantities, **cut):
-    asked = {"decimate": 1, "plane": None, "box": None, "name": "m", **cut}
+    asked = {
+        "decimate": 1,
+        "plane": None,
+        "box": None,
+        "name": "m",
+        "periods": None,
+        "damping": 0.05,
+    }
+    asked |= cut
     return SimpleNamespace(quantities=quantities, **asked)
 
 
@@ -85,7 +95,8 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})
     parts = filled(backend, cuts)
     maps = make_maps(entry(names, decimate=2, plane=place), GRID, physics)
-    peaks = PeakMaps(backend, around, [maps], parts, SHOTS, DT, SerialCommunicator())
+    clock = Clock(DT, 10, DT, DT)
+    peaks = PeakMaps(backend, around, [maps], parts, SHOTS, clock, SerialCommunicator())
     for _ in range(2):
         for launch in peaks.launches(0):
             launch()
@@ -127,7 +138,7 @@ def test_lengths_whose_squares_are_too_small_are_exact(kind, count):
     found = np.zeros((2, length), "f4")
     for peaks, factor in zip(found, (1, tiny), strict=True):
         starts = np.arange(count) * length
-        held = (peaks, (factor * values).ravel(), np.zeros(1, np.int64), starts)
+        held = (peaks, (factor * values).ravel(), np.zeros(1, np.int64), starts, backend.clock, 0)
         backend.each_row(kernels.raise_peaks, 1, length, held, (0,))()
     np.testing.assert_allclose(found[0], np.linalg.norm(values, axis=0), rtol=3e-7)
     np.testing.assert_array_equal(found[1], tiny * found[0])

@@ -15,15 +15,54 @@ All arrays end with the axis of time; between samples motion is linear.
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 GRAVITY = 9.80665  # m/s^2, standard
 _ANGLES = np.radians(np.arange(180.0))  # of horizontal components
 _PER_PERIOD = 71  # samples: the peak of a sine between them is 0.1 % higher at most
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """One step of an oscillator: z(t + h) - z(t) = growth z - constant a - linear da.
+
+    Attributes:
+        growth: e^(s h) - 1.
+        constant: factor of the acceleration a(t) in s.
+        linear: factor of its change a(t + h) - a(t) in s.
+        scale: w^2 u over Im z in 1/s.
+    """
+
+    growth: complex
+    constant: complex
+    linear: complex
+    scale: float
+
+
+def recurrence(period: float, damping: float, interval: float) -> Recurrence:
+    """Return the exact step of an oscillator where acceleration is linear in between.
+
+    Args:
+        period: of the undamped oscillator in s.
+        damping: as a share of the critical one, below 1.
+        interval: h in s.
+    """
+    frequency = 2.0 * math.pi / period
+    damped = frequency * math.sqrt(1.0 - damping**2)
+    exponent = complex(-damping * frequency, damped)
+    step = exponent * interval
+    growth = complex(np.expm1(step))
+    linear = (growth - step) / (interval * exponent**2)
+    return Recurrence(growth, growth / exponent, linear, frequency**2 / damped)
+
+
+def substeps(interval: float, period: float) -> int:
+    """Return in how many parts an interval is stepped, for peaks that are true to 0.1 %."""
+    return max(1, math.ceil(_PER_PERIOD * interval / period))
 
 
 def oscillator(
@@ -37,22 +76,17 @@ def oscillator(
         period: of the undamped oscillator in s.
         damping: as a share of the critical one, below 1.
     """
-    frequency = 2.0 * math.pi / period
-    damped = frequency * math.sqrt(1.0 - damping**2)
-    exponent = complex(-damping * frequency, damped)
-    step = exponent * interval
-    decay = cmath.exp(step)
-    constant = (decay - 1.0) / exponent
-    linear = (decay - 1.0 - step) / (interval * exponent**2)
+    step = recurrence(period, damping, interval)
+    decay = 1.0 + step.growth
     # Time comes first, so that a step is a contiguous row.
     ground = np.moveaxis(np.asarray(acceleration, float), -1, 0)
-    drive = -ground[:-1] * constant - np.diff(ground, axis=0) * linear
+    drive = -ground[:-1] * step.constant - np.diff(ground, axis=0) * step.linear
     state = np.zeros(ground.shape[1:], complex)
     response = np.zeros(ground.shape)
     for k, increment in enumerate(drive, 1):
         state = decay * state + increment
         response[k] = state.imag
-    return np.moveaxis(response, 0, -1) * (frequency**2 / damped)
+    return np.moveaxis(response, 0, -1) * step.scale
 
 
 def spectral_response(
@@ -60,7 +94,7 @@ def spectral_response(
 ) -> np.ndarray:
     """Return `oscillator` at so many times that its largest values are true to 0.1 %."""
     count = acceleration.shape[-1]
-    finer = max(1, math.ceil(_PER_PERIOD * interval / period))
+    finer = substeps(interval, period)
     fine = _linear(acceleration, (count - 1) * finer + 1)
     return oscillator(fine, interval / finer, period, damping)
 
@@ -80,6 +114,17 @@ def rotated_peaks(along_x: np.ndarray, along_y: np.ndarray) -> tuple[np.ndarray,
     sine = np.sin(_ANGLES)
     peaks = [peak(along_x * c + along_y * s) for c, s in zip(cosine, sine, strict=True)]
     return np.median(peaks, axis=0), np.max(peaks, axis=0)
+
+
+def median_of_directions(peaks: np.ndarray) -> np.ndarray:
+    """Return RotD50 (...) of peaks (direction, ...) along even directions of half a turn.
+
+    Halfway between two directions the peak of a motion of one instant is their mean over the
+    cosine of half the angle; so many are added. Of 90 directions the median is that of 180 to
+    0.01 % on average and 0.2 % at worst.
+    """
+    between = 0.5 * (peaks + np.roll(peaks, -1, axis=0)) / math.cos(0.5 * math.pi / len(peaks))
+    return np.median(np.concatenate([peaks, between]), axis=0)
 
 
 def arias_intensity(acceleration: np.ndarray, interval: float) -> np.ndarray:

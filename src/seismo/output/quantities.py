@@ -43,6 +43,19 @@ _LONG_NAMES = {parameter.name: parameter.meaning for parameter in PARAMETERS.val
     "output_stalls": "waits for space in the output ring",
 }
 
+_PEAK = re.compile(r"(pg[va]|sa)(?:_([a-z]\w*?))?(?:_([0-9][0-9.e+-]*)s)?")
+_PEAKS = {
+    "pgv": "peak ground velocity",
+    "pga": "peak ground acceleration",
+    "sa": "spectral acceleration",
+}
+_DIRECTIONS = {
+    "": "",
+    "horizontal": "horizontal ",
+    "rotd50": "RotD50 of ",
+    "rotd100": "RotD100 of ",
+}
+
 
 def rank(name: str) -> int:
     """Return the sort key of a name in listings: the index of the first pattern that matches."""
@@ -57,9 +70,9 @@ def long_name(name: str) -> str:
         return f"{_MOTIONS[match[1]]}, {match[2]} component"
     if match := re.fullmatch(r"s([xyz])([xyz])", name):
         return f"stress {match[1]}{match[2]}"
-    if match := re.fullmatch(r"pg([va])(?:_(\w+))?", name):
-        which = {None: "", "horizontal": "horizontal "}.get(match[2], f"{match[2]} component of ")
-        return f"{which}peak ground {'velocity' if match[1] == 'v' else 'acceleration'}"
+    if match := _PEAK.fullmatch(name):
+        which = _DIRECTIONS.get(match[2] or "", f"{match[2]} component of ")
+        return f"{which}{_PEAKS[match[1]]}" + (f" at {match[3]} s" if match[3] else "")
     if match := re.fullmatch(r"rotation_([xyz])", name):
         return f"rotation rate about {match[1]}"
     if match := re.fullmatch(r"e([xyz])([xyz])(_rate)?", name):
@@ -77,8 +90,10 @@ def symbol(name: str) -> str:
     if match := re.fullmatch(r"e([xyz]{2})(_rate)?", name):
         letter = r"\dot\varepsilon" if match[2] else r"\varepsilon"
         return f"${letter}_{{{match[1]}}}$"
-    if match := re.fullmatch(r"(pg[va])(?:_(\w+))?", name):
-        return f"{match[1].upper()} {match[2] or ''}".rstrip()
+    if match := _PEAK.fullmatch(name):
+        period = f"({match[3]} s)" if match[3] else ""
+        which = (match[2] or "").replace("rotd", "RotD")
+        return f"{match[1].upper()}{period} {which}".rstrip()
     words = {"p": "pressure", "rho": r"$\rho$", "divergence": r"$\nabla\cdot v$"}
     return words.get(name, name.replace("_", " "))
 

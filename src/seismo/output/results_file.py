@@ -258,6 +258,7 @@ class ResultsWriter:
         axes: Mapping[str, np.ndarray],
         quantities: Mapping[str, str],
         plane: Mapping[str, float],
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         """Create maps of largest values.
 
@@ -267,11 +268,13 @@ class ResultsWriter:
             axes: coordinates in m by name, in the order of the array axes.
             quantities: name -> unit.
             plane: coordinate in m of the axis that was cut.
+            facts: attributes of the group.
         """
         folder = self._layout.claim("maps", name)
-        facts = plane_attributes(plane)
-        shots_axis = ("shot", shots)
-        self._lay_out(self._layout.series(folder, shots_axis, axes, quantities, facts, "float32"))
+        attributes = plane_attributes(plane) | dict(facts or {})
+        self._lay_out(
+            self._layout.series(folder, ("shot", shots), axes, quantities, attributes, "float32")
+        )
 
     def write(self, name: str, index: int, array: np.ndarray) -> None:
         """Store one frame of a dataset, such as the traces (receiver, time) of one shot."""

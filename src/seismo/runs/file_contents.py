@@ -209,6 +209,7 @@ def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
             axes=one.cut.axes,
             quantities={q.name: q.unit for q in one.quantities},
             plane=one.cut.plane,
+            facts={"damping": one.damping} if one.periods else {},
         )
 
 

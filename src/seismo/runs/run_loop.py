@@ -252,7 +252,8 @@ class Run:
             ),
             (AtSteps(checks), monitor.look),
             (AtSteps(context.snapshots.events), TakeSnapshots(context, batch)),
-            (AtSteps({self.setup.clock.steps}), SendMaps(context, batch)),
+            # Acceleration at the end is known a step later.
+            (AtSteps({self.setup.clock.steps + 1}), SendMaps(context, batch)),
             *self._checkpointing(context, batch, monitor.confirm),
         ]
 

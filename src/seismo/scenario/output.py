@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, model_validator
 
+from seismo.scenario import units
 from seismo.scenario.base import (
     Field,
     FilePath,
@@ -15,6 +16,7 @@ from seismo.scenario.base import (
     Length,
     Name,
     PositiveTime,
+    Quantity,
     RelativeError,
     ScenarioSection,
     TimeFromZero,
@@ -82,14 +84,43 @@ class Snapshots(Cut):
         return self
 
 
+def _different(periods: tuple[float, ...]) -> tuple[float, ...]:
+    """Refuse periods that would have one name in the results."""
+    names = [f"{period:g}" for period in periods]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} s is listed twice: keep one")
+    return periods
+
+
 class Maps(Cut):
     """Largest values at every point over the run."""
 
     name: Name = Field("peaks", description="name in the results; different for each entry")
     quantities: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        description="`pgv` and `pga` (largest speed and acceleration), `pgv_horizontal`, "
-        "`pgv_x` and so on, or fields such as p or sxz"
+        description="`pgv`, `pga`, `sa` (largest speed, acceleration, response of oscillators), "
+        "`pgv_horizontal`, `pgv_x`, `sa_rotd50`, `sa_rotd100` and so on, or fields such as p"
     )
+    periods: (
+        Annotated[
+            tuple[PositiveTime, ...],
+            Field(min_length=1, max_length=100),
+            AfterValidator(_different),
+        ]
+        | None
+    ) = Field(None, description="periods of the oscillators of `sa`")
+    damping: Annotated[float, Quantity(units.NUMBER, ge=0.0, lt=1.0)] = Field(
+        0.05, description="of these oscillators, as a share of the critical one"
+    )
+
+    @model_validator(mode="after")
+    def _of_oscillators(self) -> Maps:
+        spectral = any(name.partition("_")[0] == "sa" for name in self.quantities)
+        if spectral and self.periods is None:
+            raise ValueError("'sa' needs 'periods', such as [0.3 s, 1 s, 3 s]")
+        if self.periods is not None and not spectral:
+            raise ValueError("'periods' are those of 'sa', which quantities does not list: add it")
+        return self
 
 
 def _inside(path: str) -> str:

@@ -21,7 +21,7 @@ from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
 from seismo.scenario.suggestions import closest_match
 
-_PEAKS = ("pgv", "pga")
+_PEAKS = ("pgv", "pga", "sa")
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
 _SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 
@@ -212,6 +212,7 @@ def peaks(table: Physics) -> tuple[str, ...]:
     field_names = table.shown
     motions = [name[1:] for name in field_names if name in ("vx", "vy", "vz")]
     level = ["horizontal"] if set(motions) & {"x", "y"} else []
+    level += ["rotd50", "rotd100"] if {"x", "y"} <= set(motions) else []
     words = [peak + tail for tail in ("", *(f"_{t}" for t in level + motions)) for peak in _PEAKS]
     return tuple(n for n in field_names if n != "velocity") + (tuple(words) if motions else ())
 

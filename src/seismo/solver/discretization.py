@@ -38,10 +38,10 @@ from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_unfit
 from seismo.solver.layered_reading import layers_of
+from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import with_storage
 from seismo.solver.one_sided_reading import fluid_density
-from seismo.solver.peak_maps import PeakMapSet, make_maps
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.snapshot_series import Series, make_series
 from seismo.solver.stages import reached
@@ -206,7 +206,7 @@ class Discretization:
     @derived
     def maps(self) -> list[PeakMapSet]:
         """The maps of largest values that are written."""
-        return [make_maps(m, self.grid, self.physics) for m in self.scenario.output.maps]
+        return make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
 
     subfaults = derived(placed_faults)  # of the only shot that has any
 

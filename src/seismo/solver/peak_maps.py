@@ -6,92 +6,33 @@ Nothing is stored in between. Peak ground velocity (PGV) and acceleration (PGA) 
 vectors, of all components, of the horizontal ones, or of one alone. Their components stand on
 different points of the staggered grid and are interpolated to the nodes by the polynomial through
 as many half points as the differences have (8 at most). Acceleration is the change of velocity
-from step to step. Peaks of fields are taken where the field stands.
+from step to step; it drives the oscillators of spectral acceleration (`oscillators`). Peaks of
+fields are taken where the field stands. RotD50 keeps peaks along directions a few degrees apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.ground_motion import median_of_directions
 from seismo.backends.base import Backend, Launch
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.kernels import slices as kernels
-from seismo.equations.table import Physics
+from seismo.backends.kernels import peaks as kernels
+from seismo.backends.kernels.slices import POINTS
 from seismo.grid.global_index import CheckpointArray
-from seismo.grid.grid import Grid
 from seismo.grid.interpolation import axis_weights, midpoint_weights, slope_share
-from seismo.solver.field_sampling import (
-    Component,
-    FieldSampler,
-    Slice,
-    StencilOffsets,
-    components_of,
-    make_slice,
-)
+from seismo.grid.time_step import Clock
+from seismo.solver.field_sampling import FieldSampler, StencilOffsets
 from seismo.solver.fields import Fields
+from seismo.solver.map_quantities import DIRECTIONS, MapQuantity, PeakMapSet
+from seismo.solver.oscillators import Oscillators
 from seismo.solver.point_weights import PointInterpolation
 
-MOST_REACH = kernels.POINTS // 2  # half points on either side of a node
-_UNITS = {"pgv": "m/s", "pga": "m/s^2"}
-
-
-@dataclass(frozen=True)
-class MapQuantity:
-    """What one map shows.
-
-    Attributes:
-        name: as in the scenario.
-        unit: of its values.
-        components: of the vector whose length it is.
-        of_change: whether it is that of the rate of change.
-        at_nodes: whether the components are interpolated to the nodes.
-    """
-
-    name: str
-    unit: str
-    components: tuple[Component, ...]
-    of_change: bool = False
-    at_nodes: bool = False
-
-
-@dataclass(frozen=True)
-class PeakMapSet:
-    """The maps of one entry of the scenario."""
-
-    name: str
-    quantities: tuple[MapQuantity, ...]
-    cut: Slice
-
-    @property
-    def channels(self) -> list[tuple[Component, bool]]:
-        """The components that are read, and whether at the nodes."""
-        return list(dict.fromkeys((c, q.at_nodes) for q in self.quantities for c in q.components))
-
-    def numbers(self) -> int:
-        """Count the numbers that a point takes on the device."""
-        changing = any(q.of_change for q in self.quantities)
-        return len(self.channels) * (3 if changing else 1) + len(self.quantities)
-
-
-def make_maps(entry: Any, grid: Grid, physics: Physics) -> PeakMapSet:
-    """Work out one entry of `output.maps`."""
-    quantities = tuple(_quantity(name, physics) for name in entry.quantities)
-    return PeakMapSet(entry.name, quantities, make_slice(entry, grid))
-
-
-def _quantity(name: str, physics: Physics) -> MapQuantity:
-    peak, _, which = name.partition("_")
-    if peak not in _UNITS:
-        found = components_of(name, physics)
-        return MapQuantity(name, found[0].unit, tuple(found))
-    # Components of the vector: all, the horizontal ones, or one.
-    axes = {"": "xyz", "horizontal": "xy"}.get(which, which)
-    components = (c for c in components_of("velocity", physics) if c.name[1] in axes)
-    return MapQuantity(name, _UNITS[peak], tuple(components), peak == "pga", at_nodes=True)
+MOST_REACH = POINTS // 2  # half points on either side of a node
+_BLOCK = 1 << 16  # points whose directions are sorted at once
 
 
 class PeakMaps:
@@ -100,10 +41,9 @@ class PeakMaps:
     def __init__(
         self, backend: Backend, around: PointInterpolation, sets: list[PeakMapSet],
         parts: list[Fields],
-        shots: int, dt: float, ranks: SerialCommunicator,
+        shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
-        self._dt = dt
-        self._sets = [_Peaks(backend, around, one, parts, shots, ranks) for one in sets]
+        self._sets = [_Peaks(backend, around, one, parts, shots, clock, ranks) for one in sets]
 
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks as a step has left the fields, in order."""
@@ -116,16 +56,15 @@ class PeakMaps:
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
         """Return the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
 
-        All ranks have to ask for them; the first gets them.
+        They are whole a step after the duration, and stay so. All ranks have to ask for them; the
+        first gets them.
         """
         found = {}
         for one in self._sets:
             for quantity in one.maps.quantities:
-                values = one.peaks(quantity.name, shot)
-                # Change per step over dt: acceleration in m/s^2.
-                scale = 1.0 / self._dt if quantity.of_change else 1.0
+                values = one.peaks(quantity, shot)
                 if values is not None:
-                    found[f"{one.maps.name}/{quantity.name}"] = scale * values
+                    found[f"{one.maps.name}/{quantity.name}"] = values
         return found
 
 
@@ -134,38 +73,69 @@ class _Peaks:
 
     def __init__(
         self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, parts: list[Fields],
-        shots: int, ranks: SerialCommunicator,
+        shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         self.maps = maps
         self._backend = backend
+        self._clock = clock
         self._reader = FieldSampler(backend, maps.cut, parts, shots, ranks)
         size = self._reader.size
         # Values of the step, their change, and the values before it.
-        count = len(maps.channels)
-        zeros = np.zeros(count * size, backend.precision)
+        zeros = np.zeros(len(maps.channels) * size, backend.precision)
         self._values = backend.array(zeros)
-        self._changing = any(q.of_change for q in maps.quantities)
-        kept = zeros if self._changing else zeros[:1]
+        kept = zeros if maps.changing else zeros[:1]
         self._rates = backend.array(kept)
         self._before = backend.array(kept)
-        self._found = {q.name: backend.array(np.zeros(size, np.float32)) for q in maps.quantities}
+        self._oscillators = Oscillators(backend, maps, size, clock.dt)
+        self._found = {
+            q.name: backend.array(np.zeros(q.peaks * size, np.float32)) for q in maps.quantities
+        }
+        # Directions of half a turn, of which the others have the same peaks.
+        angles = np.arange(DIRECTIONS) * np.pi / DIRECTIONS
+        waves = (np.cos(angles), np.sin(angles))
+        self._directions = tuple(backend.array(w.astype(backend.precision)) for w in waves)
         self._around = around
         self._rows = np.arange(0, size, self._reader.length)
         self._shots = self._rows // max(1, self._reader.points)
 
-    def peaks(self, name: str, shot: int) -> np.ndarray | None:
+    def peaks(self, quantity: MapQuantity, shot: int) -> np.ndarray | None:
         """Return the largest values of a shot over the axes; None but on the first rank."""
-        whole = self._reader.whole(self._found[name], range(shot, shot + 1))
-        return None if whole is None else self._backend.fetch(whole).reshape(self.maps.cut.shape)
+        size = self._reader.size
+        shots = range(shot, shot + 1)
+        raised = self._found[quantity.name]
+        # One array of the slice for each direction.
+        copies = [raised[n * size : (n + 1) * size] for n in range(quantity.peaks)]
+        gathered = [self._reader.whole(copy, shots) for copy in copies]
+        if gathered[0] is None:
+            return None
+        values = np.stack([self._backend.fetch(one) for one in gathered])
+        # Median over the directions (Boore 2010), some points at a time.
+        if quantity.along_directions:
+            blocks = range(0, values.shape[1], _BLOCK)
+            values = np.concatenate(
+                [median_of_directions(values[:, k : k + _BLOCK]) for k in blocks]
+            )
+        return self._scale(quantity) * values.reshape(self.maps.cut.shape)
+
+    def _scale(self, quantity: MapQuantity) -> np.float32:
+        """Return the factor that makes SI units of what is raised."""
+        if quantity.period is not None:
+            return np.float32(self._oscillators.scale(quantity.period))
+        # Change per step over dt: acceleration in m/s^2.
+        return np.float32(1.0 / self._clock.dt if quantity.of_change else 1.0)
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Return the peaks by name, and the values before the next step."""
-        before = {"before": self._before} if self._changing else {}
+        """Return the peaks by name, and the values and rates before the next step."""
+        kept = dict(self._found)
+        if self.maps.changing:
+            kept["before"] = self._before
+        if self.maps.periods:
+            kept |= {"rates": self._rates, "oscillators": self._oscillators.state}
         return {
             (whole := f"{self.maps.name}/{name}"): CheckpointArray(
                 array, [self._reader.place(whole, array.size // max(1, self._reader.size))]
             )
-            for name, array in (self._found | before).items()
+            for name, array in kept.items()
         }
 
     def launches(self, parity: int) -> list[Launch]:
@@ -186,20 +156,58 @@ class _Peaks:
                         beside=points,
                     )  # fmt: skip
                     added = True
-        # 2. Change since the step before.
-        if self._changing:
+        # 2. Oscillators, from the acceleration of the step before to that of this one.
+        found += self._responses()
+        # 3. Change since the step before.
+        if self.maps.changing:
             starts = np.arange(len(channels))[:, None] * size
             rows = (starts + self._rows).ravel()
             held = (self._rates, self._before, self._values)
             found.append(self._rowwise(kernels.change, held, rows, (0, 1)))
-        # 3. Length of the vector, and its maximum so far.
-        for quantity in self.maps.quantities:
+        # 4. Length of the vector, or its part along directions, and the maximum so far.
+        for quantity in (q for q in self.maps.quantities if q.period is None):
             which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
-            first = self._backend.array(np.array(which, np.int64) * size)
             values = self._rates if quantity.of_change else self._values
-            both = (self._found[quantity.name], values)
-            found.append(self._rowwise(kernels.raise_peaks, both, self._rows, (0,), first))
+            found.append(self._raise(quantity, values, [n * size for n in which]))
         return found
+
+    def _responses(self) -> list[Launch]:
+        """List what advances the oscillators and raises the peaks of their responses."""
+        own = self._oscillators
+        put = self._backend.array
+        channels = self.maps.channels
+        found = list[Launch]()
+        # Short periods take a step in parts, in all of which peaks are raised.
+        for part in range(own.most):
+            tables = own.tables(part, self._rows)
+            coefficients = tables["coefficients"].astype(self._backend.precision)
+            held = (
+                own.state, put(tables["state_rows"]), self._reader.size, self._rates, self._before,
+                self._values,
+            )  # fmt: skip
+            more = (put(tables["numbers"]), put(coefficients))
+            found.append(self._rowwise(kernels.oscillate, held, tables["rows"], (0,), *more))
+            for quantity in self.maps.quantities:
+                period = quantity.period
+                if period is not None and own.moves(period, part):
+                    numbers = [channels.index((c, True)) for c in quantity.components]
+                    starts = [own.response(period, n) for n in numbers]
+                    found.append(self._raise(quantity, own.state, starts))
+        return found
+
+    def _raise(self, quantity: MapQuantity, values: Any, starts: list[int]) -> Launch:
+        """Bind the raising of a quantity's peaks to vectors, until the duration is over.
+
+        After step n fields stand at t = (n + 1) dt at most, and acceleration at n dt.
+        """
+        last = self._clock.steps - (0 if quantity.follows_acceleration else 1)
+        both = (self._found[quantity.name], values)
+        first = self._backend.array(np.array(starts, np.int64))
+        until = (self._backend.clock, last)
+        if not quantity.along_directions:
+            return self._rowwise(kernels.raise_peaks, both, self._rows, (0,), first, *until)
+        more = (first, self._reader.size, *self._directions, *until)
+        return self._rowwise(kernels.raise_along, both, self._rows, (0,), *more)
 
     def _rowwise(self, body: Any, held: tuple, rows: np.ndarray, writes, *more: Any) -> Launch:
         arguments = (*held, self._backend.array(rows), *more)
@@ -247,7 +255,7 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
 
 def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):
     """Return steps and weights (points along z, POINTS) that are the same for every z."""
-    size = (around.grid.points[2], kernels.POINTS)
+    size = (around.grid.points[2], POINTS)
     steps = np.zeros(size, np.int64)
     weights = np.zeros(size)
     # The same stencil in every row.

@@ -96,7 +96,7 @@ class Simulation:
             self.total_steps,
         )  # fmt: skip
         self.maps = PeakMaps(
-            backend, around, setup.maps, list(fields.values()), setup.batch, self.dt,
+            backend, around, setup.maps, list(fields.values()), setup.batch, setup.clock,
             self.ranks,
         )  # fmt: skip
         self.load(setup.shots[: setup.batch])

@@ -1,4 +1,4 @@
-"""Rows cut out of fields: every n-th point of a box, on its own or as a running maximum.
+"""Rows cut out of fields: every n-th point of a box.
 
 A row is all wanted x of one y, z and shot; it begins at from_rows[k] of the field and at to_rows[k]
 of what is made of it. Each function does the points x0 <= x < x1 of row k; a backend calls it for
@@ -10,13 +10,9 @@ and indices are unsigned: CPUs then do many points at once.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 POINTS = 8
-MOST_COMPONENTS = 3
-SMALL, UP, DOWN, ONE = (np.float32(2.0**power) for power in (-40, 60, -60, 0))
 
 
 def cut(k, x0, x1, target, to_rows, source, from_rows, step, factor, added):
@@ -93,36 +89,3 @@ def shorten(k, x0, x1, bits, to_rows, half, kept, special):
         number = bits[np.uint64(row + x)]
         if number & special != special:
             bits[np.uint64(row + x)] = (number + half) & kept
-
-
-def change(k, x0, x1, rates, before, sampled, rows):
-    """Set rates to the sampled values less what they were before, and remember them."""
-    row = rows[k]
-    for x in range(x0, x1):
-        at = np.uint64(row + x)
-        rates[at] = sampled[at] - before[at]
-        before[at] = sampled[at]
-
-
-def raise_peaks(k, x0, x1, peaks, sampled, rows, starts):
-    """Raise peaks to the length of the vectors whose components begin at `starts` of `sampled`.
-
-    Of three at most. Squares of small ones are too small for single precision: these are scaled by
-    a power of two, which rounds nothing.
-    """
-    count = starts.size
-    row = rows[k]
-    at = (row + starts[0], row + starts[min(1, count - 1)], row + starts[count - 1])
-    for x in range(x0, x1):
-        size = abs(sampled[np.uint64(at[0] + x)])
-        for n in range(1, MOST_COMPONENTS):
-            if n < count:
-                other = abs(sampled[np.uint64(at[n] + x)])
-                # Scale by 2^60 where squares would underflow; powers of two do not round.
-                small = max(size, other) < SMALL
-                up, down = (UP, DOWN) if small else (ONE, ONE)
-                a = up * size
-                b = up * other
-                size = down * math.sqrt(a * a + b * b)
-        if size > peaks[np.uint64(row + x)]:
-            peaks[np.uint64(row + x)] = size

@@ -27,6 +27,7 @@ from seismo.runs.assessment.resolution import (
     LayerResolution,
 )
 from seismo.runs.assessment.sea_bed import sea_bed
+from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.assessment.timing_checks import TIMING, Lines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
@@ -321,6 +322,6 @@ _GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
     kept, *MOMENTS, _edges,
     *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,
-    _at_the_surface, sea_bed,
+    unlike_the_motion, _at_the_surface, sea_bed,
     _layer_strength,
 )  # fmt: skip

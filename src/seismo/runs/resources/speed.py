@@ -11,7 +11,8 @@ inside the part of its bandwidth that the equation declares: on an H200 the mean
 others (benchmarks/README.md), and in 2-D that of the equation without attenuation.
 
 Maps of largest values cost by what they read of every point of the map at every step, a component
-at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands.
+at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands, an oscillator once
+for each part of a step, RotD50 once for each direction.
 
 It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
 of two or so, and other programs that run meanwhile slow a run down at will.
@@ -30,12 +31,15 @@ from seismo.backends.base import PML_COST
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
-from seismo.solver.peak_maps import PeakMapSet
+from seismo.solver.map_quantities import PeakMapSet
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
-    "cpu": {"read at nodes": 0.7, "read": 0.4, "changed": 0.3, "raised": 0.3},
+    "cpu": {
+        "read at nodes": 0.7, "read": 0.4, "changed": 0.3, "raised": 0.3, "oscillated": 0.7,
+        "raised along": 1.2,
+    },
     "gpu": {},
-}
+}  # fmt: skip
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
@@ -113,18 +117,21 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
     once = sum(
         one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)
         for one in setup.maps
-        for kind, count in _passes(one).items()
+        for kind, count in _passes(one, setup.clock.dt).items()
     )
     return once * setup.clock.steps * len(setup.shots)
 
 
-def _passes(one: PeakMapSet) -> Counter[str]:
-    """Count how often a step goes over the points of some maps, for what."""
-    found = Counter(raised=len(one.quantities), changed=0)
+def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
+    """Count how often a step of dt (s) goes over the points of some maps, for what."""
+    found = Counter(changed=len(one.channels) * one.changing)
     for component, at_nodes in one.channels:
         found["read at nodes" if at_nodes else "read"] += len(component.terms)
-    if any(quantity.of_change for quantity in one.quantities):
-        found["changed"] += len(one.channels)
+    parts = dict(zip(one.periods, one.substeps(dt), strict=True))
+    found["oscillated"] = sum(parts.values()) * len(one.oscillating)
+    for quantity in one.quantities:
+        kind = "raised along" if quantity.along_directions else "raised"
+        found[kind] += quantity.peaks * (1 if quantity.period is None else parts[quantity.period])
     return found
 
 
