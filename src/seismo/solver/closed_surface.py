@@ -31,6 +31,7 @@ from seismo.grid.surface_modes import ROWS, slowest
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
 from seismo.model.cells import tensor
+from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_depths
 
 # A horizontal force among the rows wants the closure for moments down to this depth in cells, and
@@ -132,8 +133,11 @@ def free_surface(
     contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
     if wet:  # fits are of solids: under water the plain closure errs less
         even = 0.0
-    rows = max(1, math.ceil(min(contact, MOST_ROWS)))
-    fitted = math.inf if beside else _lone_contact(earth, grid)
+    # Rows of a closure do not reach into an absorbing layer below them, nor beyond the grid.
+    halves = rows_above_layers(grid) - 1
+    even = min(even, halves)
+    rows = max(1, math.ceil(min(contact, MOST_ROWS, halves)))
+    fitted = math.inf if beside or halves < CONTACT_ROWS else _lone_contact(earth, grid)
     power = _plain_power(earth, grid, contact)
     return FreeSurface(rows, even, moments, near, power, fitted)
 

@@ -36,7 +36,7 @@ from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_unfit
+from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
@@ -308,6 +308,7 @@ def discretize(
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
+    refuse_thin(scenario, grid, physics, stencil.order, closure.rows if closure else 0)
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)

@@ -7,6 +7,7 @@ from seismo.grid.grid import AXES, Grid, triple
 from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
 
+_FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
@@ -60,6 +61,45 @@ def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
             "grid", "order",
             problem="of elastic waves about a tilted axis under a free surface is 4 at least; use "
             "4, or auto",
+        )  # fmt: skip
+
+
+def rows_above_layers(grid: Grid) -> int:
+    """Return the rows of nodes from the top down that lie in no layer that damps."""
+    return grid.points[2] - grid.damped.high[2]
+
+
+def refuse_thin(
+    scenario: Scenario, grid: Grid, physics: Physics, order: int, closed_rows: int
+) -> None:
+    """Refuse grids with too few points between faces for what is done beside these.
+
+    Args:
+        scenario: the scenario.
+        grid: the grid.
+        physics: the wave equation.
+        order: of the differences.
+        closed_rows: rows of nodes under a free surface with operators of their own, or 0.
+
+    Raises:
+        ScenarioError: it names the extent, how much of it is needed, and what else helps.
+    """
+    # Rows that a free surface closes lie above the layer at the bottom.
+    needs = [("z", rows_above_layers(grid), closed_rows, "free surface")]
+    # Differences read up to half their order beyond a face, the image of as many points inside.
+    for face in image_faces(scenario, grid, physics):
+        points = grid.points[AXES.index(face.axis)]
+        least = halo_of(order) + (face.kind != "periodic")
+        needs.append((face.axis, points, least, _FACE[face.kind]))
+    # The most of all, for one message.
+    missing, axis, points, kind = max((n - p, a, p, k) for a, p, n, k in needs)
+    if missing > 0:
+        enough = getattr(scenario.grid.extent, axis) + missing * grid.spacing[AXES.index(axis)]
+        lower = f", or a lower grid.order than {order}" if order > 4 else ""
+        raise scenario.mistake(
+            "grid", "extent", axis,
+            problem=f"has {points} points, and differences of order {order} beside a "
+            f"{kind} need {points + missing}; use {enough:.6g} m{lower}",
         )  # fmt: skip
 
 
