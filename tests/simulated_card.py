@@ -7,25 +7,28 @@ a thread that reads beyond one shows, and so does one that writes there (`Simula
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import time
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext
 from functools import cache
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from seismo.backends.base import Copy
+from seismo.backends.cpu.object_code import address_of, written
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.kernels import SweepKernel
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
-from seismo.backends.traced import I32, IRValue
+from seismo.backends.traced import I32, IRArray, IRValue, loop
 
 MARGIN = 4096  # numbers beside an array
 
@@ -55,48 +58,40 @@ class HostLanes(CudaLanes):
 
 
 class HostThread:
-    """A thread's numbers, which a loop of the host's counts."""
+    """A thread's numbers, which loops of the host's count."""
 
-    def __init__(self, builder: ir.IRBuilder, numbers: Any) -> None:
-        self._numbers = [IRValue(builder, builder.extract_value(numbers, n)) for n in range(6)]
+    def __init__(self, blocks: list[IRValue], threads: list[IRValue]) -> None:
+        self._blocks = dict(zip("xyz", blocks, strict=True))
+        self._threads = dict(zip("xyz", threads, strict=True))
 
     def number(self, axis: str) -> IRValue:
-        return self._numbers[3 + "xyz".index(axis)]
+        return self._threads[axis]
 
     def block(self, axis: str) -> IRValue:
-        number = self._numbers["xyz".index(axis)]
+        number = self._blocks[axis]
         return number.then(number.builder.trunc(number.value, I32))
 
 
 host_lanes = cache(HostLanes)
-_COMPILED: dict[str, Any] = {}
+_TEXT = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
-def compiled(kernel: SweepKernel) -> Any:
-    """Compile a sweep: a function (grid, block, addresses, arrays)."""
-    name = str(kernel)
-    if name in _COMPILED:
-        return _COMPILED[name]
+@cache
+def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ...]) -> Callable:
+    """Compile a sweep: a function of the address of grid, block and the addresses it is given."""
 
-    @intrinsic
-    def code(context, numbers, addresses, arrays):
-        def generate(context, builder, signature, args):
-            given = [
-                [IRValue(builder, builder.extract_value(values, n)) for n in range(len(kind))]
-                for values, kind in zip(args[1:], signature.args[1:], strict=True)
-            ]
-            kernel.trace(host_lanes(kernel.precision), HostThread(builder, args[0]), *given)
-            return context.get_dummy_value()
+    def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
+        words = IRArray(parameters)
+        sizes = [words[n] for n in range(6)]
+        given = iter(words[n] for n in range(6, 6 + sum(counts)))
+        arguments = [list(islice(given, count)) for count in counts]
+        with ExitStack() as loops:
+            numbers = [loops.enter_context(loop(first, size)) for size in sizes]
+            trace(host_lanes(precision), HostThread(numbers[:3], numbers[3:]), *arguments)
 
-        return types.void(numbers, addresses, arrays), generate
-
-    @numba.njit
-    def run(grid, block, addresses, arrays):
-        for bx, by, bz in np.ndindex(grid):
-            for tx, ty, tz in np.ndindex(block):
-                code((bx, by, bz, tx, ty, tz), addresses, arrays)
-
-    return _COMPILED.setdefault(name, run)
+    address = address_of(f"simulated {_TEXT} {kernel} {counts}", written(write))
+    words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
+    return ctypes.CFUNCTYPE(None, *words)(address)
 
 
 def _run_body(kernel: Any, grid: tuple, block: tuple, count: int, length: int, arguments: tuple):
@@ -208,12 +203,13 @@ class SimulatedCard:
     def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
         if isinstance(kernel, SweepKernel):
-            pointers = tuple(
-                tuple(np.uint64(array.ctypes.data) for array in some) for some in arguments
-            )
+            addresses = [array.ctypes.data for some in arguments for array in some]
+            parameters = np.array([*grid, *block, *addresses], np.uint64)
+            counts = tuple(map(len, arguments))
+            function = compiled(str(kernel), kernel.trace, kernel.precision, counts)
 
             def run(held=arguments) -> None:
-                compiled(kernel)(grid, block, *pointers)
+                function(0, 0, parameters.ctypes.data, 0)
         else:
             go = _run_largest if isinstance(kernel, LargestKernel) else _run_body
 

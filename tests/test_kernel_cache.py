@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from seismo.backends import kernel_cache
-from seismo.backends.cpu import c_functions
+from seismo.backends.cpu import c_functions, object_code
 from seismo.backends.gpu import code_cache
 from seismo.backends.kernel_cache import DAY, UNUSED, KernelCache, cache_folder
 
@@ -209,9 +210,9 @@ def test_code_of_the_cpu_is_kept_and_compiled_again_where_it_is_damaged(monkeypa
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
     count = []
-    uncached = c_functions.CFunc._compile_uncached
+    uncached = object_code.CFunc._compile_uncached
     monkeypatch.setattr(
-        c_functions.CFunc, "_compile_uncached", lambda self: count.append(1) or uncached(self)
+        object_code.CFunc, "_compile_uncached", lambda self: count.append(1) or uncached(self)
     )
     compiled()
     compiled()
@@ -279,3 +280,29 @@ def test_runs_with_a_damaged_cache(tmp_path):
         run("damaged.h5")
         command = [sys.executable, "-m", "seismo", "compare", "sound.h5", "damaged.h5"]
         assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
+
+
+PARALLEL = """
+import hashlib, numba, solver
+numba.set_num_threads(2)
+simulation = solver.build(solver.plan("acoustic", 2, steps=4, cells=200))
+solver.silence(simulation)
+solver.add_noise(simulation)
+simulation.advance(3)
+print(hashlib.sha256(solver.wavefield(simulation, 0)["p"].tobytes()).hexdigest())
+"""
+
+
+def test_kept_code_of_parallel_steps_runs_in_a_process_that_compiles_nothing(tmp_path) -> None:
+    """Its loops over threads need what Numba sets up when it compiles."""
+    environment = os.environ | {
+        "SEISMO_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": "2",
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+    }  # fmt: skip
+    command = [sys.executable, "-c", PARALLEL]
+    tmp_path.chmod(0o700)
+    first, second = (
+        subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert first == second != ""

@@ -84,7 +84,5 @@ def test_thin_periodic_axes_are_refused() -> None:
     document["boundaries"] |= dict.fromkeys(("x_min", "x_max"), "periodic")
     document["sources"][0]["position"] = solver.place(2, (1.0, 5.0))
     document["receivers"] = [solver.points([solver.place(2, (2.0, 5.0))])]
-    with pytest.raises(
-        ScenarioError, match=r"extent.x.*has 3 points.*periodic face need 4"
-    ):
+    with pytest.raises(ScenarioError, match=r"extent.x.*has 3 points.*periodic face need 4"):
         discretize(from_dict(document))

@@ -51,6 +51,7 @@ class ScenarioSection(BaseModel):
         allow_inf_nan=False,
         validate_default=False,
         use_attribute_docstrings=False,
+        defer_build=True,
     )
 
     def __setattr__(self, name: str, value: Any) -> None:

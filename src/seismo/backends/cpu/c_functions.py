@@ -3,85 +3,28 @@
 Each does its items first <= n < last in one step: the tiles of a sweep, or every n of a body of
 `seismo.backends.kernels`. `parameters` is an address where what it needs is laid out: for a sweep
 as `tiles` says, for a body its arguments one after the other (`argument_words`).
-
-Numba's own cache key does not see what a function closes over, and its files have no checksum, so
-`_FunctionCache` takes the place of its cache: the key is a name, the text of every module that can
-take part, the processor, and the versions of what compiles; each key has a file of its own.
 """
 
 from __future__ import annotations
 
-import pickle
-import platform
 from collections.abc import Callable
-from functools import cache, lru_cache
-from importlib.metadata import version
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, typeof, types
-from numba.core.ccallback import CFunc
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
 
 from seismo.backends.base import Variant
+from seismo.backends.cpu.object_code import address_of, typed, written
 from seismo.backends.cpu.tiles import TileCode
-from seismo.backends.cpu.vector_code import vector_lanes, written
-from seismo.backends.kernel_cache import cache_file_name, kernel_cache
-from seismo.backends.source_hash import function_name, source_digest
+from seismo.backends.cpu.vector_code import vector_lanes
+from seismo.backends.source_hash import function_name
 from seismo.equations.formula import Formula
 
-OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True}
-_SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
+OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 _WORD = ir.IntType(64)
-
-
-class _FunctionCache:
-    """What Numba asks for a compiled function, and hands one to: its cache, for one key."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def load_overload(self, signature, target_context) -> Any:
-        """Return the function that is kept, if it is."""
-        # Refresh registers the target's extensions before code that uses them is loaded.
-        target_context.refresh()
-        data = kernel_cache().load(self._name(target_context.codegen()))
-        return data and CompileResult._rebuild(target_context, *pickle.loads(data))  # else None
-
-    def save_overload(self, signature, result: Any) -> None:
-        """Keep a function that was compiled, unless addresses of this process are in it."""
-        # Code with addresses of this process in it would be wrong in another.
-        if not result.library.has_dynamic_globals:
-            kernel_cache().store(self._name(result.codegen), dumps(result._reduce()))
-            kernel_cache().evict()
-
-    # Key: the text of the package's formulas and kernels, the name with all options, the compilers
-    # and the processor.
-    def _name(self, codegen) -> str:
-        return cache_file_name(f"{self._key} {_versions()} {codegen.magic_tuple()}", "obj")
-
-
-@cache
-def _versions() -> tuple[str, ...]:
-    compilers = (version(name) for name in ("numba", "llvmlite", "numpy"))
-    return platform.python_version(), *compilers
-
-
-_functions: list[CFunc] = []  # their code lives as long as they do
-
-
-def _address_of(function: Callable, name: str) -> int:
-    # CFunc has no public argument for a cache: its attribute is replaced.
-    compiled: Any = CFunc(function, _SIGNATURE, {}, OPTIONS)
-    compiled._cache = _FunctionCache(f"{source_digest()} {name}")
-    compiled.compile()
-    # Keep a reference: the machine code is freed with the object.
-    _functions.append(compiled)
-    return compiled.address
 
 
 @lru_cache
@@ -96,7 +39,7 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
     both = v.bind(formula, lanes)
     numbers = len(formula.numbers)
     code = TileCode(lanes, *both, v.axes, v.order // 2, width, formula.is_short, numbers)
-    return _address_of(written(code), f"{formula} {v} {precision} {width}")
+    return address_of(f"{formula} {v} {precision} {width}", written(code))
 
 
 def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:
@@ -113,7 +56,7 @@ def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarra
 def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool, ...]) -> int:
     # Numba compiles the body once as a function, which both loops inline.
     item: Any = njit(**OPTIONS)(body)
-    arguments_at = _argument_reader(kinds, clocks)
+    arguments_at = argument_reader(kinds, clocks)
     if rows:
 
         def loop(first, last, parameters, step):
@@ -127,7 +70,8 @@ def _body_function(body: Callable, rows: bool, kinds: tuple, clocks: tuple[bool,
             for n in range(first, last):
                 item(n, *arguments)
 
-    return _address_of(loop, f"{function_name(body)} {rows} {kinds} {clocks}")
+    name = f"{function_name(body)} {rows} {kinds} {clocks}"
+    return address_of(name, typed(loop, **OPTIONS))
 
 
 def argument_words(arguments: tuple) -> np.ndarray:
@@ -147,7 +91,7 @@ def argument_words(arguments: tuple) -> np.ndarray:
     return np.concatenate(words)
 
 
-def _argument_reader(kinds: tuple, clocks: tuple[bool, ...]):
+def argument_reader(kinds: tuple, clocks: tuple[bool, ...]) -> Any:
     """Make an intrinsic (parameters, step) -> arguments; for the clock it makes one of the step."""
 
     @intrinsic
@@ -181,6 +125,9 @@ def _argument_reader(kinds: tuple, clocks: tuple[bool, ...]):
 
 
 def _array(context, builder, kind: types.Array, numbers: list):
+    # Imported where code is compiled: half a second that code kept on disk does without.
+    from numba.np.arrayobj import make_array, populate_array
+
     # Numba's array structure from address, shape and strides; no parent object to count references.
     array = make_array(kind)(context, builder)
     number = context.get_data_type(kind.dtype)

@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Launch, Step
-from seismo.backends.cpu.threads import call_one, replay
+from seismo.backends.cpu.threads import replay
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
+ONE_CALL = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
 
 
@@ -59,7 +60,8 @@ class Task:
 
     def __call__(self) -> None:
         """Do all of it."""
-        call_one(np.array(self.row(0, len(self.costs)), np.uint64), self.clock[0])
+        calls = np.array([self.row(0, len(self.costs))], np.uint64)
+        replay(calls, ONE_CALL, int(self.clock[0]), 1, False)
 
     def row(self, first: int, last: int) -> tuple[int, ...]:
         """Return the numbers of a call."""

@@ -6,16 +6,23 @@ All work on fields takes such numbers for 0, as the sweeps of GPUs do in single 
 (`fastmath`). A thread switches to that mode before it makes its calls and back behind: whoever
 called computes as ever. Processors other than x86 keep their mode: those of ARM compute with such
 numbers at full speed.
-
-It is all in one file, since Numba compiles anew what it keeps on disk where that file has changed.
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+import numba
+import numpy as np
 from llvmlite import binding, ir
 from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from seismo.backends.cpu.c_functions import argument_reader, argument_words
+from seismo.backends.cpu.object_code import address_of, typed
 
 _MODE = ir.IntType(32)
 _WORD = ir.IntType(64)
@@ -80,14 +87,6 @@ def _call_at(context, address, first, last, parameters, step):
     return types.void(word, word, word, word, types.int64), generate
 
 
-@njit(cache=True, nogil=True)
-def call_one(row, step):
-    """Make one call: function, first item, last + 1, parameters."""
-    mode = _flush()
-    _call_at(row[0], row[1], row[2], row[3], step)
-    _restore(mode)
-
-
 @njit(nogil=True)
 def _run_tasks(calls, starts, phase, task_list, first, count):
     """Make the calls of a task list in steps first, first + 1, ..."""
@@ -100,9 +99,37 @@ def _run_tasks(calls, starts, phase, task_list, first, count):
     _restore(mode)
 
 
-@njit(parallel=True, cache=True, nogil=True)
-def replay(calls, starts, first, count, shot_parallel):
-    """Take `count` steps: every task list through all of them, or all lists through every one."""
+_TABLES = (types.Array(types.uint64, 2, "C"), types.Array(types.int64, 3, "C"))
+_tables_at = argument_reader(_TABLES, (False, False))
+
+
+def replay(
+    calls: np.ndarray, starts: np.ndarray, first: int, count: int, shot_parallel: bool
+) -> None:
+    """Take `count` steps: every task list through all of them, or all lists through every one.
+
+    Args:
+        calls: (call, 4), uint64: function, first item, last + 1, parameters.
+        starts: (step, phase, list), int64: where each task list begins in `calls`.
+        first: number of the first step.
+        count: steps.
+        shot_parallel: whether task lists need not wait for each other.
+    """
+    tables = argument_words((calls, starts))
+    _replay_function()(first, count, tables.ctypes.data, shot_parallel)
+
+
+@cache
+def _replay_function() -> Callable[[int, int, int, bool], None]:
+    # Starting the threads defines the symbols that parallel code calls.
+    numba.get_num_threads()
+    words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
+    address = address_of("replay", typed(_replay, parallel=True, nogil=True))
+    return ctypes.CFUNCTYPE(None, *words)(address)
+
+
+def _replay(first, count, tables, shot_parallel):
+    calls, starts = _tables_at(tables, 0)
     period = starts.shape[0]
     phases = starts.shape[1]
     task_lists = starts.shape[2] - 1

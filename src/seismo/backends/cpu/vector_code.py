@@ -11,15 +11,12 @@ narrower registers LLVM splits it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba.core import cgutils, types
+from numba.core import cgutils
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic
 
 from seismo.backends.traced import I32, IRValue, pointer, spread
 
@@ -155,25 +152,3 @@ class VectorLanes:
 def vector_lanes(precision: str) -> VectorLanes:
     """Return the lanes of a precision, always the same ones: operators are shared by lanes."""
     return VectorLanes(precision)
-
-
-def written(write: Callable[[IRValue, IRValue, IRValue, IRValue], None]) -> Callable[..., None]:
-    """Make a function that Numba compiles of one that writes code.
-
-    Args:
-        write: called with four integers, the arguments of the function.
-    """
-
-    # The intrinsic writes LLVM code in place of a typed body: type inference sees four integers.
-    @intrinsic
-    def body(context: Any, first: Any, last: Any, parameters: Any, step: Any):
-        def generate(context, builder, signature, args):
-            write(*(IRValue(builder, argument) for argument in args))
-            return context.get_dummy_value()
-
-        return types.void(first, last, parameters, step), generate
-
-    def function(first, last, parameters, step):
-        body(first, last, parameters, step)
-
-    return function
