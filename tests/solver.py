@@ -4,6 +4,7 @@ Nothing here names an equation: parameters, sources and quantities come from its
 equation added to the registry runs through every general test.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ EVERY_EQUATION = [
     for e in EQUATIONS.values()
     for d in e.dimensions
 ]
+
+
+def slow_but(kept: Collection, values: Iterable) -> list:
+    """Return parameters of a test of which a few run every day, and all with the slow tests."""
+    return [pytest.param(v, marks=[] if v in kept else [pytest.mark.slow]) for v in values]
+
+
 PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d == 2]
 
 # Steps differ along the axes, so that no axis can stand for another.

@@ -64,7 +64,7 @@ def test_a_file_says_that_it_attenuates():
     assert from_dict(document).equation.name == "viscoelastic"
 
 
-@pytest.mark.parametrize("case", ["layers", "free_surface"])
+@pytest.mark.parametrize("case", solver.slow_but({"layers"}, ["layers", "free_surface"]))
 @pytest.mark.parametrize("name", PLANES)
 def test_lanes_equal_numpy(name, case, tmp_path):
     compare(name, 2, tmp_path, case)
@@ -77,7 +77,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("layers", LAYERS)
+@pytest.mark.parametrize("layers", solver.slow_but({"sea bed"}, LAYERS))
 @pytest.mark.parametrize("name", PLANES)
 def test_hardly_any_loss_is_none(name, layers):
     """With Q = 1e12 traces are those of the lossless equation, under a free surface, too."""
@@ -219,6 +219,7 @@ def test_check_says_what_the_mechanisms_err_by():
     assert "3 mechanisms keep 1/Q" in str(plan.attenuation)
 
 
+@pytest.mark.slow
 def test_shear_loss_alone_does_not_make_waves_grow(tmp_path):
     """Where qp is left out, or too large, the bulk modulus loses nothing; else noise grows 1e19."""
     document = solver.plan(

@@ -37,7 +37,11 @@ def outcome(document, base, parts, ranks, make=ThreadBackend):
 
 
 @pytest.mark.parametrize(
-    ("faces", "halos"), [({}, HALOS), ({"top": "absorbing"}, HALOS[::-1])], ids=["images", "layers"]
+    ("faces", "halos"),
+    [
+        pytest.param({}, HALOS, id="images"),
+        pytest.param({"top": "absorbing"}, HALOS[::-1], id="layers", marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_path, monkeypatch):
@@ -177,12 +181,15 @@ def volume(spread: str, parts="auto", **sections) -> dict:
 @pytest.mark.parametrize(
     ("count", "spread", "parts", "grids", "peers"),
     [
-        (4, "grid", "auto", 1, False), (4, "auto", [2, 2], 1, True),
-        (3, "shots", "auto", 3, True), (2, "shots", [1, 2], 2, False),  # two parts of one rank's
+        (4, "auto", [2, 2], 1, True),
+        (2, "shots", [1, 2], 2, False),  # two parts of one rank's
+        pytest.param(4, "grid", "auto", 1, False, marks=pytest.mark.slow),
+        pytest.param(3, "shots", "auto", 3, True, marks=pytest.mark.slow),
         # Two grids of two ranks each; the last shot is on one of them.
-        (4, "auto", [1, 2], 2, True), (4, "auto", [1, 2], 2, False),
+        pytest.param(4, "auto", [1, 2], 2, True, marks=pytest.mark.slow),
+        pytest.param(4, "auto", [1, 2], 2, False, marks=pytest.mark.slow),
     ],
-)  # fmt: skip
+)
 def test_a_whole_run_gives_the_file_of_one(
     tmp_path, alone, monkeypatch, count, spread, parts, grids, peers
 ):
@@ -209,10 +216,12 @@ def test_results_that_nobody_named_last_as_long_as_they_are_held(alone, on_four)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ((4, "grid", [2, 2]), (2, "shots", "auto")), ((2, "shots", "auto"), (4, "auto", [1, 2])),
-        ((3, "shots", "auto"), (2, "grid", "auto")), ((4, "auto", [2, 1]), (1, "auto", "auto")),
+        ((4, "grid", [2, 2]), (2, "shots", "auto")),
+        pytest.param((2, "shots", "auto"), (4, "auto", [1, 2]), marks=pytest.mark.slow),
+        pytest.param((3, "shots", "auto"), (2, "grid", "auto"), marks=pytest.mark.slow),
+        pytest.param((4, "auto", [2, 1]), (1, "auto", "auto"), marks=pytest.mark.slow),
     ],
-)  # fmt: skip
+)
 def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, first, second):
     """Some ranks stop, others that share it otherwise go on and stop, four go on."""
     path, every = tmp_path / "x.h5", {"checkpoint": {"steps": 7}}

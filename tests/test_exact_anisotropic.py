@@ -13,6 +13,7 @@ from seismo.errors import SeismoError
 from seismo.exact import acoustic, anisotropic, whole_space
 from seismo.exact.anisotropic import Solid
 from seismo.exact.medium import Medium
+from solver import slow_but
 
 DT = 4e-3
 _PHASE = (np.pi * 5.0 * (np.arange(150) * DT - 0.24)) ** 2
@@ -31,7 +32,7 @@ def close(found: np.ndarray, wanted: np.ndarray, tolerance: float = 1e-8) -> boo
     )
 
 
-@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("d", slow_but({2}, [2, 3]))
 def test_isotropic_rock_is_no_exception(d):
     medium = Medium(3000.0, 1700.0, 2300.0)
     rock = Solid(constants.matrix(constants.vti(medium.vp, medium.vs, medium.rho)), medium.rho)
@@ -45,7 +46,7 @@ def test_isotropic_rock_is_no_exception(d):
     assert close(anisotropic.moment_response(*case, rock, "velocity", "moment_rate"), wanted)
 
 
-@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("d", slow_but({2}, [2, 3]))
 def test_rock_whose_components_part_has_scalar_waves(d):
     """With c12 = -c66 and so on, rho u_x,tt = c11 u_x,xx + c66 u_x,yy + c55 u_x,zz, likewise y, z.
 

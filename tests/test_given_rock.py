@@ -160,7 +160,7 @@ def test_isotropic_rock_by_constants_moves_as_isotropic_rock(dimensions: int) ->
         assert differ(runs[0], other) < 1e-7
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", solver.slow_but({2}, [2, 3]))
 def test_rock_turned_by_hand_moves_as_rock_turned_by_angles(dimensions: int) -> None:
     """Constants of Bond's rotation, and the same rock with theta, phi and azimuth."""
     angles = {"theta": 30.0, "phi": 0.0, "azimuth": 0.0}

@@ -130,7 +130,7 @@ def test_planes_with_a_layer_behind_alone(precision, tmp_path):
     compare(planned("acoustic", 2, tmp_path, **keys), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+@pytest.mark.parametrize("name", solver.slow_but({"elastic"}, ["acoustic", "elastic"]))
 def test_spaces(name, tmp_path):
     compare(planned(name, 3, tmp_path, "free_surface"), tmp_path)
 
@@ -140,7 +140,7 @@ def test_spaces(name, tmp_path):
     [
         ("acoustic_variable_density", 6, "float32"),
         pytest.param("acoustic_variable_density", 5, "float64", marks=pytest.mark.slow),
-        ("elastic", 6, "float32"),
+        pytest.param("elastic", 6, "float32", marks=pytest.mark.slow),
         pytest.param("elastic", 5, "float32", marks=pytest.mark.slow),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_run_goes_on_on_the_card(tmp_path, on_the_card):
         np.testing.assert_array_equal(read(found), read(wanted))
 
 
-@pytest.mark.parametrize("precision", TOLERANCE)
+@pytest.mark.parametrize("precision", solver.slow_but({"float32"}, TOLERANCE))
 def test_cards_that_cut_it_otherwise_go_on(precision, tmp_path):
     """To the same bits: beside the layers at the ends of rows those above and below have memory."""
     document = planned(

@@ -198,7 +198,9 @@ def test_layers_damp_more_where_the_modulus_jumps(tmp_path) -> None:
     assert dampings[1] > 0.06
 
 
-@pytest.mark.parametrize(("order", "ratio"), [(8, 2.0), (16, 1.6)])
+@pytest.mark.parametrize(
+    ("order", "ratio"), [(8, 2.0), pytest.param(16, 1.6, marks=pytest.mark.slow)]
+)
 def test_no_layer_grows_at_the_surface_of_one_rock(order, ratio, tmp_path) -> None:
     """With earlier closures it did: by a factor of 70 in the last third."""
     rock = [{"type": "uniform", "vp": ratio * 1500.0, "vs": 1500.0, "rho": 2000.0}]
@@ -222,7 +224,9 @@ def ground(*rocks: tuple[float, float]) -> list[dict]:
     return [{"type": "layers", "layers": layers}]
 
 
-@pytest.mark.parametrize(("rock", "depth"), [(900.0, 77.0), (3000.0, 154.0)])
+@pytest.mark.parametrize(
+    ("rock", "depth"), [(900.0, 77.0), pytest.param(3000.0, 154.0, marks=pytest.mark.slow)]
+)
 def test_no_layer_grows_in_soft_ground_on_rock(rock, depth, tmp_path) -> None:
     """30 times in 5000 steps, and at once where a contact stiffened two rows."""
     model = ground((0.0, 300.0), (depth, rock))

@@ -108,7 +108,7 @@ def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
         pytest.param(3, "grid", "auto", (1, "1 x 3"), marks=pytest.mark.slow),
         pytest.param(4, "grid", [2, 2], (1, "2 x 2"), marks=pytest.mark.slow),
         (2, "shots", "auto", (2, "1 x 1")),
-        (4, "auto", [1, 2], (2, "1 x 2")),
+        pytest.param(4, "auto", [1, 2], (2, "1 x 2"), marks=pytest.mark.slow),
     ],
 )
 def test_a_whole_run_gives_the_file_of_one_process(tmp_path, alone, ranks, spread, parts, shared):

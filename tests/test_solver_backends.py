@@ -57,7 +57,7 @@ def compare(name: str, dimensions: int, base, case: str = "layers", **changes) -
     assert solver.difference(solver.records(found), solver.records(wanted)) < tolerance
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", solver.slow_but({"free_surface", "mixed"}, CASES))
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_lanes_equal_numpy(name: str, dimensions: int, case: str, tmp_path) -> None:
     compare(name, dimensions, tmp_path, case)

@@ -266,20 +266,27 @@ def slope(folder: Path, name: str, order: int, grids: tuple[int, int], **how) ->
 GRIDS = {2: (16, 24), 4: (18, 30), 8: (20, 28)}
 
 
-@pytest.mark.parametrize("order", GRIDS)
+@pytest.mark.parametrize("order", solver.slow_but({4}, GRIDS))
 @pytest.mark.parametrize("name", RATES)
 def test_order_in_a_varying_medium(tmp_path: Path, name: str, order: int) -> None:
     """Orders 2, 4, 8 at 8 to 12 points per wavelength; speeds vary by 40 to 50 %."""
     assert slope(tmp_path, name, order, GRIDS[order]) > order - 0.2
 
 
-@pytest.mark.parametrize(("order", "wanted"), [(2, 2), (4, 3), (8, 4)])
+@pytest.mark.parametrize(
+    ("order", "wanted"),
+    [
+        (4, 3),
+        pytest.param(2, 2, marks=pytest.mark.slow),
+        pytest.param(8, 4, marks=pytest.mark.slow),
+    ],
+)
 def test_order_under_a_free_surface(tmp_path: Path, order: int, wanted: int) -> None:
     """The rows under the surface in a medium that varies along and across it."""
     assert slope(tmp_path, "elastic", order, (16, 32), surface=True) > wanted - 0.2
 
 
-@pytest.mark.parametrize("name", RATES)
+@pytest.mark.parametrize("name", solver.slow_but({"elastic_sh"}, RATES))
 def test_a_varying_medium_is_carried_to_second_order(tmp_path: Path, name: str) -> None:
     """With the true medium at half points, differences of order 8 leave the means' error."""
     found = slope(tmp_path, name, 8, (20, 30), averaged=False)

@@ -111,7 +111,7 @@ def growth(name: str, dimensions: int, top: str, base, steps: int, **changes) ->
     return max(values[-fifth:]) / max(values[fifth : 2 * fifth])
 
 
-@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+@pytest.mark.parametrize("top", solver.slow_but({"free_surface"}, ["absorbing", "free_surface"]))
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
 def test_nothing_grows_in_a_wild_medium(name, dimensions, top, tmp_path) -> None:
     """Layers on all other faces, 0.99 of the limit; the source is over after 2 % of the run."""

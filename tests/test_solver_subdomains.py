@@ -75,7 +75,7 @@ def crossing(name: str, dimensions: int, base, top: str, parts, **changes) -> di
     return solver.plan(name, dimensions, **{**keys, **changes})
 
 
-@pytest.mark.parametrize("top", ["absorbing", "free_surface"])
+@pytest.mark.parametrize("top", solver.slow_but({"free_surface"}, ["absorbing", "free_surface"]))
 @pytest.mark.parametrize(("name", "dimensions", "parts"), BOXES)
 def test_one_domain_equals_many(name, dimensions, parts, top, tmp_path) -> None:
     document = crossing(name, dimensions, tmp_path, top, parts)

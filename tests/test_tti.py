@@ -66,7 +66,7 @@ def test_moment_in_a_whole_space() -> None:
 
 
 @pytest.mark.parametrize("top", ["absorbing", "free_surface"])
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", solver.slow_but({2}, [2, 3]))
 def test_an_axis_that_is_all_but_upright_moves_as_upright_rock(dimensions, top) -> None:
     """The bar is 1e-5; other kernels and other means of layers are used."""
     runs = []
