@@ -28,7 +28,7 @@ def exact(
     """
     source = simulation.setup.shots[0].sources[0]
     if places is None:
-        places = simulation.setup.groups[0].positions[:, ::2]
+        places = simulation.setup.groups[0].coordinates[:, ::2]
     known = tuple(m if isinstance(m, Medium) else Medium(**m) for m in media)
     given = Stack(known, depths, len(depths) == len(known)), np.array(source.position)[::2], places
     trace, part = (solver.wavelet(simulation), simulation.dt, quantity), source.strength.get

@@ -186,7 +186,7 @@ def test_a_fibre_of_a_file_is_that_of_its_points(tmp_path):
     (tmp_path / "cable.csv").write_text("x;z\n60;20\n180;150\n185;290\n")
     filed = {key: value for key, value in BENT.items() if key != "points"} | {"path": "cable.csv"}
     groups = [solver.build(small(tmp_path, [s]), tmp_path).setup.groups[0] for s in (BENT, filed)]
-    assert groups[0].positions.tolist() == groups[1].positions.tolist()
+    assert groups[0].coordinates.tolist() == groups[1].coordinates.tolist()
     (tmp_path / "cable.csv").write_text("x;z\n60;20\n180;1500\n")
     with pytest.raises(ScenarioError, match=r"path.*cable.csv:3: z = 1500 m lies outside the grid"):
         solver.build(small(tmp_path, [filed]), tmp_path)

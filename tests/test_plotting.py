@@ -571,11 +571,14 @@ def test_distances_are_told_in_the_unit_of_the_line():
     _, ticks = spread(np.array([2.9541, 3.0632, 3.0637, 3.3318, 3.3762]))
     assert list(ticks.values()) == ["2.95", "3.06", "3.06", "3.33", "3.38"]  # beside each other
     x = np.linspace(0.0, 4000.0, 41)
-    line = SimpleNamespace(codes=[""] * 41, column={"x": x, "z": 0 * x, "y": None}.get)
-    place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "distance")
+    columns = {"x": x, "z": 0 * x, "y": None}
+    line = SimpleNamespace(
+        codes=[""] * 41, column=columns.get, coordinate=lambda name, shot: columns[name]
+    )
+    place, label = abscissa(line, 0, {"x": 2000.0, "z": 300.0}, "distance")
     assert label == "horizontal distance (km)"
     assert np.allclose(place, np.abs(x - 2000.0) / 1e3)
-    place, label = abscissa(line, {"x": 2000.0, "z": 300.0}, "offset")
+    place, label = abscissa(line, 0, {"x": 2000.0, "z": 300.0}, "offset")
     assert label == "offset (km)"
     assert np.allclose(place, (x - 2000.0) / 1e3)
 

@@ -98,7 +98,7 @@ def test_the_double_couple_is_what_its_comments_say():
     assert m[2, 2] == pytest.approx(moment * math.sin(math.radians(120)) * math.sin(math.pi / 3))
     half_duration = 1.05e-8 * (moment * 1e7) ** (1 / 3)
     assert source.wavelet.half_duration == pytest.approx(half_duration, abs=0.01)
-    ring = setup.groups[0].positions
+    ring = setup.groups[0].coordinates
     assert np.hypot(ring[:, 0], ring[:, 1]) == pytest.approx(5000.0, abs=0.01)
     azimuths = np.degrees(np.arctan2(ring[:, 1], ring[:, 0])) % 360
     assert azimuths == pytest.approx(45.0 * np.arange(8), abs=0.01)

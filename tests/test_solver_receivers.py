@@ -117,10 +117,10 @@ def test_sets_of_receivers() -> None:
     points, line, grid = solver.build(document).setup.groups
     assert points.codes == ("XX.AB.00", "R0001")
     np.testing.assert_allclose(
-        line.positions, [[n * h[a] for a in "xyz"] for n in (1, 3, 5, 7, 9)], rtol=1e-12
+        line.coordinates, [[n * h[a] for a in "xyz"] for n in (1, 3, 5, 7, 9)], rtol=1e-12
     )
     wanted = [(x * h["x"], y * h["y"], 5 * h["z"]) for y in (1, 2) for x in (0, 2, 4)]
-    np.testing.assert_allclose(grid.positions, wanted, rtol=1e-12)
+    np.testing.assert_allclose(grid.coordinates, wanted, rtol=1e-12)
 
 
 def test_stations_of_a_list(tmp_path) -> None:
@@ -131,7 +131,7 @@ def test_stations_of_a_list(tmp_path) -> None:
     document["receivers"] = [{"type": "stations", "path": "stations.csv"}]
     (group,) = solver.build(document, tmp_path).setup.groups
     assert group.codes == ("CI.PAS.00", "CI.USC")
-    np.testing.assert_allclose(group.positions, [[20.5, 0, 18], [40, 0, 9]])
+    np.testing.assert_allclose(group.coordinates, [[20.5, 0, 18], [40, 0, 9]])
 
 
 @pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)

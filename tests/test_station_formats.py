@@ -79,7 +79,7 @@ def test_channels_of_station_xml_are_the_receivers_of_the_same_table(tmp_path):
         tmp_path, "CI,PAS,00,-118.02,34.02,0\nCI,PAS,10,-118.02,34.02,100\nCI,RUS,,-117.99,34,5\n"
     )
     assert found.codes == table.codes == ("CI.PAS.00", "CI.PAS.10", "CI.RUS")
-    assert found.positions.tolist() == table.positions.tolist()
+    assert found.coordinates.tolist() == table.coordinates.tolist()
     chosen, _ = group_of(tmp_path, text, channels=["CI.*.*.HN?", "CI.R*..BHZ"])
     assert chosen.codes == ("CI.PAS.10", "CI.RUS")
 
@@ -100,7 +100,7 @@ def test_a_station_that_moved_is_chosen_by_its_time(tmp_path):
         group_of(tmp_path, text)
     found, _ = group_of(tmp_path, text, time="2008-07-29")
     expected = same_table(tmp_path, "CI,PAS,00,-118,34.01,0\n")
-    assert found.positions.tolist() == expected.positions.tolist()
+    assert found.coordinates.tolist() == expected.coordinates.tolist()
     with pytest.raises(ScenarioError, match=r"lists no station of 1980-01-01T00:00:00Z"):
         group_of(tmp_path, text, time="1980-01-01")
 
@@ -119,11 +119,11 @@ rec lat=34.02 lon=-118.02 file=out/CI.RUS.00 writeEvery=100
 def test_rec_lines_of_sw4_are_receivers(tmp_path):
     found, _ = group_of(tmp_path, SW4, top=-100.0)
     assert found.codes == ("s1", "PAS", "CI.RUS.00")
-    assert found.positions[0].tolist() == [1000.0, -2000.0, 300.0]
+    assert found.coordinates[0].tolist() == [1000.0, -2000.0, 300.0]
     text = "longitude,latitude,depth,station\n-118.01,34.01,40,A\n-118.02,34.02,0,B\n"
     table, _ = group_of(tmp_path, text, top=-100.0)
-    assert found.positions[1:].tolist() == table.positions.tolist()
-    assert found.positions[1:, 2].tolist() == [-60.0, -100.0]
+    assert found.coordinates[1:].tolist() == table.coordinates.tolist()
+    assert found.coordinates[1:, 2].tolist() == [-60.0, -100.0]
 
 
 def test_stations_of_specfem3d_are_those_of_the_same_table(tmp_path):
@@ -131,7 +131,7 @@ def test_stations_of_specfem3d_are_those_of_the_same_table(tmp_path):
     found, scenario = group_of(tmp_path, text)
     table = same_table(tmp_path, "CI,PAS,,-118.02,34.02,20\nCI,RUS,,-118,34.01,0\n")
     assert found.codes == table.codes
-    assert found.positions.tolist() == table.positions.tolist()
+    assert found.coordinates.tolist() == table.coordinates.tolist()
     (tmp_path / "list").write_text(text)
     assert any("the elevation is passed over" in line for line in make_plan(scenario).warnings)
 
@@ -141,7 +141,7 @@ def test_cartesian_stations_of_specfem3d_are_y_then_x(tmp_path):
     for earth, keys in ((False, {}), (True, {"coordinates": "metres"})):
         found, _ = group_of(tmp_path, text, earth=earth, top=-100.0, **keys)
         assert found.codes == ("DB.Z1", "DB.Z2")
-        assert found.positions.tolist() == [[3000.0, 1000.0, 300.0], [20.0, 30.0, -100.0]]
+        assert found.coordinates.tolist() == [[3000.0, 1000.0, 300.0], [20.0, 30.0, -100.0]]
 
 
 def test_numbers_that_may_be_degrees_or_metres_have_to_be_said(tmp_path):
@@ -149,7 +149,7 @@ def test_numbers_that_may_be_degrees_or_metres_have_to_be_said(tmp_path):
     with pytest.raises(ScenarioError, match=r"receivers\[0\].coordinates.*may be degrees, or met"):
         group_of(tmp_path, text, earth=False)
     found, _ = group_of(tmp_path, text, earth=False, coordinates="metres")
-    assert found.positions.tolist() == [[-118.0, 34.0, 0.0]]
+    assert found.coordinates.tolist() == [[-118.0, 34.0, 0.0]]
     near = "Z1 DB 20.0 30.0 0.0 0.0\n"
     with pytest.raises(ScenarioError, match=r"outside the grid.*coordinates: metres takes them"):
         group_of(tmp_path, near)
@@ -162,7 +162,7 @@ def test_stations_of_specfem2d_count_from_its_surface(tmp_path):
     with pytest.raises(ScenarioError, match=r"receivers\[0\].surface.*missing: z of .* points up"):
         group_of(tmp_path, text, flat=True, earth=False)
     found, _ = group_of(tmp_path, text, flat=True, earth=False, surface="3 km", top=-100.0)
-    assert found.positions.tolist() == [[300.0, 0.0, -97.5], [640.0, 0.0, 1900.0]]
+    assert found.coordinates.tolist() == [[300.0, 0.0, -97.5], [640.0, 0.0, 1900.0]]
     with pytest.raises(ScenarioError, match=r"A.*outside the grid"):
         group_of(tmp_path, text, flat=True, earth=False, surface="2 km")
 

@@ -35,13 +35,13 @@ def test_columns_come_in_any_order_and_comments_and_blank_lines_do_not_count(tmp
     text = '\ufeff# ours\nZ, X, Station, network\n\n20, 100, AB_1, XX  # a well\n-100, 50, "C",\n'
     group = placed(tmp_path, text)
     assert group.codes == ("XX.AB_1", "C")
-    assert group.positions.tolist() == [[100, 0, 20], [50, 0, -100]]
+    assert group.coordinates.tolist() == [[100, 0, 20], [50, 0, -100]]
 
 
 def test_semicolons_between_columns_are_read(tmp_path):
     group = placed(tmp_path, "network;station;x; z\nXX;A;100;20\n;B;50;0\n")
     assert group.codes == ("XX.A", "B")
-    assert group.positions.tolist() == [[100, 0, 20], [50, 0, 0]]
+    assert group.coordinates.tolist() == [[100, 0, 20], [50, 0, 0]]
 
 
 def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
@@ -56,8 +56,8 @@ def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
     )
     (tmp_path / "s.yaml").write_text(text + where)
     written = discretize(load(tmp_path / "s.yaml")).groups[0]
-    assert listed.positions[0].tolist() == written.positions[0].tolist()
-    assert listed.positions[:, 2].tolist() == [-70.0, -100.0]
+    assert listed.coordinates[0].tolist() == written.coordinates[0].tolist()
+    assert listed.coordinates[:, 2].tolist() == [-70.0, -100.0]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_columns_of_data_centres_that_are_not_used_are_passed_over(tmp_path):
     header = '"Station",x,z,"Elevation",Site Name,Start,EndTime,Start\n'
     found = placed(tmp_path, header + "A,20,30,300.5,Mt. Wilson,2001-01-01,,2001-01-01\n")
     assert found.codes == ("A",)
-    assert found.positions.tolist() == [[20, 0, 30]]
+    assert found.coordinates.tolist() == [[20, 0, 30]]
     warnings = make_plan(load(tmp_path / "s.yaml")).warnings
     assert sum("the column elevation is passed over" in line for line in warnings) == 1
     placed(tmp_path, "Station,x,z,SiteName\nA,20,30,Mt. Wilson\n")

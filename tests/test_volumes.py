@@ -211,7 +211,7 @@ def test_depths_of_files_sources_and_stations_count_from_the_ground(tmp_path, to
     sampled = setup.earth.sample(np.array(ground + 4e3), np.array(0.0), 0.0)["vp"]
     assert sampled == pytest.approx(earth_like(6.0, 44.0, -122.0), rel=1e-6)
     assert setup.shots[0].sources[0].position[2] == pytest.approx(ground + 5e3)
-    assert setup.groups[0].positions[0][2] == pytest.approx(ground + 2.5e3)
+    assert setup.groups[0].coordinates[0][2] == pytest.approx(ground + 2.5e3)
 
 
 def test_values_of_the_edge_and_of_the_parts_before(tmp_path: Path):

@@ -26,7 +26,7 @@ from seismo.acquisition.rupture import Rupture
 from seismo.acquisition.shots import Shot
 from seismo.acquisition.source_frequencies import wavelet_of
 from seismo.equations.registry import physics_for
-from seismo.errors import ModelError, gathered
+from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 
@@ -56,7 +56,19 @@ class Geometry:
 
     def groups(self) -> list[ReceiverGroup]:
         """Return the receiver sets."""
-        return receiver_groups(self._locate)
+        return receiver_groups(self._locate, self._source_positions())
+
+    def _source_positions(self) -> dict[str, Coordinates] | None:
+        """Return the position of the only source of each shot, where receivers move with it.
+
+        None where these cannot be placed, which `shots` tells.
+        """
+        if not any(group.moves for group in self._scenario.receivers):
+            return {}
+        try:
+            return {shot.name: shot.points[0].position for shot in self.shots()}
+        except ScenarioError:
+            return None
 
     def _shot_positions(self) -> list[tuple[str, Coordinates]]:
         survey = self._scenario.survey

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from seismo.acquisition.fibre import fibre_of, length_of
 from seismo.acquisition.locator import Coordinates, Locator, floats, xyz
+from seismo.acquisition.moving_receivers import moving
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.station import Station, StationList
 from seismo.acquisition.stations import read_points, read_stations
@@ -21,37 +22,56 @@ _ROUNDING = 1e-9  # of the length of a fibre
 Placed = tuple[list[str], list[Coordinates], str]  # codes, positions, name of elevations
 
 
-def receiver_groups(locate: Locator) -> list[ReceiverGroup]:
+def receiver_groups(
+    locate: Locator, sources: Mapping[str, Coordinates] | None
+) -> list[ReceiverGroup]:
     """Return the receiver sets.
+
+    Args:
+        locate: the grid.
+        sources: name of each shot -> the position of its source, which receivers may move with;
+            None where these are not known, and sets that move are left out.
 
     Raises:
         ScenarioError: a station list is malformed, or a position lies outside the grid.
     """
-    sets = enumerate(locate.scenario.receivers)
-    return gathered(partial(_group, locate, one, number) for number, one in sets)
+    sets = [
+        (number, one)
+        for number, one in enumerate(locate.scenario.receivers)
+        if sources is not None or not one.moves
+    ]
+    return gathered(partial(_group, locate, one, number, sources or {}) for number, one in sets)
 
 
-def _group(locate: Locator, group: Any, number: int) -> ReceiverGroup:
+def _group(
+    locate: Locator, group: Any, number: int, sources: Mapping[str, Coordinates]
+) -> ReceiverGroup:
     if group.type == "fibre":
         return _fibre(locate, group, number)
     read = _stations if group.type == "stations" else _placed
     codes, positions, elevations = read(locate, group, number)
-    return ReceiverGroup(
+    placed = ReceiverGroup(
         group.name, tuple(codes), np.array(positions), group.quantities, group.interval, elevations
     )
+    return moving(locate, group, number, placed, sources) if group.moves else placed
 
 
 def _placed(locate: Locator, group: Any, number: int) -> Placed:
     key = ("receivers", number)
     if group.type == "points":
-        points = [locate.position(p, *key, "positions", n) for n, p in enumerate(group.positions)]
+        points = [
+            xyz(p) if group.moves else locate.position(p, *key, "positions", n)
+            for n, p in enumerate(group.positions)
+        ]
         return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, ""
     if group.type == "line":
         coordinates = np.linspace(xyz(group.start), xyz(group.end), group.count)
     else:
         ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
         coordinates = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
-    points = [locate.inside(floats(p), *key) for p in coordinates]
+    points = [floats(p) for p in coordinates]
+    if not group.moves:
+        points = [locate.inside(p, *key) for p in points]
     return [CODE.format(n) for n in range(len(points))], points, ""
 
 
@@ -88,6 +108,8 @@ def _stations(locate: Locator, group: Any, number: int) -> Placed:
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
     listed = _listed(locate, number, lambda: read_stations(path, group, axes, on_earth))
+    if group.moves:
+        return [s.code for s in listed.stations], _offsets(locate, group, number, listed), ""
     positions = _positions(locate, number, listed)
     return [station.code for station in listed.stations], positions, listed.elevations
 
@@ -118,6 +140,22 @@ def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordi
     if problems:
         raise locate.mistakes(("receivers", number, "path"), problems)
     return positions
+
+
+def _offsets(locate: Locator, group: Any, number: int, listed: StationList) -> list[Coordinates]:
+    """Return offsets from a source that a list has; raise ScenarioError where it has degrees."""
+    if any(station.geographic for station in listed.stations):
+        problem = (
+            "has longitudes and latitudes, where relative_to: source needs offsets x, (y,) z in "
+            "m; write these, or leave relative_to out"
+        )
+        raise locate.mistakes(("receivers", number, "path"), [problem])
+    ground = 0.0 if group.relative_depth else locate.ground
+    every = [station.coordinates for station in listed.stations]
+    return [
+        (at.get("x", 0.0), at.get("y", 0.0), at["z"] if "z" in at else at["depth"] + ground)
+        for at in every
+    ]
 
 
 def _position(locate: Locator, station: Station) -> Coordinates:

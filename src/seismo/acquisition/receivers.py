@@ -1,8 +1,14 @@
-"""Receiver sets: positions and recorded quantities."""
+"""Receiver sets: positions and recorded quantities.
+
+Receivers that move with the shots stand at x + x_s, y + y_s and z, or z + z_s, with x_s, y_s, z_s
+the source of the shot.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -14,6 +20,7 @@ UNITS = {
     "stress": "Pa", "divergence": "1/s", "rotation": "rad/s", "strain_rate": "1/s", "strain": "1",
 }  # fmt: skip
 _BASES = {name: base for base, names in FOLLOWING.items() for name in names}
+_MOST_SHOTS = 500  # whose positions of moving receivers are looked at, where any will do
 _MOTIONS = {"displacement": "u", "acceleration": "a"}  # letter instead of the v of velocity
 
 
@@ -33,31 +40,97 @@ def _name(quantity: str, component: str) -> str:
 
 
 @dataclass(frozen=True)
+class Motion:
+    """How the receivers of a set move with the shots.
+
+    Attributes:
+        sources: name of each shot -> (3) m, position of its source.
+        axes: (3), 1 along axes whose coordinates count from the source, else 0.
+        low: (3) m, first place along each axis where receivers record.
+        high: (3) m, last place.
+        drops: whether some receivers lie outside of that in some shots.
+    """
+
+    sources: Mapping[str, np.ndarray]
+    axes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    drops: bool = False
+
+    @property
+    def sample(self) -> Sequence[str]:
+        """The names of the shots, or of some when there are many: the first, the last, between."""
+        names = list(self.sources)
+        kept = np.linspace(0, len(names) - 1, min(len(names), _MOST_SHOTS)).round().astype(int)
+        return [names[n] for n in kept]
+
+
+@dataclass(frozen=True)
 class ReceiverGroup:
     """The receivers of one set.
 
     Attributes:
         name: of the set.
         codes: one for each receiver.
-        positions: (receivers, 3) x, y, z in m.
+        coordinates: (receivers, 3) x, y, z in m; of receivers that move, as `Motion` says.
         quantities: what to record.
         interval: sampling interval in s, None for every step.
         elevations: what its station list calls them, which are not used; "" without.
         fibre: whose channels the receivers are, or None.
+        motion: how they move with the shots, None where they do not.
     """
 
     name: str
     codes: tuple[str, ...]
-    positions: np.ndarray
+    coordinates: np.ndarray
     quantities: tuple[str, ...]
     interval: float | None
     elevations: str = ""
     fibre: Fibre | None = None
+    motion: Motion | None = None
+
+    def __len__(self) -> int:
+        """Count the receivers."""
+        return len(self.codes)
+
+    def at(self, shot: str) -> np.ndarray:
+        """Return the positions (receivers, 3) m in a shot of some name."""
+        if self.motion is None:
+            return self.coordinates
+        return self.coordinates + self.motion.axes * self.motion.sources[shot]
+
+    def recording(self, shot: str) -> np.ndarray:
+        """Return which receivers (receivers) record in a shot: all that lie inside the grid."""
+        if self.motion is None or not self.motion.drops:
+            return np.ones(len(self), bool)
+        positions = self.at(shot)
+        inside = (self.motion.low <= positions) & (positions <= self.motion.high)
+        return np.asarray(inside.all(axis=1))
+
+    @cached_property
+    def all_positions(self) -> np.ndarray:
+        """The positions (n, 3) m of all shots (`Motion.sample`), each once where receivers move."""
+        if self.motion is None:
+            return self.coordinates
+        for shots in (self.motion.sample, self.motion.sources):
+            every = np.concatenate([self.at(shot)[self.recording(shot)] for shot in shots])
+            if len(every):
+                break
+        return np.unique(every, axis=0)
+
+    def count_where(self, condition: Callable[[np.ndarray], np.ndarray]) -> int:
+        """Count the receivers whose position (n, 3) m meets a condition (n), in any shot."""
+        if self.motion is None:
+            return int(condition(self.coordinates).sum())
+        met = np.zeros(len(self), bool)
+        for shot in self.motion.sample:
+            met |= condition(self.at(shot)) & self.recording(shot)
+        return int(met.sum())
 
     @property
     def read_positions(self) -> np.ndarray:
         """Positions (n, 3) in m that fields are read at."""
-        return self.positions if self.fibre is None else np.concatenate(self.fibre.ends)
+        return self.all_positions if self.fibre is None else np.concatenate(self.fibre.ends)
 
     def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
         """Return each component's quantity, the base quantity recorded and the base component."""
@@ -73,3 +146,25 @@ class ReceiverGroup:
         if self.fibre is None:
             return physics.observables[base][component]
         return tuple(term for terms in physics.observables["velocity"].values() for term in terms)
+
+
+def paths_of(
+    sources: np.ndarray, groups: Sequence[ReceiverGroup], most: int = 20
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield sources (n, 3) and receivers (m, 3) in m, between all of which waves travel.
+
+    Args:
+        sources: (n, 3) m of all shots.
+        groups: the receiver sets.
+        most: shots that are looked at where receivers move.
+    """
+    fixed = [group.coordinates for group in groups if group.motion is None]
+    if fixed:
+        yield sources, np.concatenate(fixed)
+    moving = [(group, group.motion) for group in groups if group.motion is not None]
+    for group, motion in moving:
+        shots = motion.sample
+        for shot in shots[:: -(-len(shots) // most)]:
+            positions = group.at(shot)[group.recording(shot)]
+            if len(positions):
+                yield motion.sources[shot][None], positions

@@ -13,6 +13,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import NamedArrays, text_attribute
 
 Sources = list[dict[str, Any]]
+RECORDING = "recording"  # coordinate of sets that drop receivers: 1 where they record, else 0
 
 
 class TraceSet(NamedArrays):
@@ -24,6 +25,48 @@ class TraceSet(NamedArrays):
         """Look up the content of the group; `sources` returns those of the file, in rows."""
         super().__init__(group, name)
         self._sources = sources
+        # Coordinates (shot, receiver) of receivers that move are no traces.
+        moving = {k: d for k, d in self._arrays.items() if d.ndim == 2}
+        self._columns |= moving
+        self._arrays = {k: d for k, d in self._arrays.items() if k not in moving}
+
+    @property
+    def moves(self) -> bool:
+        """Whether the receivers move with the shots: coordinates are (shot, receiver) then."""
+        return self.fact("relative_to") is not None
+
+    def coordinate(self, name: str, shot: int) -> np.ndarray | None:
+        """Return a coordinate (receiver) in one shot, such as x; None where it is absent."""
+        numbers = self.column(name)
+        return numbers[shot] if numbers is not None and numbers.ndim == 2 else numbers
+
+    def recording(self, shot: int) -> np.ndarray:
+        """Return which receivers (receiver) record in one shot; the others lie off the grid."""
+        numbers = self.coordinate(RECORDING, shot)
+        return np.ones(len(self.codes), bool) if numbers is None else numbers > 0.0
+
+    def recorded_at(self, names: str, shot: str | None) -> np.ndarray | None:
+        """Return the coordinates (axis, n) m along some axes of the receivers that record.
+
+        Args:
+            names: of the axes, such as "xz".
+            shot: name of the shot; None for all of them.
+
+        Returns:
+            Nothing where the set has not all of these axes.
+        """
+        if not all(name in self.columns for name in names):
+            return None
+        shots = self.shots
+        numbers = [shots.index(shot)] if shot in shots else range(len(shots) if self.moves else 1)
+        positions = []
+        for name in names:
+            columns = [np.asarray(self.coordinate(name, number)) for number in numbers]
+            kept = [c[self.recording(k)] for c, k in zip(columns, numbers, strict=True)]
+            positions.append(np.concatenate(kept))
+        if shot is None and self.moves:
+            return np.unique(positions, axis=1)
+        return np.array(positions)
 
     @property
     def geometry(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
@@ -58,17 +101,17 @@ class TraceSet(NamedArrays):
 
     @property
     def x(self) -> np.ndarray | None:
-        """Receiver x (receiver) m as used."""
+        """Receiver x (receiver) m as used; (shot, receiver) of receivers that move."""
         return self.column("x")
 
     @property
     def y(self) -> np.ndarray | None:
-        """Receiver y (receiver) m as used, None in 2-D."""
+        """Receiver y (receiver) m as used, as `x`; None in 2-D."""
         return self.column("y")
 
     @property
     def z(self) -> np.ndarray | None:
-        """Receiver z (receiver) m as used, positive down."""
+        """Receiver z (receiver) m as used, as `x`; positive down."""
         return self.column("z")
 
     @property

@@ -154,10 +154,10 @@ class NamedArrays(Mapping[str, Any]):
         coordinates = {}
         for column, dataset in self._columns.items():
             with reading(dataset):
-                dimension = column if column in sizes else _scale_name(dataset.dims[0])
-            if sizes.get(dimension) == dataset.shape[0]:
+                axes = [column] if column in sizes else [_scale_name(dim) for dim in dataset.dims]
+            if [sizes.get(axis) for axis in axes] == list(dataset.shape):
                 unit = text_attribute(dataset, "units")
-                coordinates[column] = (dimension, read(dataset), {"units": unit} if unit else {})
+                coordinates[column] = (axes, read(dataset), {"units": unit} if unit else {})
         attributes = {"units": self.unit(name), "long_name": str(self.attribute(name, "long_name"))}
         return xarray.DataArray(array, coordinates, dimensions, name=name, attrs=attributes)
 

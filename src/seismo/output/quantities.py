@@ -34,6 +34,7 @@ _LONG_NAMES = {parameter.name: parameter.meaning for parameter in PARAMETERS.val
     "time": "time since the start of the run",
     "shot": "shot name",
     "receiver": "receiver code",
+    "recording": "1 where the receiver records, 0 where it lies outside the grid",
     "source": "source name",
     "wavelet": "source time function as injected",
     "points_per_second": "point updates per second",

@@ -149,9 +149,10 @@ def _trace_shape(traces: TraceSet) -> str:
     time = traces.time
     shots = len(traces.shots)
     receivers = len(traces.codes)
+    moving = " that move with the source" * traces.moves
     every = f" every {with_unit(time[1] - time[0], 's')}" if len(time) > 1 else ""
     return (
-        f"{shots} shot{'s' * (shots != 1)} x {receivers} receiver{'s' * (receivers != 1)} "
+        f"{shots} shot{'s' * (shots != 1)} x {receivers} receiver{'s' * (receivers != 1)}{moving} "
         f"x {len(time)} samples{every}"
     )
 

@@ -281,13 +281,17 @@ class ResultsWriter:
         self.pack(name, index, array)()
 
     def pack(self, name: str, index: int, array: np.ndarray) -> Callable[[], None]:
-        """Compress a frame, in any thread, and return the function that stores it."""
+        """Compress a frame, in any thread, and return the function that stores it.
+
+        What is masked is stored as NaN.
+        """
         frame = self._layout.frames[name]
-        block = completed(array, frame)
+        samples = np.ma.compressed(array) if np.ma.isMaskedArray(array) else array
+        block = completed(np.ma.filled(array, np.nan), frame)
         tiles = list(packed(block, frame.chunk))
         digest = hash_of_frame(block)
-        if block.shape != np.shape(array):  # padding of NaN after its end
-            peak = float(np.abs(array).max(initial=0.0))
+        if block.size != samples.size:  # NaN after its end, or where it is masked
+            peak = float(np.abs(samples).max(initial=0.0))
             tiles = [(corner, data, peak) for corner, data, _ in tiles]
 
         def store() -> None:

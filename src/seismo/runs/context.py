@@ -80,6 +80,7 @@ class RunContext:
         They are finished beside the next batch, whose own wait until these are stored.
         """
         self.pipeline.drain()
-        for shot in range(len(batch.names)):
-            for name, finish in file_contents.traces_of(self.simulation, shot, steps):
+        for shot, shot_name in enumerate(batch.names):
+            traces = file_contents.traces_of(self.simulation, shot, shot_name, steps)
+            for name, finish in traces:
                 self.pipeline.write(name, batch.first + shot, finish)

@@ -20,6 +20,7 @@ from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
 from seismo.model.cells import SLAB, tensor
+from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
 from seismo.scenario.units import with_unit
@@ -175,14 +176,28 @@ def places_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndar
     return places
 
 
+def _receiver_places(setup: Discretization, group: receivers.ReceiverGroup) -> dict[str, Any]:
+    """Return the coordinates of a set: (receiver), or (shot, receiver) where receivers move."""
+    if group.motion is None:
+        return places_of(setup, group.coordinates)
+    every = np.concatenate([group.at(shot.name) for shot in setup.shots])
+    shape = (len(setup.shots), len(group))
+    return {name: place.reshape(shape) for name, place in places_of(setup, every).items()}
+
+
 def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out the traces of all receiver sets and shots."""
     for group in setup.groups:
         every = setup.clock.steps_between(group.interval)
         components = group.components(setup.physics)
-        places = places_of(setup, group.positions)
+        places = _receiver_places(setup, group)
         requested = {name: place for name, place in places.items() if name != "x_azimuth"}
-        facts = {}
+        facts: dict[str, object] = {}
+        if group.motion is not None:
+            facts["relative_to"] = "source"
+            if group.motion.drops:
+                masks = [group.recording(shot.name) for shot in setup.shots]
+                places[RECORDING] = np.array(masks, float)
         if group.fibre is not None:
             places["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length
@@ -214,19 +229,38 @@ def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
 
 
 def traces_of(
-    simulation: Simulation, shot: int, steps: int
+    simulation: Simulation, shot: int, shot_name: str, steps: int
 ) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
     """Return the datasets of one shot of the batch, and what finishes their traces, in any thread.
 
     All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
+
+    Args:
+        simulation: that has taken the steps.
+        shot: its number in the batch.
+        shot_name: its name.
+        steps: of the traces.
     """
     setup = simulation.setup
     for group in setup.groups:
         for name, (quantity, base, component) in group.components(setup.physics).items():
             raw = simulation.recorder.raw(shot, group.name, component)
             if raw is not None:
-                finish = partial(_traces, setup, group, quantity, base, component, raw, steps)
-                yield f"traces/{group.name}/{name}", finish
+                finish = partial(_traces, setup, group, quantity, base, component, steps)
+                made = partial(_with_dropped, finish, raw, group.recording(shot_name))
+                yield f"traces/{group.name}/{name}", made
+
+
+def _with_dropped(
+    finish: Callable[[np.ndarray], np.ndarray], raw: np.ndarray, recording: np.ndarray
+) -> np.ndarray:
+    """Finish the traces (receiver, time) of those that record; others are masked."""
+    if recording.all():
+        return finish(raw)
+    finished = finish(raw[recording] if recording.any() else np.zeros_like(raw[:1]))
+    traces = np.ma.masked_all((len(raw), finished.shape[1]), finished.dtype)
+    traces[recording] = finished[: recording.sum()]
+    return traces
 
 
 def _traces(
@@ -235,8 +269,8 @@ def _traces(
     quantity: str,
     base: str,
     component: str,
-    raw: np.ndarray,
     steps: int,
+    raw: np.ndarray,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
     clock = setup.clock

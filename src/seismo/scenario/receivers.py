@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, StringConstraints, Tag
 
@@ -19,6 +19,7 @@ from seismo.scenario.base import (
     PositiveLength,
     PositiveTime,
     ScenarioSection,
+    Truth,
     by_type,
 )
 from seismo.scenario.event import UtcTime
@@ -84,7 +85,37 @@ class _ReceiverSet(ScenarioSection):
     )
 
 
-class PointReceivers(_ReceiverSet):
+class _MovableSet(_ReceiverSet):
+    relative_to: Literal["source"] | None = Field(
+        None,
+        description="source: x and y are offsets from the source of each shot, with which the "
+        "receivers move; z stays a depth; default: places on the grid's axes",
+    )
+    relative_depth: Truth | None = Field(
+        None,
+        description="of receivers that move: whether z is an offset as well, from the depth of the "
+        "source; default: false",
+    )
+    outside: Literal["error", "drop"] | None = Field(
+        None,
+        description="of receivers that move, where some leave the grid in some shots: error, or "
+        "drop, which records NaN in their place; default: error",
+    )
+
+    @property
+    def moves(self) -> bool:
+        """Whether the receivers move with the shots."""
+        return self.relative_to is not None
+
+    @property
+    def offset_axes(self) -> str:
+        """The axes whose coordinates are offsets from the source."""
+        if not self.moves:
+            return ""
+        return "xyz" if self.relative_depth else "xy"
+
+
+class PointReceivers(_MovableSet):
     """Receivers listed one by one."""
 
     type: Literal["points"]
@@ -93,7 +124,7 @@ class PointReceivers(_ReceiverSet):
     )
 
 
-class LineReceivers(_ReceiverSet):
+class LineReceivers(_MovableSet):
     """Equally spaced receivers from start to end, both included."""
 
     type: Literal["line"]
@@ -102,7 +133,7 @@ class LineReceivers(_ReceiverSet):
     count: ReceiverCount = Field(description="number of receivers")
 
 
-class GridReceivers(_ReceiverSet):
+class GridReceivers(_MovableSet):
     """Receivers on a regular grid; an axis is [from, to, count], or one value."""
 
     type: Literal["grid"]
@@ -111,7 +142,7 @@ class GridReceivers(_ReceiverSet):
     z: Ticks = Field(description="[from, to, count] along z, or one depth")
 
 
-class StationReceivers(_ReceiverSet):
+class StationReceivers(_MovableSet):
     """Receivers from a list of stations with their codes and coordinates."""
 
     type: Literal["stations"]
@@ -146,6 +177,8 @@ class FibreReceivers(_ReceiverSet):
     """Channels along a fibre (DAS): the mean strain along it over the gauge length."""
 
     type: Literal["fibre"]
+    moves: ClassVar[bool] = False
+    offset_axes: ClassVar[str] = ""
     points: Annotated[tuple[AnyPosition, ...], Field(min_length=2)] | None = Field(
         None,
         description="start, bends and end of the fibre: x, (y,) z or longitude, latitude, depth",

@@ -29,7 +29,6 @@ from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.random_part import RandomPart
 from seismo.scenario.receivers import (
     CODE,
-    MOST_RECEIVERS,
     FibreReceivers,
     GridReceivers,
     LineReceivers,
@@ -148,10 +147,20 @@ def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
             yield Mistake((*path, "longitude"), problem)
     elif draft.grid is not None:
         for axis in AXES:
-            yield from _inside(draft.grid, (*path, axis), axis, getattr(position, axis))
+            if axis not in offset_axes(draft, path):
+                yield from inside(draft.grid, (*path, axis), axis, getattr(position, axis))
 
 
-def _inside(grid: GridSpec, path: KeyPath, axis: str, value: float | None) -> Mistakes:
+def offset_axes(draft: Draft, path: KeyPath) -> str:
+    """Return the axes along which a position at a path counts from the source of each shot."""
+    if path[0] != "receivers" or draft.receivers is None:
+        return ""
+    axes: str = draft.receivers[int(path[1])].offset_axes
+    return axes
+
+
+def inside(grid: GridSpec, path: KeyPath, axis: str, value: float | None) -> Mistakes:
+    """Check that a coordinate lies inside the grid."""
     length = getattr(grid.extent, axis)
     if value is None or length is None:
         return
@@ -161,23 +170,6 @@ def _inside(grid: GridSpec, path: KeyPath, axis: str, value: float | None) -> Mi
         yield Mistake(
             path, f"{problem}; move it inside, or change grid.extent.{axis} or grid.origin.{axis}"
         )
-
-
-def grid_receivers(draft: Draft) -> Mistakes:
-    """Check the ranges of receivers that lie on a regular grid of their own."""
-    for index, group in enumerate(draft.receivers or ()):
-        if not isinstance(group, GridReceivers):
-            continue
-        count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z) if ticks)
-        if count > MOST_RECEIVERS:
-            problem = f"makes {count} receivers, {MOST_RECEIVERS} is the limit; take fewer"
-            yield Mistake(("receivers", index, "x"), problem)
-        if draft.grid is not None:
-            for axis in AXES:
-                ticks = getattr(group, axis)
-                for end in (0, 1) if ticks and ticks[2] > 1 else (0,):
-                    value = ticks[end] if ticks else None
-                    yield from _inside(draft.grid, ("receivers", index, axis, end), axis, value)
 
 
 def _needed_y(draft: Draft) -> Iterator[tuple[KeyPath, float | None]]:

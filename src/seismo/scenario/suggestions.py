@@ -21,6 +21,7 @@ _STEPS = "a time, not a number of steps"
 _POINTS = "a length, of which grid.spacing makes points"
 _SURFACE = "write top: free_surface"
 _LAYER = "of the layers outside the region, which are there anyway"
+_MOVING = "write relative_to: source"
 _TILT = "of the symmetry axis from z"
 _DEPTH = "the depth where it begins, not how thick it is"
 # What keys are called elsewhere, what they are here, and what is different about the last of these.
@@ -48,6 +49,7 @@ _CALLED = {
         ("pml npml cpml n_pml pml_width pml_thickness", "boundaries.layer.points", _LAYER),
         ("nabs nbl absorb absorbing sponge", "boundaries.layer.points", _LAYER),
         ("src", "sources", ""),
+        ("relative offset offsets moving moves follow_source roll_along", "relative_to", _MOVING),
         ("rec recorders stations", "receivers", ""),
         ("tilt dip_angle", "theta", _TILT),
         ("psi beta", "azimuth", ""),
@@ -72,6 +74,7 @@ _VALUES = {  # what values are called elsewhere
         ("netcdf nc emc cvm ucvm geomodelgrids gmg sfile", "volume"),
         ("numpy ndarray xarray dataarray", "array"),
         ("disc disk circle", "sphere"),
+        ("streamer cable towed_streamer", "line"),
         ("box rectangle", "block"),
         ("double_couple mt cmt dc", "moment_tensor"),
         ("pml cpml", "absorbing"),

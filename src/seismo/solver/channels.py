@@ -156,18 +156,29 @@ def receiver_points(
     around: PointInterpolation,
     group: ReceiverGroup,
     number: int,
+    position: np.ndarray,
     base: str,
     component: str,
     stencil: Stencil,
 ) -> dict[str, Points]:
-    """Return the points, by their field, that read a base component at one receiver of a set."""
+    """Return the points, by their field, that read a base component at one receiver of a set.
+
+    Args:
+        around: what weights depend on besides the position.
+        group: the set.
+        number: of the receiver.
+        position: (3) m where it is.
+        base: quantity that is recorded.
+        component: of it.
+        stencil: of the differences.
+    """
     observables = around.physics.observables
     if group.fibre is None:
         terms = observables[base][component]
-        return channel_points(around, terms, group.positions[number], stencil)
+        return channel_points(around, terms, position, stencil)
     found = dict[str, Points]()
     ends = zip(group.fibre.ends[number], group.fibre.weights[number], strict=True)
-    for position, weights in ends:
+    for end, weights in ends:
         # Fibre: weighted velocities at the ends of the gauge length.
         shares = {f"v{a}": weights[AXES.index(a)] for a in around.physics.axes}
         terms = tuple(
@@ -175,7 +186,7 @@ def receiver_points(
             for name, share in shares.items()
             for term in (observables["velocity"][name] if share else ())
         )
-        for name, points in channel_points(around, terms, position, stencil).items():
+        for name, points in channel_points(around, terms, end, stencil).items():
             found[name] = joined(found[name], points) if name in found else points.added_up()
     return found
 

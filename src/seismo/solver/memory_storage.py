@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.point_source import PointSource
-from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.acquisition.trace_processing import extra_steps
@@ -81,8 +81,9 @@ def weakened(
 ) -> str:  # fmt: skip
     """Return why waves reach receivers too weak for 16 bits; "" where they do not."""
     frequency = max(dominant_frequencies(scenario))
-    receivers = np.concatenate([np.zeros((0, 3)), *(group.positions for group in groups)])
-    lost = losses(earth, dimensions, sources, receivers, frequency)
+    acting = np.array([source.position for source in sources]).reshape(-1, 3)
+    paths = paths_of(acting, groups)
+    lost = max((losses(earth, dimensions, *ends, frequency) for ends in paths), default=0.0)
     if lost <= MOST_LOSSES:
         return ""
     return (
@@ -92,15 +93,14 @@ def weakened(
 
 
 def losses(
-    earth: Earth, dimensions: int, sources: Sequence[PointSource], receivers: np.ndarray,
-    frequency: float,
+    earth: Earth, dimensions: int, sources: np.ndarray, receivers: np.ndarray, frequency: float,
 ) -> float:  # fmt: skip
     """Return the largest sum of S wavelengths over Q from a source straight to a receiver.
 
     Args:
         earth: between them.
         dimensions: 2 or 3.
-        sources: of all shots.
+        sources: (source, 3) m, x, y, z.
         receivers: (receiver, 3) m, x, y, z.
         frequency: of the waves [Hz].
     """
@@ -108,7 +108,7 @@ def losses(
         return 0.0
     some = slice(None, None, 1 + len(sources) // _MOST_ENDS)
     ends = receivers[:: 1 + len(receivers) // _MOST_ENDS][None, :, None]
-    starts = np.array([source.position for source in sources[some]])[:, None, None]
+    starts = sources[some][:, None, None]
     share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
     # Midpoint rule of f / (vs Q) along straight paths.
     x, y, z = np.moveaxis(starts + (ends - starts) * share, -1, 0)

@@ -10,11 +10,14 @@ order as on one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Shot
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.coefficients import Stencil
@@ -27,6 +30,7 @@ from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.remote_points import Points, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points as WeightedPoints
 
+_MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that one launch's thread sums
 
 
@@ -74,6 +78,23 @@ class _Channels:
         return np.concatenate([w for *_, w in self._points])
 
 
+@dataclass(frozen=True)
+class RecordRows:
+    """What reads the channels of this rank, for the shots of a batch.
+
+    Attributes:
+        fields: the sparse rows that read each field.
+        own: (shot, set) -> the numbers of its receivers that this rank has.
+        index: (shot, set, component) -> its channels.
+        channels: in all.
+    """
+
+    fields: dict[str, _Channels]
+    own: dict[tuple[int, str], np.ndarray]
+    index: dict[tuple[int, str, str], slice]
+    channels: int
+
+
 class Recorder:
     """Record every channel of this rank, of every shot of a batch, step by step."""
 
@@ -82,52 +103,100 @@ class Recorder:
         fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
         steps: int,
     ) -> None:  # fmt: skip
+        """Record nothing yet; `load` tells which shots."""
         self._backend = backend
+        self._around = around
+        self._division = division
         self._ranks = division.ranks
-        self._index: dict[tuple[int, str, str], slice] = {}
-        # Receivers of this rank, and of all, to put the record together.
-        self._own = own = {group.name: _own(group, around, division) for group in groups}
-        self._numbers = {name: division.ranks.gather(own[name]) for name in own}
-        self._shapes = {group.name: (len(group.positions), steps) for group in groups}
-        rows = {field.name: _Channels() for field in around.physics.fields}
+        self._parts = list(fields.values())
+        self._groups = groups
+        self._stencil = stencil
+        self._steps = steps
+        self._shapes = {group.name: (len(group), steps) for group in groups}
+        self._moves = any(group.motion is not None for group in groups)
+        self._known: dict[tuple, dict[str, WeightedPoints]] = {}
+        self._rows: RecordRows | None = None
+
+    def rows_of(self, shots: Sequence[Shot]) -> RecordRows | None:
+        """Return what reads the receivers of some shots, in any thread; None where all is bound.
+
+        A batch has as many shots as the first one: where there are fewer, the last is repeated.
+        """
+        if self._rows is not None and not self._moves:
+            return None
+        rows = RecordRows({f.name: _Channels() for f in self._around.physics.fields}, {}, {}, 0)
+        known = dict[tuple, dict[str, WeightedPoints]]()
         channel = 0
-        points = dict[tuple[str, str], list[dict[str, WeightedPoints]]]()
-        # Channels in the order shot, group, component, receiver; points once for all shots.
-        for shot in division.shots:
-            for group in groups:
+        # Channels in the order shot, group, component, receiver.
+        for number in self._division.shots:
+            shot = shots[min(number, len(shots) - 1)].name
+            for group in self._groups:
+                own = _own(group, shot, self._around, self._division)
+                rows.own[number, group.name] = own
                 bases = dict.fromkeys(
-                    (b, c) for _, b, c in group.components(around.physics).values()
+                    (b, c) for _, b, c in group.components(self._around.physics).values()
                 )
-                positions = group.positions[own[group.name]]
-                for base, component in bases:
-                    self._index[shot, group.name, component] = slice(
-                        channel, channel + len(positions)
-                    )
-                    key = (group.name, component)
-                    if key not in points:  # the same for all shots
-                        points[key] = [
-                            receiver_points(around, group, n, base, component, stencil)
-                            for n in own[group.name]
-                        ]
-                    for found in points[key]:
-                        for name, some in found.items():
-                            rows[name].append(channel, shot - division.shots.start, some)
+                for base in bases:
+                    rows.index[number, group.name, base[1]] = slice(channel, channel + own.size)
+                    for points in self._points(group, shot, own, base, known):
+                        for name, some in points.items():
+                            rows.fields[name].append(
+                                channel, number - self._division.shots.start, some
+                            )
                         channel += 1
-        self.record = backend.array(np.zeros((steps, channel), backend.precision))
-        parts = list(fields.values())
+        # Points of the batch before are kept where receivers move on to places of one another.
+        self._known = known if self._moves and len(known) <= _MOST_KNOWN else {}
+        return replace(rows, channels=channel)
+
+    def _points(
+        self, group: ReceiverGroup, shot: str, own: np.ndarray, base: tuple[str, str],
+        known: dict[tuple, dict[str, WeightedPoints]],
+    ) -> Iterator[dict[str, WeightedPoints]]:  # fmt: skip
+        """Yield the points that read a component at each of some receivers, once for all shots.
+
+        Args:
+            group: the receivers.
+            shot: name of the shot.
+            own: numbers of those that are read.
+            base: quantity and component.
+            known: points that were computed for this batch, which is added to.
+        """
+        positions = group.at(shot)
+        for n in own.tolist():
+            key = (*base, *positions[n].tolist()) if group.fibre is None else (group.name, *base, n)
+            if key not in known:
+                known[key] = self._known.get(key) or receiver_points(
+                    self._around, group, n, positions[n], *base, self._stencil
+                )
+            yield known[key]
+
+    def load(self, rows: RecordRows) -> None:
+        """Record the receivers of other shots from now on, in a new record; all ranks have to."""
+        backend = self._backend
+        division = self._division
+        self._rows = replace(rows, fields={})  # points are bound below, and needed no more
+        # What was bound is freed before as much is allocated anew.
+        self._reads: list[_Reading] = []
+        self._loans: dict[str, RemotePoints] = {}
+        self.record: Any = None
+        # Receivers of all ranks, to put the record together.
+        self._numbers = division.ranks.gather(rows.own)
+        self.record = backend.array(np.zeros((self._steps, rows.channels), backend.precision))
         # Points that other ranks update travel in each step.
         self._loans = {
             name: RemotePoints(
-                backend, division.ranks, name, parts, r.points, division.owners(*r.points[1:3])
+                backend, division.ranks, name, self._parts, r.points,
+                division.owners(*r.points[1:3]),
             )
-            for name, r in rows.items()
-        }
+            for name, r in rows.fields.items()
+        }  # fmt: skip
         # The order of additions follows from the longest row, so that it must be that of all ranks.
-        lengths = division.ranks.allgather({name: r.longest for name, r in rows.items()})
-        longest = {name: max(some[name] for some in lengths) for name in rows}
+        own_lengths = {name: r.longest for name, r in rows.fields.items()}
+        lengths = division.ranks.allgather(own_lengths)
+        longest = {name: max(some[name] for some in lengths) for name in own_lengths}
         self._reads = [
-            _Reading(backend, name, r, parts, self._loans[name], longest[name])
-            for name, r in rows.items()
+            _Reading(backend, name, r, self._parts, self._loans[name], longest[name])
+            for name, r in rows.fields.items()
             if r
         ]
 
@@ -145,41 +214,50 @@ class Recorder:
         """Return what is recorded by a step."""
         # Record (step, channel) by its global indices.
         strides = (self.record.shape[1], 1)
+        rows = self._loaded
         places = [
             GlobalBlock(f"record.{shot}.{group}.{component}", own.start, strides,
-                  (index_range(0, step), index_ranges(self._own[group])))
-            for (shot, group, component), own in self._index.items()
+                  (index_range(0, step), index_ranges(rows.own[shot, group])))
+            for (shot, group, component), own in rows.index.items()
             if own.stop > own.start
         ]  # fmt: skip
         return CheckpointArray(self.record[:step], places)
+
+    @property
+    def _loaded(self) -> RecordRows:
+        assert self._rows is not None  # `load` comes first
+        return self._rows
 
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
         """Copy the record (receiver, step) of a base component; None but on the first rank.
 
         The shot is one of those that advance together; some ranks may have nothing of it.
+        Receivers that do not record in it are NaN.
         """
-        part = self.record[:, self._index.get((shot, group, component), slice(0))]
+        part = self.record[:, self._loaded.index.get((shot, group, component), slice(0))]
         found = self._ranks.gather_arrays(self._backend.fetch(part).T)
-        numbers = self._numbers[group]
-        if found is None or numbers is None:
+        if found is None or self._numbers is None:
             return None
-        if len(found) == 1:
-            return np.array(found[0])
         # Rank 0 puts the receivers of all ranks in their order.
-        here = [(own, record) for own, record in zip(numbers, found, strict=True) if record.size]
-        if len(here) == 1:
-            return here[0][1]
-        whole = np.empty(self._shapes[group], part.dtype)
+        numbers = [own.get((shot, group), np.zeros(0, int)) for own in self._numbers]
+        here = [(own, record) for own, record in zip(numbers, found, strict=True) if own.size]
+        if len(here) == 1 and len(here[0][1]) == self._shapes[group][0]:
+            return np.array(here[0][1])
+        whole = np.full(self._shapes[group], np.nan, part.dtype)
         for own, record in here:
             whole[own] = record
         return whole
 
 
-def _own(group: ReceiverGroup, around: PointInterpolation, division: Partition) -> np.ndarray:
-    """Number the receivers whose nearest nodes this rank has."""
+def _own(
+    group: ReceiverGroup, shot: str, around: PointInterpolation, division: Partition
+) -> np.ndarray:
+    """Number the receivers that record in a shot and whose nearest nodes this rank has."""
     # The owner of the nearest node has the receiver.
-    y, z = (np.rint(around.grid.index(a, group.positions[:, AXES.index(a)])) for a in "yz")
-    return np.flatnonzero(division.owners(y, z) == division.ranks.number)
+    positions = group.at(shot)
+    y, z = (np.rint(around.grid.index(a, positions[:, AXES.index(a)])) for a in "yz")
+    owned = division.owners(y, z) == division.ranks.number
+    return np.flatnonzero(owned & group.recording(shot))
 
 
 class _Reading:

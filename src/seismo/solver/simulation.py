@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,21 @@ from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, Key
 from seismo.solver.partition import divide
 from seismo.solver.peak_maps import PeakMaps
-from seismo.solver.recording import Recorder
+from seismo.solver.recording import Recorder, RecordRows
 from seismo.solver.subdomain import SubdomainSolver
 
-Prepared = list[dict[Key, InjectionTable]]  # for each part of a rank
+
+@dataclass(frozen=True)
+class Prepared:
+    """What shots need, worked out before they are loaded.
+
+    Attributes:
+        injection: what is injected, for each part of a rank.
+        record: what reads their receivers; None where these do not move.
+    """
+
+    injection: list[dict[Key, InjectionTable]]
+    record: RecordRows | None
 
 
 class View:
@@ -136,12 +148,21 @@ class Simulation:
             [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
             for shot in shots[own.start : own.stop]
         ]
-        return [part.injection.tables(sources, self.total_steps) for part in self.parts]
+        tables = [part.injection.tables(sources, self.total_steps) for part in self.parts]
+        return Prepared(tables, self.recorder.rows_of(shots))
 
     def start(self, prepared: Prepared) -> None:
         """Start over with shots that were prepared; all ranks have to."""
-        loaded = zip(self.parts, prepared, strict=True)
+        loaded = zip(self.parts, prepared.injection, strict=True)
         fits = [part.injection.load(tables) for part, tables in loaded]
+        fits.append(prepared.record is None)
+        if prepared.record is not None:
+            # Steps that write the old record must be complete on all ranks.
+            self.ranks.wait()
+            self.backend.wait()
+            self.ranks.wait()
+            self._programs = []
+            self.recorder.load(prepared.record)
         self.step = self.total_steps
         # Initial condition: zero wavefield, memory and record.
         for held in self.state().values():

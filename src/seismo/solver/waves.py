@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.shots import Shot
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.table import Physics
@@ -151,7 +151,7 @@ def waves_of(
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
-    depths += [group.positions[:, 2] for group in groups]
+    depths += [group.all_positions[:, 2] for group in groups]
     ends = np.concatenate(depths)
     recorded = 0.0 if everywhere else min(d.min() for d in depths[1:]) - grid.origin[2]
     passages = []
@@ -187,15 +187,22 @@ def _longest_path(
     axes = [AXES.index(axis) for axis in grid.axes]
     starts = np.array([source.position for source in sources])[:, axes]
     ends = [_corners(np.array([grid.limits(axis) for axis in grid.axes]))] if everywhere else []
+    # Receivers that move are as far from their own source as some shots show.
+    moving = [group for group in groups if group.motion is not None]
+    paths = paths_of(np.array([source.position for source in sources]), moving)
+    lengths = [float(np.linalg.norm((a - b)[:, axes], axis=1).max()) for a, b in paths]
     for group in groups:
-        positions = group.positions[:, axes]
+        if group.motion is not None:
+            continue
+        positions = group.coordinates[:, axes]
         # All pairs, or the corners of the receivers' box where these are too many.
         few = len(positions) * len(starts) <= _MOST_PAIRS
         box = np.stack([positions.min(axis=0), positions.max(axis=0)], axis=1)
         ends.append(positions if few else _corners(box))
-    return max(
+    lengths += [
         float(np.linalg.norm(starts[:, None] - points[None], axis=2).max()) for points in ends
-    )
+    ]
+    return max(lengths)
 
 
 def _corners(limits: np.ndarray) -> np.ndarray:

@@ -104,7 +104,9 @@ def _traces(results: Results, traces: TraceSet) -> Any:
     }
     for name in traces.columns:
         if name not in coordinates:
-            coordinates[name] = ("receiver", traces.column(name))
+            numbers = traces.column(name)
+            moving = numbers is not None and numbers.ndim == 2
+            coordinates[name] = (("shot", "receiver") if moving else "receiver", numbers)
     coordinates |= traces.geometry
     return _dataset(results, [traces], ("shot", "receiver", "time"), coordinates)
 

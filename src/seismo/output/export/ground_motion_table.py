@@ -56,15 +56,17 @@ def ground_motion_of(selection: ExportSelection) -> list[TableRow]:
     table: dict[tuple[str, ...], TableRow] = {}
     for _, recording in recordings(selection, tuple(_PEAKS)):
         components = _components(recording)
-        for first in range(0, len(recording.names), _BLOCK):
+        receivers = np.flatnonzero(recording.traces.recording(recording.index)).tolist()
+        for first in range(0, len(receivers), _BLOCK):
             block = {name: motion[first : first + _BLOCK] for name, motion in components.items()}
             by_component = _measures(recording, block, periods, selection.damping)
-            for receiver, code in enumerate(recording.traces.codes[first : first + _BLOCK]):
+            for row, receiver in enumerate(receivers[first : first + _BLOCK]):
+                code = recording.traces.codes[receiver]
                 for component, columns in by_component.items():
                     key = (recording.traces.name, recording.shot, code, component)
                     if key not in table:
-                        table[key] = _station_columns(recording, first + receiver, component)
-                    table[key] |= {name: float(array[receiver]) for name, array in columns.items()}
+                        table[key] = _station_columns(recording, receiver, component)
+                    table[key] |= {name: float(array[row]) for name, array in columns.items()}
     titles = dict.fromkeys(title for row in table.values() for title in row)
     return [{title: row.get(title, math.nan) for title in titles} for row in table.values()]
 

@@ -56,6 +56,8 @@ _SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
 _LARGEST = 2**31 - 1
 _MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
 _IEEE = 5
+_SEISMIC = 1  # trace identification codes
+_DEAD = 2
 _METRES = 1
 _AS_RECORDED = 1
 _REVISION_1 = 0x0100
@@ -145,6 +147,7 @@ class Gather:
         size = self.layout.header.itemsize
         for number, (shot, index) in enumerate(self.shots.items()):
             samples = self.traces.values_of(self.name, index)
+            samples[~self.traces.recording(index)] = 0.0
             block = np.zeros((len(samples), size + 4 * samples.shape[1]), np.uint8)
             headers = self._headers(number, shot, index)
             block[:, :size] = headers.view(np.uint8).reshape(len(samples), size)
@@ -163,7 +166,7 @@ class Gather:
             "source_point": index + 1,
             "ensemble": index + 1,
             "receiver": receiver + 1,
-            "identification": 1,
+            "identification": np.where(self.traces.recording(index), _SEISMIC, _DEAD),
             "summed": 1,
             "stacked": 1,
             "use": 1,
@@ -174,16 +177,18 @@ class Gather:
             "measurement_unit": _MEASUREMENT_UNITS.get(self.traces.unit(self.name), 0),
             "d1": self.interval * 1e-6,
         }
-        fields |= self._coordinates(shot) | self._date()
+        fields |= self._coordinates(shot, index) | self._date()
         for name in fields.keys() & set(self.layout.header.names or ()):
             headers[name] = fields[name]
         return headers
 
-    def _coordinates(self, shot: str) -> dict[str, Any]:
+    def _coordinates(self, shot: str, index: int) -> dict[str, Any]:
         """Return the fields of positions, in units of their scalars."""
         source = hypocentre(self.selection.results, shot)
         zero = np.zeros(len(self.traces.codes))
-        x, y, z = ((c if (c := self.traces.column(a)) is not None else zero) for a in "xyz")
+        x, y, z = (
+            c if (c := self.traces.coordinate(a, index)) is not None else zero for a in "xyz"
+        )
         sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
         zero_depth = ground(self.selection.results)
         is_line = self.traces.column("y") is None

@@ -125,7 +125,13 @@ class Recording:
     def coordinates(self) -> dict[str, list[float]]:
         """Name -> (receiver): x, (y,) z in m, and longitude and latitude in degrees if any."""
         names = ("x", "y", "z", "longitude", "latitude")
-        return {n: self.traces.numbers(n).tolist() for n in names if n in self.traces.columns}
+        columns = {name: self.traces.coordinate(name, self.index) for name in names}
+        return {name: column.tolist() for name, column in columns.items() if column is not None}
+
+    @cached_property
+    def index(self) -> int:
+        """The number of the shot."""
+        return self.traces.shots.index(self.shot)
 
     @cached_property
     def hypocentre(self) -> dict[str, Any]:
@@ -195,12 +201,13 @@ class Recording:
         return self.coordinates["z"][receiver] - ground(self.results)
 
     def seismograms(self) -> Iterator[Seismogram]:
-        """Return the seismograms, station by station."""
+        """Return the seismograms, station by station, of those that record in the shot."""
         components = self._rotated()
         azimuths = self._azimuths(list(components))
         prefix = _band(1.0 / self.interval) + _INSTRUMENTS.get(self.quantity, _SYNTHETIC)
         dips = dict.fromkeys("NEXY", 0.0) | {"Z": -90.0}
-        for receiver, name in enumerate(self.names):
+        for receiver in np.flatnonzero(self.traces.recording(self.index)).tolist():
+            name = self.names[receiver]
             for component, samples in components.items():
                 yield Seismogram(
                     receiver, name, prefix + component, samples[receiver],
@@ -209,12 +216,11 @@ class Recording:
 
     def _rotated(self) -> dict[str, np.ndarray]:
         """Return component -> (receiver, time) of what is along the axes, z up."""
-        index = self.traces.shots.index(self.shot)
-        along = {a: self.traces.values_of(n, index) for a, n in self.components.items()}
+        along = {a: self.traces.values_of(n, self.index) for a, n in self.components.items()}
         if "" in along:
             return {_HYDROPHONE: along[""]}
         up = {"Z": -along["z"]} if "z" in along else {}
-        azimuth = self.traces.column("x_azimuth")
+        azimuth = self.traces.coordinate("x_azimuth", self.index)
         if azimuth is None or not {"x", "y"} <= along.keys():
             return {axis.upper(): along[axis] for axis in along if axis != "z"} | up
         north, east = north_east(along["x"], along["y"], azimuth[:, None])
@@ -223,7 +229,7 @@ class Recording:
     def _azimuths(self, components: list[str]) -> dict[str, list[float | None]]:
         """Return the azimuths (receiver) of components."""
         count = len(self.names)
-        azimuth = self.traces.column("x_azimuth")
+        azimuth = self.traces.coordinate("x_azimuth", self.index)
         known: dict[str, Any] = {"N": [0.0] * count, "E": [90.0] * count, "Z": [0.0] * count}
         if azimuth is not None:
             known |= {"X": (azimuth % 360.0).tolist(), "Y": ((azimuth + 90.0) % 360.0).tolist()}
@@ -244,7 +250,9 @@ def recordings(
     """
     count = 0
     for name, traces in selection.sets.items():
-        for shot in selection.shots(traces, traces.shots):
+        for shot, index in selection.shots(traces, traces.shots).items():
+            if not traces.recording(index).any():
+                continue
             for quantity, components in selection.quantities(traces).items():
                 if allowed is None or quantity in allowed:
                     words = (name, shot if len(traces.shots) > 1 else "", quantity)

@@ -129,6 +129,11 @@ def refuse_empty(
             f"{results.path}: {arrays.name}: nothing of {listed(names)} is stored, the run is "
             f"{results.status}: the figure would be empty"
         )
+    if isinstance(arrays, TraceSet) and index is not None and not arrays.recording(index).any():
+        raise EmptyFigureError(
+            f"{results.path}: {arrays.name}: no receiver lies inside the grid in "
+            f"{arrays.shots[index]}: the figure would be empty; choose another shot"
+        )
 
 
 def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
@@ -168,17 +173,26 @@ def components(arrays: NamedArrays, names: Names | None) -> list[str]:
     return [name for name in requested if choose(dict.fromkeys(arrays, True), name, arrays.name)]
 
 
-def receiver_indices(traces: TraceSet, codes: Names | None, most: int) -> np.ndarray:
+def receiver_indices(traces: TraceSet, codes: Names | None, most: int, shot: int) -> np.ndarray:
     """Return the indices of the receivers named, or at most `most` spread over the set.
 
     Raises:
-        ScenarioError: there is no such receiver.
+        ScenarioError: there is no such receiver, or it does not record in this shot.
     """
+    recording = np.flatnonzero(traces.recording(shot))
     if codes is None:
-        count = len(traces.codes)
-        return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+        count = len(recording)
+        some = np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
+        return recording[some]
     index = {code: k for k, code in enumerate(traces.codes)}
-    return np.array([choose(index, code, traces.name) for code in _split(codes)])
+    chosen = {code: choose(index, code, traces.name) for code in _split(codes)}
+    for code, number in chosen.items():
+        if number not in recording:
+            raise ScenarioError(
+                f"{traces.name}: {code} lies outside the grid in {traces.shots[shot]}, and "
+                "records nothing; choose another receiver or shot"
+            )
+    return np.array(list(chosen.values()))
 
 
 def shot_name(shots: Sequence[str], shot: str | int | None) -> str:

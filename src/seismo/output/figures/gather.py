@@ -93,9 +93,11 @@ def gather(
     index = shot_index(traces, shot)
     source = source_position(results, traces.shots[index])
     is_survey = len(traces.shots) > 1 or bool(results.section("survey"))
-    if by is None and source and is_survey and _is_line(traces):
+    if by is None and source and (traces.moves or (is_survey and _is_line(traces, index))):
         by = "offset"
-    positions, label = abscissa(traces, source, by)
+    positions, label = abscissa(traces, index, source, by)
+    recording = np.flatnonzero(traces.recording(index))
+    positions = positions[recording]
     style = mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image")
     draw = choose_mode(style)
     choose(_COLOURS, colours, "colours")
@@ -103,9 +105,10 @@ def gather(
     # Receivers at one place, but for rounding, keep their order.
     order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
     positions, ticks = spread(positions[order])
+    order = recording[order]
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     every = {name: np.nan_to_num(traces.values_of(name, index))[order] for name in names}
-    every, time_label = _processed(every, traces, source, order, gain, reduction)
+    every, time_label = _processed(every, traces, index, source, order, gain, reduction)
     normalise = True if gain is not None else normalise
     codes = [traces.codes[k] for k in order]
     for panel, (name, samples) in zip(grid[0], every.items(), strict=True):
@@ -131,8 +134,8 @@ def gather(
 
 
 def _processed(
-    every: dict[str, np.ndarray], traces: TraceSet, source: dict[str, float], order: np.ndarray,
-    gain: str | None, reduction: str | float | None,
+    every: dict[str, np.ndarray], traces: TraceSet, index: int, source: dict[str, float],
+    order: np.ndarray, gain: str | None, reduction: str | float | None,
 ) -> tuple[dict[str, np.ndarray], str]:  # fmt: skip
     """Return traces by component with gain at reduced times, and the label of the times.
 
@@ -142,7 +145,7 @@ def _processed(
     label = "time (s)"
     if reduction is not None:
         velocity = reduction_velocity(reduction)
-        offsets, words = _offsets(traces, source)
+        offsets, words = _offsets(traces, index, source)
         if words is None:
             raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
         label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
@@ -152,9 +155,11 @@ def _processed(
     return every, label
 
 
-def _offsets(traces: TraceSet, source: dict[str, float]) -> tuple[np.ndarray, str | None]:
+def _offsets(
+    traces: TraceSet, index: int, source: dict[str, float]
+) -> tuple[np.ndarray, str | None]:
     """Return the horizontal distances (receiver) m, signed in 2-D, and what they are called."""
-    along = {a: c for a in "xy" if (c := traces.column(a)) is not None}
+    along = {a: c for a in "xy" if (c := traces.coordinate(a, index)) is not None}
     offsets = [v - source[a] for a, v in along.items() if a in source]
     if not offsets:
         return np.zeros(len(traces.codes)), None
@@ -163,9 +168,9 @@ def _offsets(traces: TraceSet, source: dict[str, float]) -> tuple[np.ndarray, st
     return np.sqrt(np.sum(np.square(offsets), axis=0)), "horizontal distance"
 
 
-def _is_line(traces: TraceSet) -> bool:
+def _is_line(traces: TraceSet, index: int) -> bool:
     """Whether receivers of a 2-D run lie along x."""
-    columns = {a: c for a in "xyz" if (c := traces.column(a)) is not None}
+    columns = {a: c for a in "xyz" if (c := traces.coordinate(a, index)) is not None}
     return "y" not in columns and _natural(columns, {"x": 0.0}) == "x"
 
 
@@ -201,13 +206,15 @@ def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
     return _MODES[mode]
 
 
-def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tuple[np.ndarray, str]:
-    """Return where each trace stands (receiver) and the axis label.
+def abscissa(
+    traces: TraceSet, index: int, source: dict[str, float], by: str | None
+) -> tuple[np.ndarray, str]:
+    """Return where each trace of a shot stands (receiver) and the axis label.
 
     Raises:
         ScenarioError: `by` is not possible for these receivers.
     """
-    columns = {axis: traces.column(axis) for axis in "xyz"}
+    columns = {axis: traces.coordinate(axis, index) for axis in "xyz"}
     coordinates = {axis: positions for axis, positions in columns.items() if positions is not None}
     if (along := traces.column("fibre_distance")) is not None:
         coordinates["fibre"] = along
@@ -218,7 +225,7 @@ def abscissa(traces: TraceSet, source: dict[str, float], by: str | None) -> tupl
         positions = coordinates[by]
         words = "distance along the fibre" if by == "fibre" else by
     elif by in ("distance", "offset") and source:
-        positions, what = _offsets(traces, source)
+        positions, what = _offsets(traces, index, source)
         words = what or "horizontal distance"
         if by == "distance":
             positions = np.abs(positions)

@@ -9,6 +9,7 @@ section 4.5).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import compress
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,10 +53,13 @@ def draw_map_marks(
         if not is_small:
             _draw_graticule(panel, results, axes, scale)
     for traces in () if is_small else results.traces.values():
-        x = traces.column("x")
-        y = traces.column("y")
-        if x is not None and y is not None and len(traces.codes) <= _MOST_NAMES:
-            _write_names(panel, traces.codes, y * scale, x * scale)
+        first = shot or next(iter(traces.shots), None)
+        positions = traces.recorded_at("xy", first)
+        if positions is not None and len(traces.codes) <= _MOST_NAMES:
+            (x, y) = positions * scale
+            index = traces.shots.index(first) if first in traces.shots else 0
+            codes = list(compress(traces.codes, traces.recording(index)))
+            _write_names(panel, codes, y, x)
     size = _BALL * (0.6 if is_small else 1.0)
     tensors = [s for s in results.sources_of(shot) if all(f"moment_{p}" in s for p in _PAIRS)]
     for source in tensors if len(tensors) <= _MOST_BALLS else ():

@@ -174,7 +174,7 @@ def draw_geometry(
     marks = []
     if section.vertical == "x":
         draw_map_marks(panel, results, axes, scale, shot)
-    positions = _receiver_positions(results, section, axes)
+    positions = _receiver_positions(results, section, axes, shot)
     if positions.size:
         size = 5 if positions.shape[1] < 20 else 3
         marks += panel.plot(
@@ -207,15 +207,13 @@ def source_position(results: Results, shot: str | None) -> dict[str, float]:
 
 
 def _receiver_positions(
-    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray]
+    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None
 ) -> np.ndarray:
     """Return where receivers are marked (2, n), set by set: a line of many hides no station."""
     shown = [np.empty((2, 0))]
     for traces in results.traces.values():
-        along = traces.column(section.horizontal)
-        down = traces.column(section.vertical)
-        if along is not None and down is not None:
-            positions = np.stack([along, down])
+        positions = traces.recorded_at(section.horizontal + section.vertical, shot)
+        if positions is not None:
             shown.append(_thinned(positions[:, _within(positions, section, axes)]))
     return np.concatenate(shown, axis=1)
 

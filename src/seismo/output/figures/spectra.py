@@ -64,9 +64,9 @@ def spectra(
     """
     stations = trace_set(results, receivers)
     names, shown = first_components(stations, quantities)
-    indices = receiver_indices(stations, codes, most)
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
+    indices = receiver_indices(stations, codes, most, index)
     figure, grid = panels(1, len(names), 3.6, width=min(WIDTH * 1.2, 2.0 + 2.7 * len(names)))
     highest = highest_frequency(results)
     for panel, name in zip(grid[0], names, strict=True):

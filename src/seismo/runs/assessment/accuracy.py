@@ -18,10 +18,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.receivers import paths_of
 from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
@@ -182,17 +184,16 @@ def _grazing(setup: Discretization) -> float:
         return 1.0
     grid = setup.grid
     boundaries = setup.scenario.boundaries
-    acting = np.array([s.position for shot in setup.shots for s in shot.sources])
-    acting = _some(acting, _MOST_ENDS)[:, None]
-    reading = _some(np.concatenate([g.positions for g in setup.groups]), _MOST_ENDS)[None]
+    sources = np.array([s.position for shot in setup.shots for s in shot.sources])
+    paths = [[_some(ends, _MOST_ENDS) for ends in pair] for pair in paths_of(sources, setup.groups)]
     steepest = 0.0
-    for axis in grid.axes:
+    for (acting, reading), axis in product(paths, grid.axes):
         a = AXES.index(axis)
         others = [AXES.index(other) for other in grid.axes if other != axis]
-        along = np.linalg.norm((acting - reading)[..., others], axis=-1)
+        along = np.linalg.norm((acting[:, None] - reading[None])[..., others], axis=-1)
         for face, edge in zip(FACES[axis], grid.limits(axis), strict=True):
             if getattr(boundaries, face) == "absorbing":
-                away = np.abs(acting[..., a] - edge) + np.abs(reading[..., a] - edge)
+                away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
                 steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
     return _FROM_LAYERS * min(1.0, steepest**2)
 
@@ -222,9 +223,13 @@ def _rays(setup: Discretization) -> list[np.ndarray]:
         return []
     axes = [AXES.index(axis) for axis in setup.grid.axes]
     sources = [source.position for shot in setup.shots for source in shot.sources]
-    receivers = np.concatenate([group.positions for group in setup.groups])
-    starts, ends = (_some(np.array(p)[:, axes], _MOST_ENDS) for p in (sources, receivers))
-    offsets = (ends[None] - starts[:, None]).reshape(-1, len(axes))
+    paths = [
+        [_some(ends[:, axes], _MOST_ENDS) for ends in pair]
+        for pair in paths_of(np.array(sources), setup.groups)
+    ]
+    offsets = np.concatenate(
+        [(ends[None] - starts[:, None]).reshape(-1, len(axes)) for starts, ends in paths]
+    )
     lengths = np.linalg.norm(offsets, axis=1)
     # Along a direction n, differences of order 2M err as the sum of n_a^(2M + 2).
     aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (setup.stencil.order + 2)

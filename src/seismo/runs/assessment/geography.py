@@ -30,7 +30,7 @@ def off_the_plane(setup: Discretization) -> Lines:
     if setup.scenario.geographic is None or setup.grid.dimensions == 3:
         return
     aside = {s.name: abs(s.position[1]) for shot in setup.shots for s in shot.sources}
-    aside |= {group.name: float(np.abs(group.positions[:, 1]).max()) for group in setup.groups}
+    aside |= {group.name: float(np.abs(group.all_positions[:, 1]).max()) for group in setup.groups}
     name, most = max(aside.items(), key=lambda entry: entry[1])
     if most > 0.5 * setup.grid.spacing[0]:
         yield (
@@ -45,7 +45,7 @@ def directions(setup: Discretization) -> Lines:
     if setup.scenario.geographic is None:
         return
     sources = _farthest([s.position for shot in setup.shots for s in shot.sources])
-    receivers = _farthest([position for group in setup.groups for position in group.positions])
+    receivers = _farthest([position for group in setup.groups for position in group.all_positions])
     distance = float(np.hypot(*np.concatenate([sources, receivers]).T).max())
     projection = Projection(setup.scenario.geographic)
     angle = _largest_angle(projection, sources, receivers)

@@ -94,7 +94,7 @@ def layered_error(setup: Discretization) -> Contacts:
     points = slowest / (waves.spectra.frequency * setup.grid.spacing[2])
     lent = any(not contact.closed for contact in setup.contacts)
     lending = lent * waves.spectra.error(LENT(points))
-    depths = {group.name: _some(group.positions[:, 2]) for group in setup.groups}
+    depths = {group.name: _some(group.all_positions[:, 2]) for group in setup.groups}
     found = _scattered(setup, section, depths)
     errors = {z: math.hypot(error, lending) for z, error in found.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None

@@ -102,15 +102,17 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     """Return how a set errs, by what of its quantities errs most."""
     laws = _READ if reads_layers(setup) else _SIDEWAYS
     strains = setup.physics.fluid_meets_solid and any(name in _BENT for name in group.quantities)
-    depths, counts = np.unique(group.positions[:, 2], return_counts=True)
+    depths = np.unique(group.all_positions[:, 2])
     errors = np.zeros(depths.size)
     for n, z in enumerate(depths):
-        place = (*group.positions[0, :2], float(z))
+        place = (*group.all_positions[0, :2], float(z))
         cells, ratio = _nearest(setup, place, "z")
         if ratio > 1.0:
             fluid = bool(_along(setup, place, "z", depths[n : n + 1])[1][0])
             errors[n] = _error(setup, laws[fluid or not strains], cells, ratio)
-    return NearReceivers(group.name, int(counts[errors > _LEAST].sum()), float(errors.max()))
+    told = depths[errors > _LEAST]
+    count = group.count_where(lambda positions: np.isin(positions[:, 2], told))
+    return NearReceivers(group.name, count, float(errors.max()))
 
 
 def near_contacts(

@@ -11,7 +11,7 @@ with a, b, g = sqrt(1 - c^2/v^2) for v = vp, vs and the speed of the fluid.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -162,7 +162,7 @@ def _felt(setup: Discretization, contact: Contact) -> bool:
         return (np.abs(d) * decay).min(initial=np.inf)
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
-    reading = away([depth for group in setup.groups for depth in group.positions[:, 2]])
+    reading = away([depth for group in setup.groups for depth in group.all_positions[:, 2]])
     return bool(setup.dominant_frequency / c * (acting + reading) < 1.0)
 
 
@@ -185,8 +185,7 @@ def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float,
 
 def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
     for group in setup.groups:
-        away = np.abs(setup.grid.index("z", group.positions[:, 2]) - contact.place)
-        on = int((away <= ON_CONTACT).sum())
+        on = group.count_where(partial(_nearer, setup, contact, ON_CONTACT))
         if on:
             yield (
                 f"receivers {group.name}: {on} on the contact of fluid and solid at z = {z}, where "
@@ -194,10 +193,17 @@ def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
                 "any little to choose a side"
             )
         reach = setup.stencil.order // 2 + 3
-        near = int((away < reach).sum())
+        near = group.count_where(partial(_nearer, setup, contact, reach))
         if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
                 f"receivers {group.name}: {near} record divergence, rotation or strain within "
                 f"{reach} points of the contact of fluid and solid at z = {z}: their differences "
                 "reach over it; move them away, or record velocity"
             )
+
+
+def _nearer(
+    setup: Discretization, contact: Contact, points: float, positions: np.ndarray
+) -> np.ndarray:
+    """Return which positions (n, 3) m lie less than so many points off a contact."""
+    return np.abs(setup.grid.index("z", positions[:, 2]) - contact.place) < points

@@ -102,7 +102,7 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
         return bool(((places >= 0.0) & (places <= cells + _REACH)).any())
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
-    reading = away([z for group in setup.groups for z in group.positions[:, 2]])
+    reading = away([z for group in setup.groups for z in group.all_positions[:, 2]])
     sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** _POWER
     strained = away(_strained(setup))
     if cells < _FEW and ((strained >= 0.0) & (strained <= cells)).any():
@@ -123,4 +123,4 @@ def _strained(setup: Discretization) -> list[float]:
     sources = [source for shot in setup.shots for source in shot.sources]
     groups = [g for g in setup.groups if any(name in DIFFERENTIATED for name in g.quantities)]
     moments = [source.position[2] for source in sources if source.kind != "force"]
-    return moments + [z for group in groups for z in group.positions[:, 2]]
+    return moments + [z for group in groups for z in group.all_positions[:, 2]]

@@ -8,6 +8,7 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
 from seismo.scenario.units import with_unit
@@ -23,8 +24,8 @@ def _arrivals(setup: Discretization) -> Lines:
     """Compare the duration with when direct waves arrive, and when they have passed."""
     duration = setup.scenario.time.duration
     for group in setup.groups:
-        total = len(setup.shots) * len(group.positions)
-        first, _ = _passage(setup, group.positions, setup.fastest)
+        total = sum(int(group.recording(shot.name).sum()) for shot in setup.shots)
+        first, _ = _passage(setup, group, setup.fastest)
         missed = int((first > duration).sum())
         if missed:
             yield (
@@ -33,7 +34,7 @@ def _arrivals(setup: Discretization) -> Lines:
                 f"after {first.max():.4g} s at the earliest"
             )
         for name, speed in _direct_waves(setup):
-            first, passed = _passage(setup, group.positions, speed)
+            first, passed = _passage(setup, group, speed)
             cut = (first <= duration) & (passed > duration)
             if cut.any():
                 yield (
@@ -54,9 +55,9 @@ def _direct_waves(setup: Discretization) -> Iterator[tuple[str, float]]:
 
 
 def _passage(
-    setup: Discretization, positions: np.ndarray, speed: float
+    setup: Discretization, group: ReceiverGroup, speed: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return when a direct wave of that speed arrives and has passed, (shot, receiver) in s.
+    """Return when a direct wave of that speed arrives and has passed, (trace) in s.
 
     Of several sources the one whose wave comes, or has passed, first.
     """
@@ -65,11 +66,12 @@ def _passage(
     ends = []
     for shot in setup.shots:
         places = np.array([s.position for s in shot.sources])[:, axes]
-        distance = np.linalg.norm(positions[:, axes] - places[:, None], axis=-1)
+        positions = group.at(shot.name)[group.recording(shot.name)][:, axes]
+        distance = np.linalg.norm(positions - places[:, None], axis=-1)
         times = distance / speed
         arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
         ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
-    return np.array(arrivals), np.array(ends)
+    return np.concatenate(arrivals), np.concatenate(ends)
 
 
 def _over(source: PointSource) -> float:

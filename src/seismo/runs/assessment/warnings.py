@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,25 +122,35 @@ def _edges(setup: Discretization) -> Lines:
     acting: dict[str, list[Any]] = {}
     for source in setup.shots[0].sources:
         acting.setdefault(f"source {source.name}", []).append(source.position)
-    places: list[tuple[str, Any]] = list(acting.items())
     if len(setup.shots) > 1:
-        places = [("shots", [s.position for shot in setup.shots for s in shot.sources])]
-    places += [(f"receivers {g.name}", g.positions) for g in setup.groups]
-    for name, positions in places:
-        near, faces = _near_a_layer(setup, np.asarray(positions, float))
-        if near:
-            many = f"{near} of {len(positions)} " if len(positions) > 1 else ""
-            remedy = "enlarge grid.extent"
-            if "top" in faces:
-                surface = "set boundaries.top: free_surface"
-                remedy = f"if ground or sea end at the top, {surface}; otherwise {remedy}"
-            yield (
-                f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer "
-                f"({', '.join(faces)}), which takes part of the motion: {remedy}"
-            )
+        acting = {"shots": [s.position for shot in setup.shots for s in shot.sources]}
+    for name, places in acting.items():
+        positions = np.array(places, float)
+        near, faces = _near_a_layer(setup, positions)
+        yield from _named_edges(name, int(near.sum()), len(positions), faces)
+    for group in setup.groups:
+        _, faces = _near_a_layer(setup, group.all_positions)
+        count = group.count_where(lambda positions: _near_a_layer(setup, positions)[0])
+        yield from _named_edges(f"receivers {group.name}", count, len(group), faces)
 
 
-def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[int, list[str]]:
+def _named_edges(name: str, near: int, count: int, faces: list[str]) -> Lines:
+    """Name how many of so many sources or receivers are too near the layers at some faces."""
+    if not near:
+        return
+    many = f"{near} of {count} " if count > 1 else ""
+    remedy = "enlarge grid.extent"
+    if "top" in faces:
+        surface = "set boundaries.top: free_surface"
+        remedy = f"if ground or sea end at the top, {surface}; otherwise {remedy}"
+    yield (
+        f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer "
+        f"({', '.join(faces)}), which takes part of the motion: {remedy}"
+    )
+
+
+def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
     grid = setup.grid
     boundaries = setup.scenario.boundaries
     near = np.zeros(len(positions), bool)
@@ -152,7 +163,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[int, li
                 close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
                 named += [face] if close.any() else []
                 near |= close
-    return int(near.sum()), named
+    return near, named
 
 
 def _flat(setup: Discretization) -> Lines:
@@ -171,10 +182,11 @@ def _close_receivers(setup: Discretization) -> Lines:
     for group in setup.groups:
         close = 0
         for shot in setup.shots:
-            beside = np.zeros(len(group.positions), bool)
+            beside = np.zeros(len(group), bool)
             for source in shot.sources:
-                offset = group.positions[:, axes] - np.array(source.position)[axes]
+                offset = group.at(shot.name)[:, axes] - np.array(source.position)[axes]
                 beside |= np.linalg.norm(offset, axis=1) < least
+            beside &= group.recording(shot.name)
             close += int(beside.sum())
         if close:
             yield (
@@ -193,9 +205,11 @@ def _above_sources(setup: Discretization) -> Lines:
     """
     if setup.closure is None:
         return
-    shallow: dict[str, list[tuple[float, ...]]] = {}
+    shallow: dict[str, list[tuple[str, np.ndarray]]] = {}
+    across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
     of_forces = 20 if setup.grid.dimensions == 3 else 11
-    for source in (s for shot in setup.shots for s in shot.sources):
+    acting = ((shot.name, source) for shot in setup.shots for source in shot.sources)
+    for shot_name, source in acting:
         row = setup.grid.index("z", source.position[2])
         if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
             said = (
@@ -205,14 +219,15 @@ def _above_sources(setup: Discretization) -> Lines:
             said = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
         else:
             continue
-        shallow.setdefault(said, []).append(source.position)
-    across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
+        shallow.setdefault(said, []).append((shot_name, np.array(source.position)[across]))
     least = ABOVE_POINTS * setup.coarsest_spacing
     for group in setup.groups:
-        on_top = group.positions[setup.grid.index("z", group.positions[:, 2]) < 1.0][:, across]
-        for said, positions in shallow.items():
-            offsets = (np.linalg.norm(on_top - np.array(p)[across], axis=1) for p in positions)
-            above = sum(int((offset < least).sum()) for offset in offsets)
+        for said, epicentres in shallow.items():
+            above = 0
+            for shot_name, epicentre in epicentres:
+                positions = group.at(shot_name)[group.recording(shot_name)]
+                on_top = positions[setup.grid.index("z", positions[:, 2]) < 1.0][:, across]
+                above += int((np.linalg.norm(on_top - epicentre, axis=1) < least).sum())
             if above:
                 yield (
                     f"receivers {group.name}: {above} on the free surface within {ABOVE_POINTS:g} "
@@ -228,8 +243,7 @@ def _differentiated(setup: Discretization) -> Lines:
     """
     rows = setup.closed_rows
     for group in setup.groups:
-        row = setup.grid.index("z", group.positions[:, 2])
-        near = int(((row > ON_GRID) & (row < rows)).sum())
+        near = group.count_where(partial(_among_rows, setup))
         if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
                 f"receivers {group.name}: {near} record divergence, rotation or strain up to "
@@ -237,6 +251,12 @@ def _differentiated(setup: Discretization) -> Lines:
                 "strain with 7 points per wavelength, and 1.5 % with 10: move them to the surface, "
                 "or use a finer grid.spacing"
             )
+
+
+def _among_rows(setup: Discretization, positions: np.ndarray) -> np.ndarray:
+    """Return which positions (n, 3) m lie under a free surface, among its rows."""
+    row = setup.grid.index("z", positions[:, 2])
+    return (row > ON_GRID) & (row < setup.closed_rows)
 
 
 def _close_maps(setup: Discretization) -> Lines:
@@ -266,14 +286,14 @@ def _at_the_surface(setup: Discretization) -> Lines:
     sources = {s.name: s for shot in setup.shots for s in shot.sources}
     for source in sources.values():
         if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
-            setup, [source.position]
+            setup, np.array([source.position])
         ):
             yield (
                 f"source {source.name}: less than half a spacing under the free surface "
                 f"(z = {top:g} m), where pressure vanishes: it hardly radiates; move it down"
             )
     for group in setup.groups:
-        on = _on_water(setup, group.positions)
+        on = group.count_where(partial(_on_water, setup))
         if on and "pressure" in group.quantities:
             yield (
                 f"receivers {group.name}: {on} record pressure less than half a spacing under the "
@@ -281,13 +301,13 @@ def _at_the_surface(setup: Discretization) -> Lines:
             )
 
 
-def _on_water(setup: Discretization, positions: Any) -> int:
-    """Count the places on a free surface, under which is a fluid."""
-    x, y, z = np.array(positions).T
+def _on_water(setup: Discretization, positions: np.ndarray) -> np.ndarray:
+    """Return which positions (n, 3) m lie on a free surface, under which is a fluid."""
+    x, y, z = positions.T
     on = z - setup.grid.origin[2] < 0.5 * setup.grid.spacing[2]
     if "vs" in setup.earth.needs:
         on &= setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)["vs"] == 0.0
-    return int(on.sum())
+    return on
 
 
 def _layer_strength(setup: Discretization) -> Lines:

@@ -138,7 +138,7 @@ class Plan:
                 }
                 for s in setup.shots[0].summaries
             ],
-            "receivers": {g.name: len(g.positions) for g in setup.groups},
+            "receivers": {g.name: len(g) for g in setup.groups},
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.parameters import CONSTANTS
 from seismo.grid.grid import AXES
 from seismo.model.gridded import Gridded
@@ -19,6 +20,7 @@ from seismo.runs.assessment.accuracy import layer_errors, percent
 from seismo.runs.check import Plan
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Discretization
 
 MOST_SOURCES = 3  # that are described each
 MOST_CAUSES = 3  # of errors that are listed
@@ -191,8 +193,19 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     )
     for fault in (s for s in sources if isinstance(s, FaultSummary)):
         yield "fault", _fault(fault)
-    groups = [f"{len(g.positions)} {g.name} ({', '.join(g.quantities)})" for g in setup.groups]
+    groups = [f"{len(g)} {g.name} ({', '.join(g.quantities)}){_motion(setup, g)}"
+              for g in setup.groups]  # fmt: skip
     yield "receivers", "; ".join(groups) or "none"
+
+
+def _motion(setup: Discretization, group: ReceiverGroup) -> str:
+    """Describe how receivers move with the shots; "" where they do not."""
+    if group.motion is None:
+        return ""
+    shots = [shot.name for shot in setup.shots]
+    dropped = sum(int((~group.recording(shot)).sum()) for shot in shots)
+    lost = f", {dropped} of {len(group) * len(shots)} traces dropped outside the grid"
+    return " moving with the source" + lost * (dropped > 0)
 
 
 def _fault(fault: FaultSummary) -> str:

@@ -223,7 +223,7 @@ def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
     channels = points = 0
     for group in setup.groups:
         bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
-        channels += len(bases) * len(group.positions)
+        channels += len(bases) * len(group)
         points += sum(_points(setup, group, *base) for base in bases)
     return channels * setup.total_steps * item * setup.batch, points * setup.batch
 
@@ -235,15 +235,18 @@ def _points(
     component: str,
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
-    chosen = range(0, len(group.positions), -(-len(group.positions) // _SAMPLED_RECEIVERS))
+    positions = group.all_positions
+    chosen = range(0, len(positions), -(-len(positions) // _SAMPLED_RECEIVERS))
     around = setup.interpolation
     stencil = setup.stencil
     found = sum(
         points.weights.size
         for number in chosen
-        for points in receiver_points(around, group, number, base, component, stencil).values()
+        for points in receiver_points(
+            around, group, number, positions[number], base, component, stencil
+        ).values()
     )
-    return found * len(group.positions) // len(chosen)
+    return found * len(group) // len(chosen)
 
 
 def _frames(setup: Discretization) -> list[int]:
@@ -261,7 +264,7 @@ def output_of(setup: Discretization) -> OutputSize:
     traces = 0
     for group in setup.groups:
         samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
-        traces += 4 * samples * len(group.positions) * len(group.components(setup.physics))
+        traces += 4 * samples * len(group) * len(group.components(setup.physics))
     snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in setup.series)
     maps = sum(4 * m.cut.points * len(m.quantities) for m in setup.maps)
     model = 4 * setup.grid.extent.size * len(setup.earth.needs)
