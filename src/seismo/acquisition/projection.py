@@ -34,6 +34,13 @@ _ELLIPSOID = "WGS84"
 _EARTH_RADIUS = 6.371e6  # m, mean
 
 
+def definition_of(longitude: float, latitude: float) -> str:
+    """Return PROJ's definition of the projection about a place (degrees), to east and north."""
+    return (
+        f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum={_ELLIPSOID} +units=m +no_defs"
+    )
+
+
 class Projection:
     """The map between longitude, latitude (degrees) and grid x, y (metres).
 
@@ -52,9 +59,7 @@ class Projection:
         self._azimuth = float(geographic.azimuth)
         pyproj = _pyproj()
         longitude, latitude = self._origin
-        self._project = pyproj.Proj(
-            proj="aeqd", lon_0=longitude, lat_0=latitude, ellps=_ELLIPSOID, units="m"
-        )
+        self._project = pyproj.Proj(definition_of(longitude, latitude))
         self._geodesics = pyproj.Geod(ellps=_ELLIPSOID)
 
     def to_grid(self, longitude: Any, latitude: Any) -> tuple[np.ndarray, np.ndarray]:

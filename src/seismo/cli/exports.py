@@ -16,7 +16,10 @@ def export(
     results: ResultsFile,
     format_name: Annotated[
         str,
-        typer.Argument(metavar="FORMAT", help="miniseed, sac, segy, su, netcdf or ground-motion."),
+        typer.Argument(
+            metavar="FORMAT",
+            help="miniseed, sac, segy, su, netcdf, geotiff or ground-motion.",
+        ),
     ],
     output: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.atomic_file import final_path, make_folder, refusal, write_hidden
 from seismo.output.export.datasets import netcdf
+from seismo.output.export.geotiff import geotiff, is_horizontal
 from seismo.output.export.ground_motion_table import ground_motion, missing_motions
 from seismo.output.export.obspy_stream import SEISMIC, miniseed
 from seismo.output.export.sac import sac
@@ -20,6 +21,7 @@ from seismo.output.export.selection import ExportSelection, FilesOfFormat, quant
 from seismo.output.results import Results
 
 GROUND_MOTION = "ground-motion"
+GEOTIFF = "geotiff"
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ FORMATS: dict[str, ExportFormat] = {
             ground_motion,
             dated=False,
         ),
+        ExportFormat(GEOTIFF, "maps on a horizontal plane, in GeoTIFF", geotiff, dated=False),
         ExportFormat("netcdf", "everything, in NetCDF by the CF conventions", netcdf, dated=False),
     )
 }
@@ -122,6 +125,14 @@ def remarks(results: Results, format_name: str, quantity: str | None = None) -> 
         available = {name for traces in results.traces.values() for name in quantities_of(traces)}
         if left_out := sorted(available - set(chosen.quantities)):
             yield f"{chosen.name} has no codes for {', '.join(left_out)}, which are left out"
+    if format_name == GEOTIFF:
+        if not results.section("geographic"):
+            yield (
+                "the scenario has no section geographic: the files have no reference system, and "
+                "grid coordinates, x to the north and y to the east"
+            )
+        if left_out := [name for name, maps in results.maps.items() if not is_horizontal(maps)]:
+            yield f"maps {', '.join(left_out)} are not on a horizontal plane and are left out"
     if format_name == GROUND_MOTION and (missing := missing_motions(results)):
         yield (
             f"measures of {', '.join(missing)} are left out; add it to the receivers' quantities "
