@@ -23,7 +23,7 @@ from seismo.runs.resources.demands import (
     refuse_what_does_not_fit,
 )
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.placement import LINK, MEETING, step_seconds, worth_taking
+from seismo.runs.resources.placement import EXCHANGE_SECONDS, LINK, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver import medium
 from seismo.solver.discretization import discretize
@@ -183,7 +183,7 @@ def test_devices_tell_one_another_what_a_stage_has_changed(top, meetings):
     device = Device(0)
     division = divide(setup, device, HypotheticalRanks(2), (2, 1))
     bytes_ = (2 + 3) * setup.grid.points[0] * setup.halo * 4
-    expected = bytes_ / LINK + meetings * MEETING
+    expected = bytes_ / LINK + meetings * EXCHANGE_SECONDS
     assert step_seconds(setup, device, math.inf, division) == pytest.approx(expected, rel=1e-12)
 
 

@@ -118,7 +118,9 @@ def stopped(scenario, path: Path, step: int, **keys) -> StoppedError:
 def every_step(monkeypatch):
     """Report every step, so that runs can be stopped anywhere."""
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
-    monkeypatch.setattr(run_loop.StepTimer, "room", property(lambda pace: 1 - pace._steps))
+    monkeypatch.setattr(
+        run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
+    )
 
 
 def chunk_of(path: Path) -> int:
@@ -561,7 +563,7 @@ def test_the_time_a_job_has_left(monkeypatch):
     monkeypatch.delenv("SLURM_JOB_END_TIME")
     assert deadline.time_of_end() is None
     monkeypatch.setenv("SLURM_JOB_ID", "17")
-    monkeypatch.setattr(deadline, "_asked", lambda *command: "10:00\n")
+    monkeypatch.setattr(deadline, "_output_of", lambda *command: "10:00\n")
     assert deadline.time_of_end() == pytest.approx(time.time() + 600.0, abs=5.0)
 
 
@@ -603,7 +605,7 @@ import sys, time
 from seismo import cli
 from seismo.runs import run_loop
 run_loop.REPORT_EVERY = -1.0
-run_loop.StepTimer.room = property(lambda pace: 1 - pace._steps)
+run_loop.StepTimer.queueable_steps = property(lambda pace: 1 - pace._steps)
 settle = run_loop.StepTimer.settle
 run_loop.StepTimer.settle = lambda pace: (time.sleep(0.01), settle(pace))
 cli.main(sys.argv[1:])

@@ -16,7 +16,7 @@ from seismo.backends.select import choose
 from seismo.equations.registry import EQUATIONS
 from seismo.runs.resources import placement, speed
 from seismo.runs.resources.demands import prepared
-from seismo.runs.resources.placement import DOUBT, START, chosen, spared
+from seismo.runs.resources.placement import DOUBT, START, reason_for_cpu, select_backends
 from seismo.scenario import from_dict, parse
 from test_backend_choice import SCENARIO
 
@@ -48,7 +48,7 @@ def beside_a_card(tmp_path, monkeypatch):
 
 def why(scenario) -> str:
     backend = choose("cpu").make("float32")
-    return spared(prepared(scenario, backend), backend, "NVIDIA H200")
+    return reason_for_cpu(prepared(scenario, backend), backend, "NVIDIA H200")
 
 
 def test_a_small_run_is_spared_the_start_of_a_gpu():
@@ -85,7 +85,7 @@ def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch)
 def test_no_large_grid_is_looked_at_before_the_card(beside_a_card, monkeypatch):
     monkeypatch.setattr(placement, "prepared", None)
     with pytest.raises(OpenedError):
-        chosen(parse(SCENARIO.replace("200 m", "12 km"), "s.yaml"))
+        select_backends(parse(SCENARIO.replace("200 m", "12 km"), "s.yaml"))
 
 
 def test_shots_and_maps_count():
@@ -101,12 +101,12 @@ def test_shots_and_maps_count():
 @pytest.mark.parametrize("asked", [{"backend": "gpu"}, {"device": 0}, {"count": 2}])
 def test_who_asks_for_gpus_gets_them(beside_a_card, asked):
     with pytest.raises(OpenedError):
-        chosen(SMALL, **asked)
+        select_backends(SMALL, **asked)
 
 
 @pytest.mark.parametrize("asked", [{}, {"count": "auto"}])
 def test_auto_takes_the_cpu_and_opens_no_card(beside_a_card, asked):
-    (found,), said, known = chosen(SMALL, **asked)
+    (found,), said, known = select_backends(SMALL, **asked)
     assert (found.name, found.together) == ("cpu", None)
     assert said == why(SMALL)
     assert known is not None

@@ -35,7 +35,9 @@ def scenario(tmp_path, monkeypatch):
     """Give a scenario in a folder of its own; its runs report every step, and beat often."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
-    monkeypatch.setattr(run_loop.StepTimer, "room", property(lambda pace: 1 - pace._steps))
+    monkeypatch.setattr(
+        run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
+    )
     monkeypatch.setattr(heartbeat, "EVERY", 0.001)
     monkeypatch.setattr(status, "_TIDYING", 0.0)
     path = tmp_path / "s.yaml"

@@ -15,7 +15,7 @@ from seismo.errors import ScenarioError
 from seismo.runs.batch import MachineProfile, batch_script, load_profile, write_script
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
-from seismo.runs.resources.placement import shared
+from seismo.runs.resources.placement import place_run
 from seismo.scenario import from_dict, load
 from seismo.solver.discretization import discretize
 from seismo.solver.partition import divide
@@ -66,7 +66,7 @@ def test_so_many_ranks_suit_as_can_divide_the_grid(survey, parts):
     for count in range(1, 30):
         try:
             divide(
-                shared(setup, backend, HypotheticalRanks(count))[0],
+                place_run(setup, backend, HypotheticalRanks(count))[0],
                 backend,
                 HypotheticalRanks(count),
             )

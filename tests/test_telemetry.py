@@ -21,7 +21,9 @@ from test_run import SCENARIO
 def results(tmp_path, monkeypatch):
     """Report after every stretch of steps, and take the bandwidth from the first on."""
     monkeypatch.setattr(run_loop, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(run_loop.StepTimer, "room", property(lambda pace: 10 - pace._steps))
+    monkeypatch.setattr(
+        run_loop.StepTimer, "queueable_steps", property(lambda pace: 10 - pace._steps)
+    )
     monkeypatch.setattr(ReferenceBackend.__base__, "measured_from", 0.0)
     monkeypatch.setattr(ReferenceBackend.__base__, "bandwidth", lambda backend: 1e9)
     said = []

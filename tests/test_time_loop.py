@@ -11,15 +11,15 @@ class Timer:
     """Queues three steps at most."""
 
     def __init__(self) -> None:
-        self.started, self.room, self.settled = 0.0, 3, []
+        self.started, self.queueable_steps, self.settled = 0.0, 3, []
 
     def queue(self, advance, steps, points) -> None:
         advance(steps)
-        self.room -= steps
+        self.queueable_steps -= steps
 
     def settle(self) -> None:
-        self.settled.append(self.room)
-        self.room = 3
+        self.settled.append(self.queueable_steps)
+        self.queueable_steps = 3
 
 
 @pytest.fixture

@@ -83,11 +83,11 @@ def check(
     Exit code 1 if the grid does not resolve the waves; that of `run` if it would not start here.
     """
     from seismo.runs.check import make_plan
-    from seismo.runs.resources.placement import chosen
+    from seismo.runs.resources.placement import select_backends
     from seismo.scenario import load
 
     scenario = load(file)
-    choices, why, known = chosen(scenario, backend, device, gpus)
+    choices, why, known = select_backends(scenario, backend, device, gpus)
     plan = make_plan(scenario, choices[0], len(choices), known)
     if why:
         print(f"{choices[0].note}; {why}", file=sys.stderr)

@@ -62,8 +62,8 @@ class Start:
     def fill(self, ranks: SerialCommunicator, state: checkpoint.State, put: Callable) -> None:
         """Put the numbers in place; see `seismo.output.checkpoint.fill`."""
         if self.paths:
-            own = own_folder(self.paths[0].parent, ranks.number) / self.paths[0].name
-            checkpoint.fill(self.paths, own, state, put)
+            rank_path = own_folder(self.paths[0].parent, ranks.number) / self.paths[0].name
+            checkpoint.fill(self.paths, rank_path, state, put)
 
 
 def take_up(
@@ -179,8 +179,8 @@ def remove_later(folder: Path, than: Path) -> None:
     A run that goes on from the one before drops the results that a damaged one needs: whether or
     not it can be read again, it must not be taken.
     """
-    for place in (folder, *folder.glob("rank-*")):
-        for path in checkpoint.checkpoint_files(place):
+    for rank_folder in (folder, *folder.glob("rank-*")):
+        for path in checkpoint.checkpoint_files(rank_folder):
             if path.name > than.name:
                 path.unlink()
 
@@ -262,9 +262,9 @@ class Checkpoints:
         begin: float,
     ) -> None:  # fmt: skip
         """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
-        own = own_folder(self.folder, self._ranks.number)
-        own.mkdir(exist_ok=True)
-        checkpoint.write(own, done, {**self._facts, **facts}, state, fetch)
+        rank_folder = own_folder(self.folder, self._ranks.number)
+        rank_folder.mkdir(exist_ok=True)
+        checkpoint.write(rank_folder, done, {**self._facts, **facts}, state, fetch)
         self._ranks.wait()
         if self._ranks.first:
             self._remove_others()
@@ -275,7 +275,9 @@ class Checkpoints:
     def _remove_others(self) -> None:
         """Remove what more ranks than these have left, once the checkpoints that it is of are."""
         kept = {path.name for path in checkpoint.checkpoint_files(self.folder)}
-        for place in self.folder.glob("rank-*"):
-            left = [path for path in checkpoint.checkpoint_files(place) if path.name in kept]
-            if not left:
-                shutil.rmtree(place)
+        for rank_folder in self.folder.glob("rank-*"):
+            remaining = [
+                path for path in checkpoint.checkpoint_files(rank_folder) if path.name in kept
+            ]
+            if not remaining:
+                shutil.rmtree(rank_folder)

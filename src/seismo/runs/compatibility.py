@@ -53,39 +53,39 @@ def _differences(setup: Discretization) -> str:
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
-def digest(own: Mapping[str, Any]) -> str:
+def digest(identity: Mapping[str, Any]) -> str:
     """Return the identity as one short text."""
-    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def refuse_results(
-    final: pathlib.Path, text: str, own: Mapping[str, Any], scenario: Scenario
+    final: pathlib.Path, text: str, identity: Mapping[str, Any], scenario: Scenario
 ) -> NoReturn:
     """Refuse to replace complete results of another run.
 
     Args:
         final: the results.
         text: the scenario in the results, with all its defaults.
-        own: the identity of the run.
+        identity: the identity of the run.
         scenario: the scenario of the run.
 
     Raises:
         ScenarioError: it names where and how the scenarios differ, if they do.
     """
-    stored = {**own, "scenario": _plain(yaml.safe_load(text))}
-    refuse_another(stored, own, scenario, f"{final} is complete, and")
+    stored = {**identity, "scenario": _plain(yaml.safe_load(text))}
+    refuse_another(stored, identity, scenario, f"{final} is complete, and")
     raise ScenarioError(
         f"{final}: is complete, and of this scenario by other versions of seismo, NumPy or Numba, "
         f"on another backend, of other shots, or with files that have changed since; {_OVER}"
     )
 
 
-def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
+def replaced(final: pathlib.Path, identity: Mapping[str, Any]) -> str:
     """Name the other scenario whose results a run will replace; nothing for its own.
 
     Args:
         final: where its results go.
-        own: the identity of the run.
+        identity: the identity of the run.
     """
     if not final.exists():
         return ""
@@ -95,12 +95,12 @@ def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
             when = str(results.provenance.get("created", "unknown date"))[:16].replace("T", " ")
     except (ScenarioError, yaml.YAMLError, AttributeError, LookupError, TypeError):
         return ""  # damaged: nothing is lost
-    found = list(differences(stored, own["scenario"]))
-    if not found:
+    changes = list(differences(stored, identity["scenario"]))
+    if not changes:
         return ""
-    path, before, _ = found[0]
+    path, before, _ = changes[0]
     first = f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
-    more = f", and {len(found) - 1} more" * (len(found) > 1)
+    more = f", and {len(changes) - 1} more" * (len(changes) > 1)
     return (
         f"{final}: holds results of another scenario, of {when} (its {first}{more}), which are "
         "replaced when this run is complete"
@@ -108,21 +108,21 @@ def replaced(final: pathlib.Path, own: Mapping[str, Any]) -> str:
 
 
 def refuse_another(
-    stored: Mapping[str, Any], own: Mapping[str, Any], scenario: Scenario,
+    stored: Mapping[str, Any], identity: Mapping[str, Any], scenario: Scenario,
     what: str = "the checkpoint is",
 ) -> None:  # fmt: skip
     """Compare a run with the one a checkpoint is of.
 
     Args:
         stored: the identity in the checkpoint.
-        own: the identity of the run.
+        identity: the identity of the run.
         scenario: the scenario of the run.
         what: is of the other run.
 
     Raises:
         ScenarioError: they differ; it names where and how.
     """
-    for path, before, _ in differences(stored.get("scenario"), own["scenario"]):
+    for path, before, _ in differences(stored.get("scenario"), identity["scenario"]):
         if path[-1] == "sha256":
             problem = f"{what} of a run with another array; give that, or {_OVER}"
             raise scenario.mistake(*path[:-1], problem=problem)
@@ -132,11 +132,11 @@ def refuse_another(
         )
     for path, name in _files(scenario):
         key = ".".join(map(str, path))
-        if stored.get("files", {}).get(key) != own["files"][key]:
+        if stored.get("files", {}).get(key) != identity["files"][key]:
             raise scenario.mistake(
                 *path, problem=f"{name} has changed since the run began; put it back, or {_OVER}"
             )
-    for path, before, now in differences(stored, own):
+    for path, before, now in differences(stored, identity):
         what = " ".join(map(str, path))
         raise ScenarioError(
             f"the checkpoint is of another run: {what} was {before}, and is {now} now; go on with "

@@ -61,32 +61,32 @@ class StopRequest:
         """Why the run has to stop now; nothing where it may go on."""
         if self.signals.stop:
             return "asked to by SIGTERM"
-        left = math.inf if self._end is None else self._end - time.time()
-        if left < _SLACK * (self._slowest or self._expected) + self._spare:
-            return f"{max(0.0, left):.0f} s before its time is up"
+        remaining = math.inf if self._end is None else self._end - time.time()
+        if remaining < _SLACK * (self._slowest or self._expected) + self._spare:
+            return f"{max(0.0, remaining):.0f} s before its time is up"
         return ""
 
 
 def job_end() -> float | None:
     """Ask SLURM when the job ends: newer versions say so, older ones have to be asked."""
-    told = os.environ.get("SLURM_JOB_END_TIME", "")
-    if told.isdecimal():
-        return float(told)
+    end_time = os.environ.get("SLURM_JOB_END_TIME", "")
+    if end_time.isdecimal():
+        return float(end_time)
     job = os.environ.get("SLURM_JOB_ID", "")
-    left = seconds(_asked("squeue", "-h", "-j", job, "-o", "%L")) if job else None
-    return None if left is None else time.time() + left
+    remaining = seconds(_output_of("squeue", "-h", "-j", job, "-o", "%L")) if job else None
+    return None if remaining is None else time.time() + remaining
 
 
-def seconds(left: str) -> int | None:
+def seconds(text: str) -> int | None:
     """Read a duration as SLURM writes it, such as 1-02:03:04; None for UNLIMITED and the like."""
-    match = _LEFT.match(left.strip())
+    match = _LEFT.match(text.strip())
     if match is None:
         return None
-    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+    days, hours, minutes, rest = (int(field or 0) for field in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + rest
 
 
-def _asked(*command: str) -> str:
+def _output_of(*command: str) -> str:
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=10, check=False

@@ -125,7 +125,7 @@ _HEALTH: dict[str, Callable[[float], str]] = {
 def facts(progress: Progress) -> str:
     """Describe where a run is, and how fast, in one line."""
     speed = progress.points_per_second
-    parts = [
+    phrases = [
         f"step {progress.step}/{progress.steps}",
         f"t = {with_unit(progress.time, 's')}",
         rate(speed) if speed else "",
@@ -134,7 +134,7 @@ def facts(progress: Progress) -> str:
         progress.shots,
         ", ".join(_HEALTH[n](v) for n, v in progress.health.items() if n in _HEALTH),
     ]
-    return "  ".join(part for part in parts if part)
+    return "  ".join(phrase for phrase in phrases if phrase)
 
 
 def clock_time(seconds: float) -> str:
@@ -143,12 +143,12 @@ def clock_time(seconds: float) -> str:
         return "unknown time"
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
+    if rounded < 3600:
+        return f"{rounded // 60} min {rounded % 60:02d} s"
+    return f"{rounded // 3600} h {rounded % 3600 // 60:02d} min"
 
 
 def warnings_only(progress: Progress) -> None:

@@ -24,12 +24,12 @@ def silent(progress: Progress) -> None:
 def warning(report: Reporter) -> Reporter:
     """Return a reporter that tells warnings as Python's too, for who runs from Python."""
 
-    def told(progress: Progress) -> None:
+    def report_and_warn(progress: Progress) -> None:
         report(progress)
         if progress.phase in ("caution", "warning"):
             warnings.warn(progress.note, ScenarioWarning, stacklevel=_levels_outside())
 
-    return told
+    return report_and_warn
 
 
 def _levels_outside() -> int:

@@ -37,7 +37,7 @@ from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import Request, silent, warning
 from seismo.runs.resources.demands import prepared
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.placement import chosen, shared
+from seismo.runs.resources.placement import place_run, select_backends
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
 from seismo.scenario import Scenario, ScenarioInput, load, parse
@@ -120,18 +120,18 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         SeismoError: as `run` does, on one rank or on all.
     """
     checked = load(scenario)
-    choices, why, known = chosen(
+    choices, why, known = select_backends(
         checked, request.backend, request.device, request.gpus, request.threads, ranks,
         request.share,
     )  # fmt: skip
 
     def one(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
-        asked = request if rank.first else replace(request, report=silent)
-        place, _, reason = choice.note.partition("; ")
+        rank_request = request if rank.first else replace(request, report=silent)
+        where, _, reason = choice.note.partition("; ")
         each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
-        said = filter(None, [place + each, reason, why])
-        asked.report(Progress("device", note="; ".join(said)))
-        return _run(rank, choice, checked, asked, known)
+        notes = filter(None, [where + each, reason, why])
+        rank_request.report(Progress("device", note="; ".join(notes)))
+        return _run(rank, choice, checked, rank_request, known)
 
     return spread(ranks, choices, one)
 
@@ -166,15 +166,15 @@ def resume_on(
     Raises:
         SeismoError: as `resume` does, on one rank or on all.
     """
-    place = Path(folder).resolve()
-    if not place.exists() and (done := _published(place)) is not None:
+    run_directory = Path(folder).resolve()
+    if not run_directory.exists() and (done := _published(run_directory)) is not None:
         request.report(_complete_already(done))
         return open_results(done) if ranks.first else None
-    header = last_header(place)
-    results = place.with_name(header["results"])
-    if run_folder(results) != place:
+    header = last_header(run_directory)
+    results = run_directory.with_name(header["results"])
+    if run_folder(results) != run_directory:
         raise ScenarioError(
-            f"{place}: is the folder of a run to {results.name}; rename it to "
+            f"{run_directory}: is the folder of a run to {results.name}; rename it to "
             f"{run_folder(results).name}, or name the results: seismo run ... --resume --output"
         )
     begun = None if request.device is not None or ranks.has_others else header.get("gpus")
@@ -206,28 +206,28 @@ def _run(
         return _run_in_passing(_shared(setup, backend, ranks, report), report, profile, ranks)
     final = results_target(path)
     folder = run_folder(final)
-    own = identity_of(setup, backend)
+    identity = identity_of(setup, backend)
     with (
         Lock(folder) if ranks.first else contextlib.nullcontext(),
         _with_heartbeat(ranks, choice, setup, final, report) as report,
     ):
         start = take_up(folder, request.resume, report, ranks)
         if start.paths:
-            refuse_another(start.header.get("identity", {}), own, checked)
+            refuse_another(start.header.get("identity", {}), identity, checked)
             if ranks.first:
                 remove_later(folder, start.paths[0])
-        asked = request.resume and ranks.first
+        resumes = request.resume and ranks.first
         begun = bool(start.paths)
-        if ranks.allgather(asked and _is_complete(final, own, checked, begun))[0]:
+        if ranks.allgather(resumes and _is_complete(final, identity, checked, begun))[0]:
             report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
         else:
-            if ranks.first and not begun and (note := replaced(final, own)):
+            if ranks.first and not begun and (note := replaced(final, identity)):
                 report(Progress("device", note=note))
             setup = _shared(setup, backend, ranks, report, start.header.get("together"))
             facts = _facts(
-                setup, identity=own, backend=backend.name, shots=share and str(share),
+                setup, identity=identity, backend=backend.name, shots=share and str(share),
                 results=final.name, ranks=ranks.count, gpus=choice.together,
             )  # fmt: skip
             memory = memory_of(setup, backend)
@@ -239,7 +239,8 @@ def _run(
             )  # fmt: skip
             with profile.kept(final, report):
                 Run(
-                    setup, memory, path, report, profile, ranks, digest(own), start, checkpoints
+                    setup, memory, path, report, profile, ranks, digest(identity), start,
+                    checkpoints,
                 ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
 
@@ -267,10 +268,10 @@ def _shared(
     batch: int | None = None,
 ) -> Discretization:
     """Let ranks share a run as suits all of them; see `seismo.runs.resources.placement.shared`."""
-    own, why = ranks.same(lambda: shared(setup, backend, ranks, batch))
+    placed, why = ranks.same(lambda: place_run(setup, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))
-    grids, batch = min(ranks.allgather((own.grids, own.batch)))
+    grids, batch = min(ranks.allgather((placed.grids, placed.batch)))
     if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
         report(Progress("device", note=_APART))
     return setup.sharing(batch, grids)
@@ -297,7 +298,7 @@ def _run_in_passing(
     return results
 
 
-def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
+def _is_complete(final: Path, identity: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
     """Whether the results are there, and those of this very run.
 
     Raises:
@@ -307,13 +308,13 @@ def _is_complete(final: Path, own: Mapping[str, Any], scenario: Scenario, begun:
         return False
     try:
         with open_results(final) as results:
-            same = results.attributes.get("identity") == digest(own)
+            same = results.attributes.get("identity") == digest(identity)
             complete = results.status == COMPLETE
             text = results.scenario
     except ScenarioError:
         return False
     if complete and not same and not begun:
-        refuse_results(final, text, own, scenario)
+        refuse_results(final, text, identity, scenario)
     return complete and same
 
 
@@ -322,8 +323,8 @@ def _published(folder: Path) -> Path | None:
     results = folder.with_suffix("")
     if run_folder(results) != folder or not results.exists():
         return None
-    with open_results(results) as found:
-        return results if found.status == COMPLETE else None
+    with open_results(results) as opened:
+        return results if opened.status == COMPLETE else None
 
 
 def _complete_already(results: Path) -> Progress:
@@ -334,5 +335,5 @@ def _facts(setup: Discretization, **chosen: Any) -> dict[str, Any]:
     """Return what every checkpoint says: how the run was begun."""
     scenario = setup.scenario
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
-    place = scenario.base.resolve() / name
-    return {"text": scenario.text, "file": str(place), "together": setup.batch, **chosen}
+    scenario_path = scenario.base.resolve() / name
+    return {"text": scenario.text, "file": str(scenario_path), "together": setup.batch, **chosen}

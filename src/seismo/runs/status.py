@@ -77,19 +77,21 @@ class RunStatus:
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON holds it."""
         progress = self.progress
-        told = {} if progress is None else {"fraction": progress.fraction, **asdict(progress)}
-        return {**asdict(self), "results": str(self.results), "progress": told or None}
+        progress_fields = (
+            {} if progress is None else {"fraction": progress.fraction, **asdict(progress)}
+        )
+        return {**asdict(self), "results": str(self.results), "progress": progress_fields or None}
 
     @property
     def line(self) -> str:
         """The state in one line."""
-        parts = [self.state]
+        phrases = [self.state]
         if self.progress is not None and self.running:
-            parts += [f"{100 * self.progress.fraction:.0f} %", _advance(self.progress)]
-            parts += [str(self.progress.peak)] if self.progress.peak else []
+            phrases += [f"{100 * self.progress.fraction:.0f} %", _advance(self.progress)]
+            phrases += [str(self.progress.peak)] if self.progress.peak else []
         elif self.explanation:
-            parts.append(self.explanation)
-        return "  ".join(filter(None, parts))
+            phrases.append(self.explanation)
+        return "  ".join(filter(None, phrases))
 
     def __str__(self) -> str:
         """Describe all that is known, one fact a line."""

@@ -63,7 +63,7 @@ class StepTimer:
         return self.updates / self.seconds if self.seconds else 0.0
 
     @property
-    def room(self) -> int:
+    def queueable_steps(self) -> int:
         """Steps that may be queued before `settle`."""
         return self._stretch - self._steps
 

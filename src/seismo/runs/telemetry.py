@@ -75,12 +75,12 @@ class Telemetry:
         known = {"bandwidth_share": share} if share else {}
         self.add(time, {"points_per_second": speed, **known, **self.health, **waiting})
 
-    def add(self, time: float, values: Mapping[str, float]) -> None:
+    def add(self, time: float, quantities: Mapping[str, float]) -> None:
         """Keep a sample, if it is one of those to be kept."""
         self._seen += 1
         if self._seen % self._every:
             return
-        self._rows.append({"time": time, **values})
+        self._rows.append({"time": time, **quantities})
         if len(self._rows) > MOST:
             self._rows = self._rows[1::2]
             self._every *= 2

@@ -140,9 +140,9 @@ class TimeLoop:
         is_settled = simulation.step == last
         while simulation.step < stop:
             self._check()
-            count = min(stop - simulation.step, timer.room if simulation.paced else stop)
+            count = min(stop - simulation.step, timer.queueable_steps if simulation.paced else stop)
             timer.queue(simulation.advance, count, points)
-            is_settled = not timer.room or simulation.step == last
+            is_settled = not timer.queueable_steps or simulation.step == last
             if is_settled:
                 timer.settle()
                 if simulation.step < stop:

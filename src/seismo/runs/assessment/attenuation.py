@@ -121,8 +121,8 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
 
 def _weakened(setup: Discretization) -> str:
     """Return why waves are too weak at receivers for 16 bits, where these could have been taken."""
-    asked = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
-    if asked == 32 or (asked == "auto" and setup.grid.dimensions == 2):
+    storage = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
+    if storage == 32 or (storage == "auto" and setup.grid.dimensions == 2):
         return ""
     sources = [source for shot in setup.shots for source in shot.sources]
     return weakened(setup.scenario, setup.earth, setup.grid.dimensions, sources, setup.groups)
@@ -144,7 +144,7 @@ def _spread(setup: Discretization) -> tuple[float, float]:
     lossy = np.isfinite(medium["qp"]) & np.isfinite(medium["qs"]) & (medium["vs"] > 0.0)
     if not lossy.any():
         return 0.0, 0.0
-    p, s = by_direction({name: values[lossy] for name, values in medium.items()})
+    p, s = by_direction({name: samples[lossy] for name, samples in medium.items()})
     return float(np.abs(p - 1.0).max()), float(np.abs(s - 1.0).max())
 
 
@@ -155,10 +155,10 @@ def fit_error(setup: Discretization, other: Relaxation | None = None) -> float:
         setup: of the run.
         other: mechanisms of the same law, in place of its own.
     """
-    own = setup.earth.relaxation
-    if own is None or own.law is None:
+    relaxation = setup.earth.relaxation
+    if relaxation is None or relaxation.law is None:
         return 0.0
-    return math.hypot(*_passage_errors(setup, own, other or own, own.law))
+    return math.hypot(*_passage_errors(setup, relaxation, other or relaxation, relaxation.law))
 
 
 def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
@@ -203,7 +203,7 @@ def fit_remedy(setup: Discretization) -> str:
     if errors[best] >= _CLOSER * error:
         return ""
     wanted = max(_ENOUGH * setup.scenario.grid.accuracy, errors[best])
-    count = next(n for n, left in errors.items() if left <= wanted)
+    count = next(n for n, remaining in errors.items() if remaining <= wanted)
     return f"take attenuation.mechanisms: {count}"
 
 
@@ -229,9 +229,9 @@ def _percent(error: float) -> str:
 
 
 def _passage_errors(
-    setup: Discretization, own: Relaxation, relaxation: Relaxation, law: Law
+    setup: Discretization, reference: Relaxation, relaxation: Relaxation, law: Law
 ) -> Iterator[float]:
-    """Return the error of each passage that loses energy; `own` is of the velocities there."""
+    """Return the error of each passage that loses energy, of the velocities of `reference`."""
     omega = _frequencies(setup)
     lossy = [passage for passage in setup.waves.passages if math.isfinite(_wave(passage)[1])]
     loss = np.array([1.0 / _wave(passage)[1] for passage in lossy])
@@ -239,7 +239,7 @@ def _passage_errors(
     for passage, of_law in zip(lossy, slownesses, strict=True):
         wave, quality = _wave(passage)
         y = float(relaxation.cell_value(wave, quality, 1.0, 0.0))
-        as_given = passage.velocity / own.velocity_ratio(wave, y)
+        as_given = passage.velocity / reference.velocity_ratio(wave, y)
         unrelaxed = as_given * relaxation.velocity_ratio(wave, y)
         run = relaxation.modulus(wave, y, omega) ** -0.5 / unrelaxed
         yield _trace_error(setup, passage, of_law / as_given, run)

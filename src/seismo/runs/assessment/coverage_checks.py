@@ -51,9 +51,9 @@ def outside(setup: Discretization) -> Lines:
             continue
         share = 100.0 * model_part.share_outside(ticks["z"], ticks.get("y"), ticks["x"])
         if share > 0.0:
-            place = setup.scenario.where("model", k)
+            location = setup.scenario.where("model", k)
             yield (
-                f"{key_path(('model', k))}{place and f' ({place})'}: {model_part.source} has "
+                f"{key_path(('model', k))}{location and f' ({location})'}: {model_part.source} has "
                 f"{model_part.described()}; {share:.3g} % of the region takes values of its edges"
             )
 
@@ -112,14 +112,16 @@ def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
-    place = setup.scenario.where("model", k, name)
-    return f"{key_path(('model', k, name))}{place and f' ({place})'}: {field.source}"
+    location = setup.scenario.where("model", k, name)
+    return f"{key_path(('model', k, name))}{location and f' ({location})'}: {field.source}"
 
 
 def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
-    for k, part in enumerate(setup.earth.model_parts):
-        if isinstance(part, Gridded):
-            yield from ((k, n, part.grids[n]) for n in setup.earth.needs if n in part.grids)
+    for k, model_part in enumerate(setup.earth.model_parts):
+        if isinstance(model_part, Gridded):
+            yield from (
+                (k, n, model_part.grids[n]) for n in setup.earth.needs if n in model_part.grids
+            )
 
 
 def _beyond(field: GridField, region: Mapping[str, tuple[float, float]], axis: str) -> bool:
@@ -146,10 +148,10 @@ def _share(
         (first, last) = region[axis]
         covered *= max(0.0, min(high, last) - max(low, first)) / (last - first)
         outside |= (ticks[axis] < low) | (ticks[axis] > high)
-    left = {name: np.full(outside.shape, np.nan)}
-    for part in setup.earth.model_parts[k + 1 :]:
-        part.paint(left, ticks["z"], ticks.get("y"), ticks["x"])
-    return 100.0 * (1.0 - covered) * float(np.isnan(left[name][outside]).mean())
+    later = {name: np.full(outside.shape, np.nan)}
+    for model_part in setup.earth.model_parts[k + 1 :]:
+        model_part.paint(later, ticks["z"], ticks.get("y"), ticks["x"])
+    return 100.0 * (1.0 - covered) * float(np.isnan(later[name][outside]).mean())
 
 
 def _remedy(
@@ -172,7 +174,7 @@ def _remedy(
     for turned in permutations(written):
         if all(points[a] >= needed[b] for a, b in zip(written, turned, strict=True)):
             if "".join(turned) == written:
-                return f"check its origin ({_place(field)})"
+                return f"check its origin ({_first_coordinates(field)})"
             return f"if it is transposed, give axes: {''.join(turned)}"
     if not field.spaced and min(points.values()) > 1:
         fitting = _fitting(field, region)
@@ -187,7 +189,7 @@ def _fitting(field: GridField, region: Mapping[str, tuple[float, float]]) -> str
     return f"{{{', '.join(f'{axis}: {step:.4g} m' for axis, step in steps.items())}}}"
 
 
-def _place(field: GridField) -> str:
+def _first_coordinates(field: GridField) -> str:
     return ", ".join(f"{a} = {field.reach(a)[0]:.6g} m" for a in field.axes[::-1])
 
 

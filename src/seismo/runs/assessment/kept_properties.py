@@ -32,17 +32,17 @@ def kept(setup: Discretization) -> Lines:
     for k, model_part in enumerate(earth.model_parts[1:], 1):
         named = _named(model_part)
         is_rock = all(name in named for name in _VELOCITIES if name in takes)
-        left = [name for name in optional if name not in named] if is_rock else []
-        ranges = _beneath(setup, k, left) if left else {}
+        unset = [name for name in optional if name not in named] if is_rock else []
+        ranges = _beneath(setup, k, unset) if unset else {}
         if not any(np.any(named[name]) for name in optional if name in named and not _turns(name)):
             ranges = ranges if not all(map(_turns, ranges)) else {}  # an axis of isotropic rock
         if not ranges:
             continue
-        place = setup.scenario.where("model", k)
+        location = setup.scenario.where("model", k)
         keeps = ", ".join(f"{name} {_range(*ends)}" for name, ends in ranges.items())
         without = ", ".join(f"{name}: {_default(name)}" for name in ranges)
         yield (
-            f"{key_path(('model', k))}{place and f' ({place})'}: gives velocities, and keeps "
+            f"{key_path(('model', k))}{location and f' ({location})'}: gives velocities, and keeps "
             f"{keeps} of the rock that it lies over; give {without} for rock without, or its own"
         )
 
@@ -66,23 +66,25 @@ def _beneath(setup: Discretization, k: int, names: list[str]) -> dict[str, tuple
     coordinates = (ticks["z"], ticks.get("y"), ticks["x"])
     shape = np.broadcast_shapes(*(c.shape for c in ticks.values()))
 
-    def painted(parts: tuple[EarthPart, ...], start: Mapping[str, float]) -> dict[str, np.ndarray]:
+    def painted(
+        model_parts: tuple[EarthPart, ...], start: Mapping[str, float]
+    ) -> dict[str, np.ndarray]:
         fields = {name: np.full(shape, value) for name, value in start.items()}
-        for part in parts:
-            part.paint(fields, *coordinates)
+        for model_part in model_parts:
+            model_part.paint(fields, *coordinates)
         return fields
 
     unset = dict.fromkeys([*names, "vp"], np.nan)
-    parts = setup.earth.model_parts
-    before = painted(parts[:k], {name: PARAMETERS[name].start for name in names})
-    own = painted((parts[k],), unset)
-    later = painted(parts[k + 1 :], unset)
+    model_parts = setup.earth.model_parts
+    before = painted(model_parts[:k], {name: PARAMETERS[name].start for name in names})
+    current = painted((model_parts[k],), unset)
+    later = painted(model_parts[k + 1 :], unset)
     ranges = {}
     for name in names:
-        remains = ~np.isnan(own["vp"]) & np.isnan(later["vp"]) & np.isnan(later[name])
-        values = before[name][remains & (before[name] != PARAMETERS[name].default)]
-        if values.size:
-            ranges[name] = (float(values.min()), float(values.max()))
+        remains = ~np.isnan(current["vp"]) & np.isnan(later["vp"]) & np.isnan(later[name])
+        samples = before[name][remains & (before[name] != PARAMETERS[name].default)]
+        if samples.size:
+            ranges[name] = (float(samples.min()), float(samples.max()))
     return ranges
 
 

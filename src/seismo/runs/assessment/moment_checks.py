@@ -41,10 +41,10 @@ def _line_moment(setup: Discretization) -> Lines:
     """Catalogues give the moment of a fault, not of each metre of a line."""
     if setup.grid.dimensions == 3:
         return
-    for source, given in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
-        if given.type == "moment_tensor" and given.components is None:
-            size = f"magnitude {given.magnitude:g}: " if given.magnitude is not None else ""
-            moment = given.moment or moment_of(given.magnitude or 0.0)
+    for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+        if section.type == "moment_tensor" and section.components is None:
+            size = f"magnitude {section.magnitude:g}: " if section.magnitude is not None else ""
+            moment = section.moment or moment_of(section.magnitude or 0.0)
             yield (
                 f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
                 "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"
@@ -53,17 +53,17 @@ def _line_moment(setup: Discretization) -> Lines:
 
 def _lasting_moment(setup: Discretization) -> Lines:
     """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
-    for source, given in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
-        if given.type != "moment_tensor" or given.magnitude is None:
+    for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+        if section.type != "moment_tensor" or section.magnitude is None:
             continue
         share = _reached(source)
-        moment = moment_of(given.magnitude)
+        moment = moment_of(section.magnitude)
         if abs(share - 1.0) > MOST_OFF:
             what = f"is a moment rate of area {share:.2g}"
             if source.derivative == 0:
                 what = f"is the moment itself (time_function) and ends at {share:.2g}"
             yield (
-                f"source {source.name}: magnitude {given.magnitude:g}: its {source.wavelet.type} "
+                f"source {source.name}: magnitude {section.magnitude:g}: its {source.wavelet.type} "
                 f"wavelet {what}: the moment ends at {share * moment:.3g} N m, not {moment:.3g}; "
                 "take a moment rate of area 1: gaussian_rate, brune, triangle or smoothed_ramp"
             )

@@ -36,7 +36,7 @@ def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> Lin
     if not {"vp", "rho"} <= set(setup.earth.needs):
         return
     for source in {s.name: s for shot in setup.shots for s in shot.sources}.values():
-        x, y, z = (np.array([place]) for place in source.position)
+        x, y, z = (np.array([coordinate]) for coordinate in source.position)
         medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
         vp, rho = (float(np.ravel(medium[name])[0]) for name in ("vp", "rho"))
         solid = "vs" in medium and float(np.ravel(medium["vs"])[0]) > 0.0
@@ -52,7 +52,7 @@ def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Line
     """Name sources whose medium the equation would have otherwise, and why."""
     sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
     for condition, source in product(setup.physics.about_sources, sources):
-        x, y, z = (np.array([place]) for place in source.position)
+        x, y, z = (np.array([coordinate]) for coordinate in source.position)
         medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
         if not np.all(condition.holds(medium)):
             named = (f"{name} {float(medium[name][0]):g}" for name in condition.names)
@@ -70,8 +70,8 @@ def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     some = {a: c[:: -(-c.size // _TRIED)] for a, c in nodes.items()}
     changes = []
     for axis in "z" if setup.earth.layered else grid.axes:
-        places = some | {axis: nodes[axis]}
-        samples = setup.earth.sample(*tensor(places["z"], places.get("y"), places["x"]))
+        line = some | {axis: nodes[axis]}
+        samples = setup.earth.sample(*tensor(line["z"], line.get("y"), line["x"]))
         along = [a for a in "zyx" if a in grid.axes].index(axis)
         for name in rule.names:
             jumps = np.abs(np.diff(samples[name], axis=along)).max(
@@ -96,8 +96,8 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     worst = min(solid, key=lambda layer: (layer.vp or math.inf) / (layer.vs or 1.0))
     if setup.earth.layered:
         key = setup.earth.given_by("vs", 0.5 * (worst.top + worst.bottom))
-        place = setup.scenario.where(*key)
-        where = f"{key_path(key)}{place and f' ({place})'}"
+        location = setup.scenario.where(*key)
+        where = f"{key_path(key)}{location and f' ({location})'}"
     kind = "unrelaxed " if setup.earth.relaxation else ""
     yield (
         f"{where}: {kind}vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), "
@@ -107,9 +107,9 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
 
 
 def _density(setup: Discretization, layers: list[LayerResolution]) -> Lines:
-    found = setup.extremes
-    if found.rho_max and not 900.0 <= found.rho_min <= found.rho_max <= 8000.0:
-        value = found.rho_min if found.rho_min < 900.0 else found.rho_max
+    extremes = setup.extremes
+    if extremes.rho_max and not 900.0 <= extremes.rho_min <= extremes.rho_max <= 8000.0:
+        value = extremes.rho_min if extremes.rho_min < 900.0 else extremes.rho_max
         yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
 
 

@@ -117,7 +117,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
     wanted = setup.scenario.grid.accuracy
     named = []
-    spacing, left = _finer(setup, expected)
+    spacing, remaining = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
         frequency = setup.dominant_frequency
         order = setup.stencil.order
@@ -131,7 +131,9 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
         SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
         FITTED: fit_remedy(setup),
     }
-    moves = [known[what] for what, error in left.causes if known.get(what) and error > 0.5 * wanted]
+    moves = [
+        known[what] for what, error in remaining.causes if known.get(what) and error > 0.5 * wanted
+    ]
     named = moves + named if expected.causes[0][0] in known else named + moves
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
 
@@ -235,8 +237,8 @@ def _dispersion(setup: Discretization, factor: float) -> float:
 def _all_causes(setup: Discretization, factor: float, expected: Expected) -> float:
     """Return what all causes err by together on a grid so many times as coarse."""
     waves, stencil = _scaled(setup, factor)
-    found = [dispersion_error(waves, stencil), surface_error(waves), placing_error(setup, factor)]
+    errors = [dispersion_error(waves, stencil), surface_error(waves), placing_error(setup, factor)]
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
-            found.append(error * factor**2)
-    return math.hypot(*found)
+            errors.append(error * factor**2)
+    return math.hypot(*errors)

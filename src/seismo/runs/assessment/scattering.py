@@ -63,7 +63,7 @@ class DiscreteStack:
     """A stack on the grid: a window of n node rows and the half rows between them.
 
     Attributes:
-        place: row of the topmost contact, from the first of the window.
+        contact_index: row of the topmost contact, from the first of the window.
         c11: (n) stiffness in Pa, likewise c13 and c33.
         c13: see c11.
         c33: see c11.
@@ -74,7 +74,7 @@ class DiscreteStack:
         down: (n, n - 1) differences D, spacing 1.
     """
 
-    place: float
+    contact_index: float
     c11: np.ndarray
     c13: np.ndarray
     c33: np.ndarray
@@ -97,10 +97,10 @@ def vectors(rock: Rock, s: np.ndarray, k: np.ndarray, down: bool) -> np.ndarray:
     mu = rock.shear
     a, *rest = slopes(rock, s, k).T
     bend = rock.rho * s**2 + 2.0 * mu * k**2
-    found = [np.stack([k + 0j, -sign * a, -2.0 * sign * mu * k * a, bend], axis=-1)]
+    kinds = [np.stack([k + 0j, -sign * a, -2.0 * sign * mu * k * a, bend], axis=-1)]
     for b in rest:
-        found.append(np.stack([sign * b, -k + 0j, -bend, 2.0 * sign * mu * k * b], axis=-1))
-    return np.stack(found, axis=-1)
+        kinds.append(np.stack([sign * b, -k + 0j, -bend, 2.0 * sign * mu * k * b], axis=-1))
+    return np.stack(kinds, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -150,17 +150,17 @@ def exact(stack: ContactStack, s: np.ndarray, k: np.ndarray, below: float = 0.0)
             for edge in edges
         ], axis=1)  # fmt: skip
 
-    found = solved(jumps(leaving + within), -jumps(entering))
+    amplitudes = solved(jumps(leaving + within), -jumps(entering))
     outside = sum(1 + (stack.media[wave.medium].vs > 0.0) for wave in leaving)
     if stack.top is None:
-        return found[:, :outside]
+        return amplitudes[:, :outside]
     fields = [
         np.concatenate([w.at(stack, stack.top + z, s, k)[:, n : n + 1] for w in within[:2]], -1)
         for n, z in ((0, 0.0), (1, below))
     ]
     field = np.concatenate(fields, axis=1)
-    motion = field @ found[:, outside : outside + field.shape[2]]
-    return np.concatenate([found[:, :outside], motion], axis=1)
+    motion = field @ amplitudes[:, outside : outside + field.shape[2]]
+    return np.concatenate([amplitudes[:, :outside], motion], axis=1)
 
 
 def _jump(
@@ -184,7 +184,7 @@ def _jump(
 def on_grid(
     stack: ContactStack, rows: DiscreteStack, first: np.ndarray, spacing: float,
     s: np.ndarray, k: np.ndarray,
-    told: int = 1,
+    surface_rows: int = 1,
 ) -> np.ndarray:  # fmt: skip
     """Return what `exact` does, of waves on the grid, with W half a row below a surface.
 
@@ -198,27 +198,27 @@ def on_grid(
         spacing: of rows in m.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
-        told: rows of W below a surface that are told.
+        surface_rows: rows of W below a surface to return.
     """
     n = len(rows.rho_x)
     free = stack.top is not None
     fringe = 2 * len(first)
     nodes = np.arange(n)
     halves = np.arange(n - 1)
-    ends = [(stack.media[0], False, rows.place)] * (not free)
-    ends += [(stack.media[-1], True, rows.place + stack.depths[-1] / spacing)]
+    ends = [(stack.media[0], False, rows.contact_index)] * (not free)
+    ends += [(stack.media[-1], True, rows.contact_index + stack.depths[-1] / spacing)]
     beyond = np.zeros(2 * n - 1, bool)
     equations = np.zeros(2 * n - 1, bool)
     entering = list[tuple[np.ndarray, np.ndarray]]()
     leaving = list[tuple[np.ndarray, np.ndarray]]()
-    for rock, low, place in ends:
+    for rock, low, contact_index in ends:
         # Rows beyond an end, and the first of them, whose equations hold, too.
         index = (nodes, halves + low)
         edge = n - fringe if low else fringe - 1
         far = [x >= edge if low else x <= edge for x in index]
         equations |= np.concatenate([(index[0] == edge) & (rock.vs > 0.0), index[1] == edge])
         beyond |= np.concatenate(far)
-        at = nodes[far[0]] - place, halves[far[1]] + 0.5 - place
+        at = nodes[far[0]] - contact_index, halves[far[1]] + 0.5 - contact_index
         exponents = _exponents(first, spacing * slopes(rock, s, k))
         for down, waves in ((low, leaving), (not low, entering)):
             field = vectors(rock, s, k, down)
@@ -226,25 +226,27 @@ def on_grid(
     system = _equations(rows, free, spacing, s, k, np.flatnonzero(equations | ~beyond))
     unknown = [system[:, :, ~beyond], *(system[:, :, far] @ waves for far, waves in leaving)]
     known = np.concatenate([system[:, :, far] @ waves for far, waves in entering], axis=-1)
-    found = solved(np.concatenate(unknown, axis=-1), -known)
+    amplitudes = solved(np.concatenate(unknown, axis=-1), -known)
     sizes = np.concatenate([np.abs(waves).max(axis=1) for _, waves in entering], axis=-1)
-    found = np.where(sizes[:, None, :] > _LARGEST, np.nan, found)
+    amplitudes = np.where(sizes[:, None, :] > _LARGEST, np.nan, amplitudes)
     within = np.count_nonzero(~beyond)
-    outside = [found[:, within:]]
+    outside = [amplitudes[:, within:]]
     if free:
         below = int(np.count_nonzero(~beyond[:n]))
-        outside += [found[:, :1], found[:, below : below + told]]
+        outside += [amplitudes[:, :1], amplitudes[:, below : below + surface_rows]]
     return np.concatenate(outside, axis=1)
 
 
 def _waves(
-    field: np.ndarray, exponents: np.ndarray, down: bool, places: tuple[np.ndarray, np.ndarray]
+    field: np.ndarray, exponents: np.ndarray, down: bool, distances: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """Return U and W (wave, rows, kinds) of unit waves, so many rows from where they are so."""
     sign = -1.0 if down else 1.0
-    parts = [field[:, n : n + 1] * np.exp(sign * exponents[:, None, :] * z[:, None])
-             for n, z in enumerate(places)]  # fmt: skip
-    return np.concatenate(parts, axis=1)
+    components = [
+        field[:, n : n + 1] * np.exp(sign * exponents[:, None, :] * z[:, None])
+        for n, z in enumerate(distances)
+    ]
+    return np.concatenate(components, axis=1)
 
 
 def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:

@@ -36,10 +36,10 @@ def sideways_error(setup: Discretization) -> float:
 
 def contrasts(setup: Discretization) -> tuple[float, float, float]:
     """Return the largest contrasts of neighbouring nodes: solids, fluids, and fluid with solid."""
-    found = np.zeros(3)
+    largest = np.zeros(3)
     for axis in setup.grid.axes:
-        found = np.maximum(found, _along(setup, axis))
-    return float(found[0]), float(found[1]), float(found[2])
+        largest = np.maximum(largest, _along(setup, axis))
+    return float(largest[0]), float(largest[1]), float(largest[2])
 
 
 def _along(setup: Discretization, axis: str) -> np.ndarray:
@@ -59,11 +59,11 @@ def _along(setup: Discretization, axis: str) -> np.ndarray:
     z = ticks["z"].reshape(-1, 1, 1)
     x = ticks["x"].reshape(1, 1, -1)
     y = ticks["y"].reshape(1, -1, 1) if "y" in ticks else None
-    values = setup.earth.sample(z, y, x)
-    shape = np.broadcast_shapes(*(v.shape for v in values.values()))
-    rho = np.broadcast_to(values.get("rho", np.ones(shape)), shape)
-    vs = np.broadcast_to(values.get("vs", np.zeros(shape)), shape)
-    speed = np.broadcast_to(values.get("vp", vs), shape)
+    samples = setup.earth.sample(z, y, x)
+    shape = np.broadcast_shapes(*(v.shape for v in samples.values()))
+    rho = np.broadcast_to(samples.get("rho", np.ones(shape)), shape)
+    vs = np.broadcast_to(samples.get("vs", np.zeros(shape)), shape)
+    speed = np.broadcast_to(samples.get("vp", vs), shape)
     along = "zyx".index(axis)
 
     def pair(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,14 +25,14 @@ class LayerSection:
         rows: of the grid about each; None where it is exact there, too.
         tops: depth of the first contact of each in m, or of the surface.
         bottoms: depth of the last contact of each in m.
-        near: so close in m to contacts waves are not told apart by how they decay.
+        clearance: so close in m to contacts waves are not distinguished by how they decay.
     """
 
     stacks: tuple[ContactStack, ...]
     rows: tuple[DiscreteStack | None, ...]
     tops: tuple[float, ...]
     bottoms: tuple[float, ...]
-    near: float
+    clearance: float
 
     @property
     def layers(self) -> list[Rock]:
@@ -48,9 +48,9 @@ class LayerSection:
         low = -math.inf
         high = math.inf
         if layer:
-            low = self.bottoms[layer - 1] + self.near * (self.rows[layer - 1] is not None)
+            low = self.bottoms[layer - 1] + self.clearance * (self.rows[layer - 1] is not None)
         if layer < len(self.tops):
-            high = self.tops[layer] - self.near * (self.rows[layer] is not None)
+            high = self.tops[layer] - self.clearance * (self.rows[layer] is not None)
         return min(max(z, low), high) if low <= high else 0.5 * (low + high)
 
 
@@ -115,12 +115,12 @@ class StackNetwork:
         (up, down), _ = self.radiated(source)
         alone = []  # what the source itself sends into each stack, from above and from below
         for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
-            parts = [np.zeros((len(self.k), self.kinds(m)), complex) for m in (n, n + 1)]
+            sent = [np.zeros((len(self.k), self.kinds(m)), complex) for m in (n, n + 1)]
             if home == n:
-                parts[0] = down * np.exp(-self.a[n] * (top - z))
+                sent[0] = down * np.exp(-self.a[n] * (top - z))
             elif home == n + 1:
-                parts[1] = up * np.exp(-self.a[n + 1] * (z - bottom))
-            alone.append(np.concatenate(parts, axis=1))
+                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))
+            alone.append(np.concatenate(sent, axis=1))
         entering = self._entering(matrices, alone)
         leaving = [(m @ e[:, :, None])[..., 0] for m, e in zip(matrices, entering, strict=True)]
         fields = []
@@ -136,8 +136,8 @@ class StackNetwork:
                 falling = falling + (at > z) * down * way
                 rising = rising + (at <= z) * up * way
             fields.append(sum(
-                (waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ part[:, :, None])[..., 0]
-                for low, part in ((True, falling), (False, rising))
+                (waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ wave[:, :, None])[..., 0]
+                for low, wave in ((True, falling), (False, rising))
             ))  # fmt: skip
         return np.array(fields)
 
@@ -163,23 +163,23 @@ class StackNetwork:
         Stacks meet their neighbours only, so that these are eliminated from the top down.
         """
         gains = []
-        own = []
+        offsets = []
         into_next = None
-        for n, part in enumerate(alone):
-            system = np.eye(part.shape[1])[None]
-            right = part[:, :, None]
+        for n, sent in enumerate(alone):
+            system = np.eye(sent.shape[1])[None]
+            right = sent[:, :, None]
             if into_next is not None:
                 system = system - into_next @ gains[-1]
-                right = right + into_next @ own[-1]
+                right = right + into_next @ offsets[-1]
             into_next, into_this = self._links(matrices, n)
             count = into_this.shape[2]
             into_this = np.broadcast_to(into_this, (len(self.k), *into_this.shape[1:]))
-            found = np.linalg.solve(system, np.concatenate([into_this, right], axis=2))
-            gains.append(found[:, :, :count])
-            own.append(found[:, :, count:])
-        for n in reversed(range(len(own) - 1)):
-            own[n] = own[n] + gains[n] @ own[n + 1]
-        return [part[..., 0] for part in own]
+            solution = np.linalg.solve(system, np.concatenate([into_this, right], axis=2))
+            gains.append(solution[:, :, :count])
+            offsets.append(solution[:, :, count:])
+        for n in reversed(range(len(offsets) - 1)):
+            offsets[n] = offsets[n] + gains[n] @ offsets[n + 1]
+        return [sent[..., 0] for sent in offsets]
 
     def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what enters stack n + 1 of what enters stack n, and the other way round.

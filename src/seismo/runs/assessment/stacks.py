@@ -38,38 +38,38 @@ def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
     top = setup.grid.origin[2]
     closure = setup.closure if setup.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf
-    found: list[list[float]] = []
+    groups: list[list[float]] = []
     for z in depths:
-        near = found and (z - found[-1][-1] < reach or z < under)
-        if near and len(found[-1]) < _MOST:
-            found[-1].append(float(z))
+        joins_last = groups and (z - groups[-1][-1] < reach or z < under)
+        if joins_last and len(groups[-1]) < _MOST:
+            groups[-1].append(float(z))
         else:
-            found.append([float(z)])
+            groups.append([float(z)])
     return [
         (some[0], _stack(setup, some, top if not n and some[0] < under else None))
-        for n, some in enumerate(found)
+        for n, some in enumerate(groups)
     ]
 
 
 def _stack(setup: Discretization, depths: list[float], top: float | None) -> ContactStack:
     ends = [depths[0] if top is None else top, *depths, depths[-1]]
     little = 0.05 * setup.grid.spacing[2]
-    places = [0.5 * (a + b) for a, b in pairwise(ends)]
-    places[-1] = depths[-1] + little
+    depths_within = [0.5 * (a + b) for a, b in pairwise(ends)]
+    depths_within[-1] = depths[-1] + little
     if top is None:
-        places[0] = depths[0] - little
-    values = setup.earth.sample(np.array(places), None)
-    given = zip(*(values[name].tolist() for name in setup.physics.needs), strict=True)
-    media = tuple(Rock(*layered_waves(setup).medium(*one)) for one in given)
+        depths_within[0] = depths[0] - little
+    samples = setup.earth.sample(np.array(depths_within), None)
+    parameters = zip(*(samples[name].tolist() for name in setup.physics.needs), strict=True)
+    media = tuple(Rock(*layered_waves(setup).medium(*one)) for one in parameters)
     relative = tuple(z - depths[0] for z in depths)
     return ContactStack(media, relative, None if top is None else top - depths[0])
 
 
 def layered_waves(setup: Discretization) -> LayeredWaves:
     """Return the P-SV waves that those of an equation are, where it has `stacks`."""
-    found = setup.scenario.equation.layered
-    assert found is not None  # else there are no stacks
-    return found
+    layered = setup.scenario.equation.layered
+    assert layered is not None  # else there are no stacks
+    return layered
 
 
 def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
@@ -85,10 +85,14 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
     terms = len(setup.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
     closed = [c for c in setup.contacts if c.closed]
-    place = float(grid.index("z", np.array([depth]))[0])
-    last = int(np.ceil(place + stack.depths[-1] / spacing)) + reach + 4
-    first = 0 if stack.top is not None else int(np.floor(place)) - reach - 3
-    inside = [c for c in closed if place - 0.5 < c.place < place + stack.depths[-1] / spacing + 0.5]
+    contact_index = float(grid.index("z", np.array([depth]))[0])
+    last = int(np.ceil(contact_index + stack.depths[-1] / spacing)) + reach + 4
+    first = 0 if stack.top is not None else int(np.floor(contact_index)) - reach - 3
+    inside = [
+        c
+        for c in closed
+        if contact_index - 0.5 < c.place < contact_index + stack.depths[-1] / spacing + 0.5
+    ]
     for contact in inside:
         wide = len(contact_operators(contact, setup.stencil.first).node_norm) // 2
         last = max(last, contact.half + wide + reach - terms)
@@ -97,7 +101,7 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
     count = last - first + 1
     up, down = _differences(setup, first, count, inside, stack.top is not None)
     c11, c13, c33, c44, rho_x, rho_z = _medium(setup, stack, depth, first, count)
-    rows = DiscreteStack(place - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
+    rows = DiscreteStack(contact_index - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
     return _adjusted(rows, inside, first, setup)
 
 
@@ -111,21 +115,22 @@ def _differences(
     up = np.where(ahead > 0, 1.0, -1.0) * weights[np.where(ahead > 0, ahead - 1, -ahead)]
     down = -up.T
     if free and setup.closure is not None:
-        for whole, part in ((up, setup.closure.up), (down, setup.closure.down)):
-            whole[: len(part)] = 0.0
-            whole[: len(part), : part.shape[1]] = part
+        for matrix, block in ((up, setup.closure.up), (down, setup.closure.down)):
+            matrix[: len(block)] = 0.0
+            matrix[: len(block), : block.shape[1]] = block
     for contact in contacts:
-        own = contact_operators(contact, c)
-        at = max(own.first - first, 0)
-        skipped = max(first - own.first, 0)
-        changed = own.q != own.plain
-        for whole, part, norm, weights in (
-            (up, changed, own.half_norm, own.up()), (down, changed.T, own.node_norm, own.down())
-        ):  # fmt: skip
-            rows = (part.any(axis=1) | (norm != 1.0))[skipped:]
+        operators = contact_operators(contact, c)
+        at = max(operators.first - first, 0)
+        skipped = max(first - operators.first, 0)
+        changed = operators.q != operators.plain
+        for matrix, differs, norm, weights in (
+            (up, changed, operators.half_norm, operators.up()),
+            (down, changed.T, operators.node_norm, operators.down()),
+        ):
+            rows = (differs.any(axis=1) | (norm != 1.0))[skipped:]
             kept = weights[skipped:, skipped:]
-            place = np.ix_(at + np.flatnonzero(rows), at + np.arange(kept.shape[1]))
-            whole[place] = kept[rows]
+            entries = np.ix_(at + np.flatnonzero(rows), at + np.arange(kept.shape[1]))
+            matrix[entries] = kept[rows]
     return up, down
 
 
@@ -139,16 +144,16 @@ def _medium(
     z = grid.coordinate("z", np.arange(first, first + count))
     tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
     flat = np.zeros(len(tops))
-    values = zip(*(waves.parameters(m.vp, m.vs, m.rho) for m in stack.media), strict=True)
-    named = {name: np.array(v) for name, v in zip(physics.needs, values, strict=True)}
+    parameters = zip(*(waves.parameters(m.vp, m.vs, m.rho) for m in stack.media), strict=True)
+    named = {name: np.array(v) for name, v in zip(physics.needs, parameters, strict=True)}
     earth = Earth((DepthProfile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
     spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes if a != "y"}
 
     def average(names: tuple[str, ...], at: np.ndarray) -> list[np.ndarray]:
-        found = cell_average(
+        averages = cell_average(
             earth, at, None, np.zeros(1), spacing, names, setup.scenario.averaging, dtype=np.float64
         )
-        return [found[name].reshape(-1) for name in names]
+        return [averages[name].reshape(-1) for name in names]
 
     c11, c13, c33, c44, rho, rho_z = waves.moduli(*average(waves.averages, z))
     with np.errstate(divide="ignore"):
@@ -174,16 +179,16 @@ def _adjusted(
     c44 = rows.c44.copy()
     rho_z = rows.rho_z.copy()
     for contact in contacts:
-        own = contact.own
+        contact_cell = contact.own
         at = contact.row - first
         half = contact.half - first
-        c11[at] = c33[at] = own.stiffness
-        c13[at] = own.thin_stretch * own.stiffness
-        rho_x[at] = own.rho
+        c11[at] = c33[at] = contact_cell.stiffness
+        c13[at] = contact_cell.thin_stretch * contact_cell.stiffness
+        rho_x[at] = contact_cell.rho
         sides = contact.above, contact.below
-        for side, near in zip(sides, (half - 1, half + 1), strict=True):
-            c44[near] = side.shear
-            rho_z[near] = side.rho
+        for side, row in zip(sides, (half - 1, half + 1), strict=True):
+            c44[row] = side.shear
+            rho_z[row] = side.rho
         operators = contact_operators(contact, setup.stencil.first)
         c44[half] = 0.0
         shares = operators.shares

@@ -36,25 +36,25 @@ def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
     ranks = profile.nodes * profile.ranks
     what = "ranks"
     shares = profile.gpus
-    told = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
+    settings = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
     if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
         ranks = shares
         what = "GPUs"
-        told = f"gpus: {shares}"
+        settings = f"gpus: {shares}"
     if max(ranks, shares) <= 1:
         return
-    crowd = FeasibleRanks(scenario)
+    feasible = FeasibleRanks(scenario)
     if ranks == 1:  # each GPU has a share of the shots
-        if shares > crowd.shots:
+        if shares > feasible.shots:
             raise ScenarioError(
-                f"gpus: {shares}: {scenario.path} has {crowd.shots} shots to share out: give "
-                f"{crowd.shots} or fewer"
+                f"gpus: {shares}: {scenario.path} has {feasible.shots} shots to share out: give "
+                f"{feasible.shots} or fewer"
             )
-    elif not crowd.suits(ranks):
+    elif not feasible.suits(ranks):
         raise ScenarioError(
-            f"{told}: {ranks} {what} cannot share {scenario.path}, whose grid has {crowd.points} "
-            f"points with its layers: use at most {crowd.most(ranks)}; see grid.decomposition, and "
-            "survey.spread of a survey"
+            f"{settings}: {ranks} {what} cannot share {scenario.path}, whose grid has "
+            f"{feasible.points} points with its layers: use at most {feasible.most(ranks)}; see "
+            "grid.decomposition, and survey.spread of a survey"
         )
 
 

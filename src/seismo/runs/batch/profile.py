@@ -82,13 +82,13 @@ def load_profile(path: str | os.PathLike[str]) -> MachineProfile:
     """
     file = Path(path)
     document = read_file(file)
-    found = []
+    mistakes = []
     try:
         profile = MachineProfile.model_validate({} if document.data is None else document.data)
     except ValidationError as error:
-        found = error_messages.translate(error, MachineProfile, document)
-    if found or document.mistakes:
-        raise error_messages.scenario_error(document, found)
+        mistakes = error_messages.translate(error, MachineProfile, document)
+    if mistakes or document.mistakes:
+        raise error_messages.scenario_error(document, mistakes)
     least = {"gpu": 1}.get(profile.backend, 0)
     devices = profile.gpus
     if devices < least:

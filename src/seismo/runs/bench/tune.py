@@ -129,11 +129,11 @@ class KernelLayout:
     def __str__(self) -> str:
         """Name what sets it apart."""
         shape = self.shape
-        parts = [f"{' x '.join(map(str, shape.threads))} threads"]
-        parts += [f"{shape.blocks_per_multiprocessor} blocks"]
-        parts += [f"{shape.planes} planes"] * (shape.planes > 1)
-        parts += ["ahead"] * bool(shape.ahead)
-        return f"{' '.join(map(str, self.key))}: {', '.join(parts)}"
+        traits = [f"{' x '.join(map(str, shape.threads))} threads"]
+        traits += [f"{shape.blocks_per_multiprocessor} blocks"]
+        traits += [f"{shape.planes} planes"] * (shape.planes > 1)
+        traits += ["ahead"] * bool(shape.ahead)
+        return f"{' '.join(map(str, self.key))}: {', '.join(traits)}"
 
 
 @dataclass(frozen=True)
@@ -241,16 +241,16 @@ def _layouts(
 ) -> tuple[dict[Key, list[BlockShape]], dict[str, CompileRequest]]:
     """List the layouts that differ on the grid of a case, and the kernels of all of them."""
     binder = _Binder(bench.setup, bench.card, shapes)
-    found: dict[Key, list[BlockShape]] = {key: [] for key in keys}
+    layouts: dict[Key, list[BlockShape]] = {key: [] for key in keys}
     known = {binder.bind(shapes)}
     for key in keys:
         for shape in candidates(key):
             kernels = binder.bind(shapes | {key: shape})
             if kernels not in known:
                 known.add(kernels)
-                found[key].append(shape)
+                layouts[key].append(shape)
     binder.drop()
-    return found, binder.kernels
+    return layouts, binder.kernels
 
 
 def tune(

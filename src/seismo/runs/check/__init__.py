@@ -25,7 +25,7 @@ from seismo.runs.resources.demands import (
     prepared,
 )
 from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
-from seismo.runs.resources.placement import chosen, shared, step_seconds
+from seismo.runs.resources.placement import place_run, select_backends, step_seconds
 from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.solver.discretization import Discretization
 from seismo.solver.partition import Partition, divide
@@ -184,7 +184,7 @@ def check(
         InsufficientMemoryError: one field is more than all memory.
     """
     checked = load(scenario)
-    choices, _, known = chosen(checked, backend, device, gpus)
+    choices, _, known = select_backends(checked, backend, device, gpus)
     return make_plan(checked, choices[0], len(choices), known)
 
 
@@ -207,7 +207,7 @@ def make_plan(
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = HypotheticalRanks(devices)
-    setup, sharing = shared(prepared(scenario, backend, ranks, known=known), backend, ranks)
+    setup, sharing = place_run(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend, ranks)
     assessment = assess(setup)
     layers = assessment.layers

@@ -70,17 +70,17 @@ def demands(
     memory: Memory, backend: Backend, ranks: SerialCommunicator | None = None
 ) -> list[MemoryDemand]:
     """List what a run needs of each memory that takes part: of this machine, for its ranks."""
-    own = backend.free_memory()
+    device_free = backend.free_memory()
     host = machine.available_memory()
-    here, all_of_them = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
-    if own is None:
-        share = memory.total * here // all_of_them
-        return [MemoryDemand(HOST, share + PYTHON_BYTES * here, host)]
+    node_ranks, all_ranks = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
+    if device_free is None:
+        share = memory.total * node_ranks // all_ranks
+        return [MemoryDemand(HOST, share + PYTHON_BYTES * node_ranks, host)]
     device = str(backend.describe()["device"])
     return [
-        MemoryDemand(device, memory.resident // all_of_them + KERNEL_BYTES, own),
+        MemoryDemand(device, memory.resident // all_ranks + KERNEL_BYTES, device_free),
         MemoryDemand(
-            HOST, memory.beside * here // all_of_them + PYTHON_BYTES + LIBRARY_BYTES, host
+            HOST, memory.beside * node_ranks // all_ranks + PYTHON_BYTES + LIBRARY_BYTES, host
         ),
     ]
 
@@ -126,10 +126,10 @@ def prepared(
     (where, free) = _roomiest(backend)
     field = grid.size * np.dtype(scenario.precision).itemsize
     if free is not None and field > free * ranks.count:
-        place = scenario.where("grid", "extent")
+        location = scenario.where("grid", "extent")
         points = " x ".join(str(n) for n in grid.points if n > 1)
         raise InsufficientMemoryError(
-            f"{place}{': ' * bool(place)}grid.extent: one field of {points} points takes "
+            f"{location}{': ' * bool(location)}grid.extent: one field of {points} points takes "
             f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "
             "or use a coarser grid.spacing"
         )
@@ -139,10 +139,10 @@ def prepared(
 def _roomiest(backend: Backend) -> tuple[str, int | None]:
     """Name the larger of a device's own memory and the host's, and give its free bytes."""
     host = machine.available_memory()
-    own = backend.free_memory()
-    if own is None or host is None or host >= own:
+    device_free = backend.free_memory()
+    if device_free is None or host is None or host >= device_free:
         return HOST, host
-    return str(backend.describe()["device"]), own
+    return str(backend.describe()["device"]), device_free
 
 
 def fitted(
@@ -202,12 +202,12 @@ def lack_of_disk(setup: Discretization, path: Path, beside: int) -> str:
     """Describe what a run lacks of the disk, nothing where there is room; see above."""
     folder = path.parent
     size = output_of(setup).total
-    room = machine.free_disk(folder)
-    held = sum(part.stat().st_size for part in run_folder(path).glob("*"))
-    if room is None or size + beside <= room + held:
+    free = machine.free_disk(folder)
+    partial_size = sum(file.stat().st_size for file in run_folder(path).glob("*"))
+    if free is None or size + beside <= free + partial_size:
         return ""
     checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
     return (
         f"the results take up to {with_unit(size, 'B')}{checkpoints}; {folder} has "
-        f"{with_unit(room, 'B')} left"
+        f"{with_unit(free, 'B')} left"
     )

@@ -40,8 +40,10 @@ class FeasibleRanks:
         grid = make_grid(scenario)
         physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
         faces = image_faces(scenario, grid, physics)
-        whole = {face.axis for face in faces if face.kind == "periodic"}
-        z, y = (1 if axis in whole else _most(grid, axis, _widest_halo(scenario)) for axis in "zy")
+        uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
+        z, y = (
+            1 if axis in uncut_axes else _most(grid, axis, _widest_halo(scenario)) for axis in "zy"
+        )
         self._most = (z, y)
         self.shots = len(Geometry(scenario, grid).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
@@ -59,23 +61,27 @@ class FeasibleRanks:
         ranks = min(ranks, self.shots * math.prod(self._most))
         return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
 
-    def _is_cut(self, crew: int) -> bool:
+    def _is_cut(self, ranks: int) -> bool:
         """Whether a grid has a part for each of a crew."""
         z, y = self._most
-        parts = self._scenario.grid.decomposition
-        if parts != "auto":
-            return parts[0] <= z and parts[1] <= y and math.prod(parts) >= crew
-        return any(crew % n == 0 and crew // n <= y for n in range(1, z + 1))
+        decomposition = self._scenario.grid.decomposition
+        if decomposition != "auto":
+            return (
+                decomposition[0] <= z
+                and decomposition[1] <= y
+                and math.prod(decomposition) >= ranks
+            )
+        return any(ranks % n == 0 and ranks // n <= y for n in range(1, z + 1))
 
 
 def _most(grid: Grid, axis: str, halo: int) -> int:
     """Return the most parts along an axis."""
-    for parts in count(2):
+    for number in count(2):
         try:
-            decompose(grid, halo, (parts, 1) if axis == "z" else (1, parts))
+            decompose(grid, halo, (number, 1) if axis == "z" else (1, number))
         except ScenarioError:
             break
-    return parts - 1
+    return number - 1
 
 
 def _widest_halo(scenario: Scenario) -> int:

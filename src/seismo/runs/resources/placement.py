@@ -40,7 +40,7 @@ from seismo.solver.grid_layout import make_grid
 from seismo.solver.partition import Partition, divide
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
-MEETING = 1e-5  # s
+EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos
 NEAR = 1.1  # a device more has to make a step shorter by more than this
 START = 0.6  # s from the command to the first step that a GPU takes longer than a CPU (an H200)
 DOUBT = 4.0  # small runs on 16 threads took up to 3.2 times the estimate: in doubt, a GPU is taken
@@ -62,13 +62,13 @@ def step_seconds(
     computing = division.largest * setup.grid.size * setup.each / rate
     if len(subdomains) == 1:
         return computing
-    told = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
+    exchanged = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
     numbers = setup.each * max(
-        sum(len(stage.writes) * _edges(one, box) for stage, box in told) for one in subdomains
+        sum(len(stage.writes) * _edges(one, box) for stage, box in exchanged) for one in subdomains
     )
-    meetings = sum(box.size > 0 for _, box in told)
+    exchanges = sum(box.size > 0 for _, box in exchanged)
     bytes_ = numbers * np.dtype(backend.precision).itemsize
-    return computing + bytes_ / LINK + meetings * MEETING
+    return computing + bytes_ / LINK + exchanges * EXCHANGE_SECONDS
 
 
 def _edges(subdomain: Subdomain, changed: Box) -> int:
@@ -95,7 +95,7 @@ class PlacementOption:
         return (self.lack.need if self.lack else 0, self.seconds)
 
 
-def shared(
+def place_run(
     setup: Discretization, backend: Backend, ranks: SerialCommunicator, batch: int | None = None
 ) -> tuple[Discretization, str]:
     """Choose how many grids stand side by side on some ranks, and how many shots on them.
@@ -115,18 +115,18 @@ def shared(
     counts = grids_of(setup.scenario, ranks.count, batch or len(setup.shots))
     if len(counts) > 1:
         rate = speed.points_per_second(setup, backend)
-        ways = _ways(setup, backend, rate, ranks, batch)
-        if ways:
-            best = min(ways, key=lambda way: way.order)
-            return best.setup, _reason(best, ways, ranks.count)
-    found = _on_grids(setup, backend, ranks, counts[0], batch)
+        options = _placement_options(setup, backend, rate, ranks, batch)
+        if options:
+            best = min(options, key=lambda way: way.order)
+            return best.setup, _reason(best, options, ranks.count)
+    placed = _on_grids(setup, backend, ranks, counts[0], batch)
     if (
         counts[0] > 1
         and _wanted(setup.scenario) == "shots"
-        and (lack := _lack(found, backend, ranks))
+        and (lack := _lack(placed, backend, ranks))
     ):
         raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
-    return found, ""
+    return placed, ""
 
 
 def _wanted(scenario: Scenario) -> str:
@@ -140,13 +140,13 @@ def grids_of(scenario: Scenario, ranks: int, shots: int) -> list[int]:
         ScenarioError: it spreads shots, and there are fewer than ranks.
     """
     wanted = _wanted(scenario)
-    parts = scenario.grid.decomposition
+    decomposition = scenario.grid.decomposition
     if wanted == "shots" and shots < ranks:
         problem = f"{shots} at a time for {ranks} ranks; use at most {shots}, or auto, or grid"
         raise scenario.mistake("survey", "spread", problem=problem)
-    if wanted == "auto" and parts != "auto":  # a rank for each part
-        grids, left = divmod(ranks, math.prod(parts))
-        return [1 if left or grids > shots else grids]
+    if wanted == "auto" and decomposition != "auto":  # a rank for each part
+        grids, unused = divmod(ranks, math.prod(decomposition))
+        return [1 if unused or grids > shots else grids]
     every = [n for n in range(1, ranks + 1) if ranks % n == 0 and n <= shots]
     return {"auto": every, "shots": [ranks], "grid": [1]}[wanted]
 
@@ -171,7 +171,7 @@ def _lack(
     return next((need for need in needs if not need.fits), None)
 
 
-def _ways(
+def _placement_options(
     setup: Discretization,
     backend: Backend,
     rate: float,
@@ -179,27 +179,27 @@ def _ways(
     batch: int | None = None,
 ) -> list[PlacementOption]:
     """List the ways in which the grid can be cut."""
-    found = []
+    options = []
     for grids in grids_of(setup.scenario, ranks.count, batch or len(setup.shots)):
-        own = _on_grids(setup, backend, ranks, grids, batch)
+        placed = _on_grids(setup, backend, ranks, grids, batch)
         try:
-            division = divide(own, backend, ranks)
+            division = divide(placed, backend, ranks)
         except ScenarioError:
             continue
-        step = step_seconds(own, backend, rate, division) + speed.STEP_SECONDS[backend.name]
-        seconds = step * math.ceil(len(own.shots) / own.batch)
-        found.append(PlacementOption(own, seconds, _lack(own, backend, ranks)))
-    return found
+        step = step_seconds(placed, backend, rate, division) + speed.STEP_SECONDS[backend.name]
+        seconds = step * math.ceil(len(placed.shots) / placed.batch)
+        options.append(PlacementOption(placed, seconds, _lack(placed, backend, ranks)))
+    return options
 
 
-def _reason(best: PlacementOption, ways: list[PlacementOption], ranks: int) -> str:
+def _reason(best: PlacementOption, options: list[PlacementOption], ranks: int) -> str:
     """Describe how ranks share a survey, and what the other ways would be like."""
     grids = best.setup.grids
     shots = len(best.setup.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
     times = ", ".join(
         f"{with_unit(way.seconds, 's')} on {way.setup.grids}{' (too large)' * bool(way.lack)}"
-        for way in ways
+        for way in options
     )
     expected = f"a step of all {shots} shots is expected to take, by the number of grids, {times}"
     return f"{how} {ranks} ranks: {expected}"
@@ -208,25 +208,25 @@ def _reason(best: PlacementOption, ways: list[PlacementOption], ranks: int) -> s
 def worth_taking(setup: Discretization, backend: Backend, most: int) -> tuple[int, str]:
     """Return the number of devices that a run is worth, of so many, and say why."""
     rate = speed.points_per_second(setup, backend)
-    found: dict[int, float] = {}
+    fastest: dict[int, float] = {}
     for count in range(1, most + 1):
         with contextlib.suppress(ScenarioError):  # there are fewer shots
-            ways = _ways(setup, backend, rate, HypotheticalRanks(count))
-            if fitting := [way.seconds for way in ways if not way.lack]:
-                found[count] = min(fitting)
-    if not found:
+            options = _placement_options(setup, backend, rate, HypotheticalRanks(count))
+            if fitting := [option.seconds for option in options if not option.lack]:
+                fastest[count] = min(fitting)
+    if not fastest:
         return 1, ""
-    best = min(found.values())
-    chosen = min(count for count, seconds in found.items() if seconds <= NEAR * best)
-    shown = [n for n in sorted({1, chosen, most}) if n in found]
-    times = ", ".join(f"{with_unit(found[n], 's')} on {n}" for n in shown)
+    best = min(fastest.values())
+    chosen = min(count for count, seconds in fastest.items() if seconds <= NEAR * best)
+    shown = [n for n in sorted({1, chosen, most}) if n in fastest]
+    times = ", ".join(f"{with_unit(fastest[n], 's')} on {n}" for n in shown)
     all_of_them = f" of all {len(setup.shots)} shots" * (len(setup.shots) > 1)
     return chosen, (
         f"takes {chosen} of {most} GPUs: a step{all_of_them} is expected to take {times}"
     )
 
 
-def spared(setup: Discretization, backend: Backend, card: str) -> str:
+def reason_for_cpu(setup: Discretization, backend: Backend, card: str) -> str:
     """Explain why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
 
     Args:
@@ -234,11 +234,11 @@ def spared(setup: Discretization, backend: Backend, card: str) -> str:
         backend: the CPU.
         card: name of the GPU.
     """
-    here = speed.Ideal(backend.name, backend.describe())
-    most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, here), here)
+    processor = speed.Ideal(backend.name, backend.describe())
+    most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, processor), processor)
     at_once = setup.sharing(len(setup.shots), setup.grids)
-    there = speed.Ideal("gpu")
-    if most > START + speed.seconds(at_once, math.inf, there):
+    accelerator = speed.Ideal("gpu")
+    if most > START + speed.seconds(at_once, math.inf, accelerator):
         return ""
     return (
         f"so small a run takes it {with_unit(most, 's')} at most, and {card} {START:g} s to "
@@ -246,7 +246,7 @@ def spared(setup: Discretization, backend: Backend, card: str) -> str:
     )
 
 
-def chosen(
+def select_backends(
     scenario: Scenario,
     backend: str = "auto",
     device: int | None = None,
@@ -273,11 +273,11 @@ def chosen(
     known = None
     card = optional_gpu(count, backend, device, threads, ranks)
     if card and make_grid(scenario).size <= SMALL:
-        own = choose_all(None, "cpu")
-        first = own[0].make(scenario.precision)
+        on_cpu = choose_all(None, "cpu")
+        first = on_cpu[0].make(scenario.precision)
         known = prepared(scenario, first, share=share)
-        if why := spared(known, first, card):
-            return own, why, known
+        if why := reason_for_cpu(known, first, card):
+            return on_cpu, why, known
     choices = choose_all(count, backend, device, threads, ranks)
     if count != "auto" or choices[0].together is None:
         return choices, "", known

@@ -189,16 +189,16 @@ def fluid_contact() -> VerificationCase:
     upper = Medium(1600.0, 0.0, 1000.0)
     lower = Medium(1600.0, 0.0, 2200.0)
     receivers = np.array([[300.0, 150.0], [500.0, 300.0], [700.0, 150.0]])
-    place = np.array([0.0, 61.0])
+    position = np.array([0.0, 61.0])
     layers = ((0.0, upper), (251.3, lower))
-    document = _half_space(layers, 10.0, place, receivers, 500.0, 0.8, "pressure") | {
+    document = _half_space(layers, 10.0, position, receivers, 500.0, 0.8, "pressure") | {
         "physics": "acoustic_variable_density",
-        "sources": [_source(place, type="explosion", moment=1e9, time_function="moment")],
+        "sources": [_source(position, type="explosion", moment=1e9, time_function="moment")],
     }
 
     def exact(source: np.ndarray, dt: float) -> np.ndarray:
         stress = layered_plane.moment_response(
-            Stack((upper, lower), (0.0, 251.3), True), place, receivers, 1e9 * np.eye(2), source,
+            Stack((upper, lower), (0.0, 251.3), True), position, receivers, 1e9 * np.eye(2), source,
             dt, "stress", cut=1e-7,
         )  # fmt: skip
         return -stress[:, 1:]
@@ -212,15 +212,15 @@ def sea_bed() -> VerificationCase:
     """Velocities over and under a sea bed that lies between grid points."""
     bed = 302.3
     receivers = np.array([[600.0, bed - 100.0], [600.0, bed + 40.0]])
-    place = np.array([0.0, bed - 150.0])
-    document = _half_space(((0.0, WATER), (bed, ROCK)), 10.0, place, receivers, 650.0, 0.8) | {
-        "sources": [_source(place, type="explosion", moment=1e9, time_function="moment")],
+    position = np.array([0.0, bed - 150.0])
+    document = _half_space(((0.0, WATER), (bed, ROCK)), 10.0, position, receivers, 650.0, 0.8) | {
+        "sources": [_source(position, type="explosion", moment=1e9, time_function="moment")],
     }
 
     def exact(source: np.ndarray, dt: float) -> np.ndarray:
         return layered_plane.moment_response(
-            Stack((WATER, ROCK), (0.0, bed), True), place, receivers, 1e9 * np.eye(2), source, dt,
-            "velocity", cut=1e-7,
+            Stack((WATER, ROCK), (0.0, bed), True), position, receivers, 1e9 * np.eye(2), source,
+            dt, "velocity", cut=1e-7,
         )  # fmt: skip
 
     return VerificationCase("elastic, 2-D, water over rock", document, ("vx", "vz"), exact, 0.002)
@@ -229,7 +229,7 @@ def sea_bed() -> VerificationCase:
 def layer_3d() -> VerificationCase:
     """A soft layer over rock under a free surface, in 3-D: body and surface waves."""
     receivers = np.array([[180.0, 90.0, 0.0]])
-    place = np.array([0.0, 0.0, 52.0])
+    position = np.array([0.0, 0.0, 52.0])
     h = SOIL.vs / (2.5 * FREQUENCY) / 6.0
     document = {
         "title": "verification", "physics": "elastic",
@@ -238,14 +238,14 @@ def layer_3d() -> VerificationCase:
         "time": {"duration": 0.65},
         "boundaries": {"top": "free_surface"},
         "model": [_layers(((0.0, SOIL), (84.0, ROCK)))],
-        "sources": [_source(place, type="force", force={"x": 0.0, "y": 0.0, "z": 1e9})],
+        "sources": [_source(position, type="force", force={"x": 0.0, "y": 0.0, "z": 1e9})],
         "receivers": [_receivers(receivers, "velocity")],
     }  # fmt: skip
 
     def exact(source: np.ndarray, dt: float) -> np.ndarray:
         return layered.force_response(
-            Stack((SOIL, ROCK), (0.0, 84.0)), place, receivers, np.array([0.0, 0.0, 1e9]), source,
-            dt, "velocity",
+            Stack((SOIL, ROCK), (0.0, 84.0)), position, receivers, np.array([0.0, 0.0, 1e9]),
+            source, dt, "velocity",
         )  # fmt: skip
 
     return VerificationCase(
@@ -267,17 +267,17 @@ def _source(position: np.ndarray, **mechanism: Any) -> dict[str, Any]:
 
 
 def _receivers(positions: np.ndarray, quantity: str) -> dict[str, Any]:
-    places = [_position(position) for position in positions]
-    return {"name": "line", "type": "points", "positions": places, "quantities": [quantity]}
+    entries = [_position(position) for position in positions]
+    return {"name": "line", "type": "points", "positions": entries, "quantities": [quantity]}
 
 
 def _layers(layers: tuple[tuple[float, Medium], ...]) -> dict[str, Any]:
-    parts = []
+    entries = []
     for top, medium in layers:
         fluids = all(m.is_fluid for _, m in layers)  # of which the equations take no vs
         rock = _rock(medium)
-        parts.append({"top": top} | {k: v for k, v in rock.items() if k != "vs" or not fluids})
-    return {"type": "layers", "layers": parts}
+        entries.append({"top": top} | {k: v for k, v in rock.items() if k != "vs" or not fluids})
+    return {"type": "layers", "layers": entries}
 
 
 def _whole_space(
@@ -301,7 +301,7 @@ def _whole_space(
 
 
 def _half_space(
-    layers: tuple[tuple[float, Medium], ...], points: float, place: np.ndarray,
+    layers: tuple[tuple[float, Medium], ...], points: float, position: np.ndarray,
     receivers: np.ndarray, depth: float, duration: float, quantity: str = "velocity",
 ) -> dict[str, Any]:  # fmt: skip
     """Return layers (top m, medium) under a free surface, a grid around source and receivers."""
