@@ -116,6 +116,29 @@ def test_miniseed_and_stationxml_are_read_back(quake, tmp_path):
     np.testing.assert_array_equal(trace.data, quake.traces["pressure"][2])
 
 
+def test_asdf_is_read_back(quake, tmp_path):
+    pyasdf = pytest.importorskip("pyasdf")
+    with open_results(quake.path) as results:
+        (path,) = export(results, "asdf", tmp_path)
+        wanted = results.to_obspy()
+    assert path.name == "quake.asdf"
+    with pyasdf.ASDFDataSet(str(path), mode="r", mpi=False) as data:
+        assert sorted(data.waveforms.list()) == ["CI.PAS", "CI.USC", "XX.A"]
+        found = obspy.Stream([t for s in data.waveforms for t in s["synthetic"]])
+        assert len(found) == len(wanted)
+        for trace in wanted:
+            (other,) = found.select(id=trace.id)
+            np.testing.assert_array_equal(other.data, trace.data)
+            assert other.stats.starttime == trace.stats.starttime
+            assert other.stats.delta == pytest.approx(trace.stats.delta)
+        station = data.waveforms["CI.PAS"].StationXML[0][0]
+        assert station.latitude == pytest.approx(33.95, abs=0.3)
+        assert {c.code for c in station} == {t.stats.channel for t in wanted}
+        (event,) = data.events
+        assert not event.focal_mechanisms  # there are two sources
+        assert event.origins[0].depth == pytest.approx(14700.0)
+
+
 def test_sac_is_read_back(quake, tmp_path):
     files = exported(quake.path, tmp_path, "sac", quantity="velocity")
     assert len(files) == 9

@@ -111,6 +111,14 @@ def grid_components(tensor: np.ndarray) -> dict[str, float]:
     return {name: float(size) for name, size in component_arrays(tensor).items()}
 
 
+def tensor_from_grid(components: dict[str, float]) -> np.ndarray:
+    """Return the moment tensor (3, 3) N m in grid axes of components xx .. yz; none is 0."""
+    tensor = np.zeros((3, 3))
+    for name, i, j in _GRID_NAMES:
+        tensor[i, j] = tensor[j, i] = components.get(name, 0.0)
+    return tensor
+
+
 def component_arrays(tensors: np.ndarray) -> dict[str, np.ndarray]:
     """Return the components xx .. yz (...) of moment tensors (..., 3, 3) N m in grid axes.
 

@@ -18,7 +18,7 @@ def export(
         str,
         typer.Argument(
             metavar="FORMAT",
-            help="miniseed, sac, segy, su, netcdf, geotiff or ground-motion.",
+            help="miniseed, asdf, sac, segy, su, netcdf, geotiff or ground-motion.",
         ),
     ],
     output: Annotated[

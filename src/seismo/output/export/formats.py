@@ -10,6 +10,7 @@ from pathlib import Path
 from seismo.errors import ScenarioError
 from seismo.output.arrays import choose
 from seismo.output.atomic_file import final_path, make_folder, refusal, write_hidden
+from seismo.output.export.asdf import asdf
 from seismo.output.export.datasets import netcdf
 from seismo.output.export.geotiff import geotiff, is_horizontal
 from seismo.output.export.ground_motion_table import ground_motion, missing_motions
@@ -22,6 +23,7 @@ from seismo.output.results import Results
 
 GROUND_MOTION = "ground-motion"
 GEOTIFF = "geotiff"
+ASDF = "asdf"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ FORMATS: dict[str, ExportFormat] = {
     for one in (
         ExportFormat(
             "miniseed", "seismograms in miniSEED, stations in StationXML", miniseed, SEISMIC
+        ),
+        ExportFormat(
+            ASDF, "seismograms in ASDF, with StationXML and QuakeML of the event", asdf, SEISMIC
         ),
         ExportFormat("sac", "seismograms in SAC, a file for each component", sac, SEISMIC),
         ExportFormat("segy", "gathers in SEG-Y rev 1, by components", segy, None, False, True),
@@ -125,6 +130,11 @@ def remarks(results: Results, format_name: str, quantity: str | None = None) -> 
         available = {name for traces in results.traces.values() for name in quantities_of(traces)}
         if left_out := sorted(available - set(chosen.quantities)):
             yield f"{chosen.name} has no codes for {', '.join(left_out)}, which are left out"
+    if format_name == ASDF and not results.section("geographic"):
+        yield (
+            "the scenario has no section geographic: the file has no stations and no event, whose "
+            "longitudes and latitudes StationXML and QuakeML need"
+        )
     if format_name == GEOTIFF:
         if not results.section("geographic"):
             yield (

@@ -25,7 +25,7 @@ from seismo.output.results import Results
 from seismo.scenario.optional_package import optional_package
 
 SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
-_LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2
+LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2
 _UNITS = {"m/s": "M/S", "m": "M", "m/s^2": "M/S**2", "Pa": "PA", "rad/s": "RAD/S"}  # of StationXML
 _WORDS = {"M/S": "velocity", "M": "displacement", "M/S**2": "acceleration", "PA": "pressure",
           "RAD/S": "rotation rate"}  # fmt: skip
@@ -112,7 +112,7 @@ def miniseed(selection: ExportSelection) -> FilesOfFormat:
         ScenarioError: a code is longer than miniSEED has room for, or as `stream_of` does.
     """
     for words, recording in recordings(selection, SEISMIC):
-        recording.check_codes("miniSEED", _LETTERS)
+        recording.check_codes("miniSEED", LETTERS)
         channels = list(recording.seismograms())
         data = BytesIO()
         stream_of(recording, channels).write(data, format="MSEED", encoding="FLOAT32")
