@@ -243,7 +243,9 @@ def test_dropped_receivers_change_no_bits_of_others(dropping, tmp_path):
 def every_step(monkeypatch):
     """Report every step, so that runs can be stopped anywhere."""
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
-    monkeypatch.setattr(run_loop.StepTimer, "room", property(lambda pace: 1 - pace._steps))
+    monkeypatch.setattr(
+        run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
+    )
 
 
 @pytest.mark.parametrize("step", [1, 42, 50])
