@@ -79,13 +79,18 @@ def test_sources_that_are_much_weaker_than_others_take_32(monkeypatch, times, de
             scale(document | {"attenuation": {"storage": 16}})
 
 
+TILTED = pytest.param("viscoelastic_tti", marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize("case", ["layers", "free_surface"])
-def test_lanes_equal_numpy(case, tmp_path):
-    test_solver_backends.compare("viscoelastic", 2, tmp_path, case, **SHORT)
+@pytest.mark.parametrize("name", ["viscoelastic", TILTED])
+def test_lanes_equal_numpy(name, case, tmp_path):
+    test_solver_backends.compare(name, 2, tmp_path, case, **SHORT)
 
 
-def test_the_cards_lanes_equal_numpy(tmp_path):
-    document = test_gpu_simulated.planned("viscoelastic", 2, tmp_path, **SHORT)
+@pytest.mark.parametrize("name", ["viscoelastic", TILTED])
+def test_the_cards_lanes_equal_numpy(name, tmp_path):
+    document = test_gpu_simulated.planned(name, 2, tmp_path, **SHORT)
     test_gpu_simulated.compare(document, tmp_path)
 
 
@@ -94,13 +99,16 @@ def test_a_run_goes_on_to_the_same_bits(tmp_path):
     assert_goes_on(document, tmp_path, (5, 13), parts=(2, 1))
 
 
-def test_traces_hardly_change():
+@pytest.mark.parametrize("name", ["viscoelastic", TILTED])
+def test_traces_hardly_change(name):
     """Through rock whose Q is 10, on a coarse grid: measured 4e-5 and 6e-4."""
     model = [{"type": "uniform", "vp": 2000.0, "vs": 1100.0, "rho": 2000.0, "qp": 20.0, "qs": 10.0}]
+    if name == "viscoelastic_tti":
+        model[0] |= {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1, "theta": 30.0}
     read = [solver.points([solver.place(2, (90.3, 12.0))], quantities=["velocity"])]
     keys = {"cells": (100, 24), "steps": 420, "model": model, "receivers": read}
     short, whole = (
-        solver.records(solver.simulate(plan(**keys, attenuation={"storage": bits})))
+        solver.records(solver.simulate(plan(name=name, **keys, attenuation={"storage": bits})))
         for bits in (16, 32)
     )
     for name, wanted in whole.items():

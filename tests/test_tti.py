@@ -23,7 +23,7 @@ from test_vti import SAND, beneath
 
 NAMES = ("vp", "vs", "rho", "epsilon", "delta", "gamma", "theta", "phi")
 SHALE = {key: (solver.VALUES | solver.FURTHER)[key] for key in NAMES}
-CONSTANTS = tuple(tilted_stiffness.RESULTS)
+CONSTANTS = tuple(f"c{name}" for name in tilted_stiffness.ENTRIES)
 
 
 def rotated(rock: dict) -> np.ndarray:

@@ -143,18 +143,20 @@ def strain_source(
     return SourceTerm(term.field, term.component, scale, term.derivative), *memories
 
 
-def relaxing_source(term: SourceTerm, y: str, relaxation: Relaxation) -> tuple[SourceTerm, ...]:
-    """Return a source of stress whose strength is a P modulus: what is lost of it follows it.
+def relaxing_source(
+    term: SourceTerm, share: Callable, relaxation: Relaxation
+) -> tuple[SourceTerm, ...]:
+    """Return a source of stress whose strength is a modulus: what is lost of it follows it.
 
     Args:
         term: the source without loss, of the unrelaxed modulus.
-        y: coefficient that holds the number y of that modulus.
+        share: function(mean) -> Y_l (mechanism, ...) of that modulus (`SourceTerm.scale`).
         relaxation: the mechanisms.
     """
 
     # -c sum Y_l xi^l, where xi is the source's own signal, relaxed with w_l.
     def lost(n: int) -> Callable:
-        return lambda mean, dt: -term.scale(mean, dt) * relaxation.anelastic("p", mean(y))[n]
+        return lambda mean, dt: -term.scale(mean, dt) * share(mean)[n]
 
     rates = enumerate(relaxation.frequencies)
     return term, *(replace(term, scale=lost(n), rate=rate) for n, rate in rates)

@@ -307,7 +307,9 @@ class _Sampler:
                 self._tilt(averages, cells, samples, points, self._at_ends(axes))
             if "across_33" in averages:
                 ends = np.broadcast_to(self._at_ends(axes), averages["across_33"].shape)[cells]
-                for name, mean in tilted_stiffness.turned(samples, points, ends).items():
+                roots = "across_root_3" in averages
+                turned = tilted_stiffness.turned(samples, points, ends, roots)
+                for name, mean in turned.items():
                     averages[name][cells] = mean
             if effective_density.NORMALS[0] in means:
                 for name, squares in effective_density.normals(means["density"], points).items():

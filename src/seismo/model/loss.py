@@ -7,6 +7,14 @@ averages of `seismo.model.averaging` by the correspondence principle. To first o
     y of c = d ln c / d eps,  every modulus M of the earth being M (1 + eps y)
 
 which is y itself where one medium fills the cell. Symbols as in `seismo.model.averaging`.
+
+In anisotropic rock a constant relaxes with both y. The loss of two sums of constants that turning
+does not change tells them, nine times Voigt's bulk modulus and 15 times his shear modulus::
+
+    dilation = c11 + c22 + c33 + 2 (c12 + c13 + c23),
+    distortion = c11 + c22 + c33 - c12 - c13 - c23 + 3 (c44 + c55 + c66)
+
+and those of strains in the plane of x and z: c11 + c33 + 2 c13, and c11 + c33 - 2 c13 + 4 c55.
 """
 
 from __future__ import annotations
@@ -22,10 +30,33 @@ from seismo.model.earth import STIFFER, Earth
 
 PREFIX = "y_"
 
+_NORMAL = ("c11", "c22", "c33")
+_MIXED = ("c12", "c13", "c23")
+_SHEAR = ("c44", "c55", "c66")
+_PLANE = ("c11", "c33", "c13", "c55")
+
+
+def _sum(m: Samples, names: Sequence[str]) -> np.ndarray:
+    return sum((m[name] for name in names[1:]), m[names[0]])
+
+
 # What is averaged, and the modulus, of those whose loss is asked for that are no average.
 _MODULI: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
     "slack": (("c11", "c33", "c13"), lambda m: np.sqrt(m["c11"] * m["c33"]) - m["c13"]),
     "vp": (("vp",), lambda m: m["vp"] ** 2),
+    "dilation": (
+        (*_NORMAL, *_MIXED),
+        lambda m: _sum(m, _NORMAL) + 2.0 * _sum(m, _MIXED),
+    ),
+    "distortion": (
+        (*_NORMAL, *_MIXED, *_SHEAR),
+        lambda m: _sum(m, _NORMAL) - _sum(m, _MIXED) + 3.0 * _sum(m, _SHEAR),
+    ),
+    "plane_dilation": (_PLANE[:3], lambda m: m["c11"] + m["c33"] + 2.0 * m["c13"]),
+    "plane_distortion": (
+        _PLANE,
+        lambda m: m["c11"] + m["c33"] - 2.0 * m["c13"] + 4.0 * m["c55"],
+    ),
 }
 
 

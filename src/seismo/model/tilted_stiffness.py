@@ -18,11 +18,17 @@ the components zz, yz, xz across flat layers and T for xx, yy, xy along them::
 about the normal of the contact, turned back. c44 and c55 between nodes have the harmonic means of
 `seismo.model.effective_stiffness`. Symbols: as there; entries "34" of a matrix by their Voigt
 indices.
+
+Rock that attenuates has besides the roots v of its P moduli, sqrt(c11), sqrt(c11), sqrt(c33) for
+xx, yy, zz about its axis (`seismo.equations.anisotropic_loss`). Stresses v that act everywhere in
+a stack leave it with the stress
+
+    v_N = C_NN <C_NN^-1 v_N>,   v_T = <v_T - C_TN C_NN^-1 v_N> + <C_TN C_NN^-1> v_N
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from functools import partial, reduce
 from itertools import combinations_with_replacement
 from operator import itemgetter
@@ -114,6 +120,39 @@ def layers_of(c: Entries) -> Entries:
     return entries | {f"between_{name}": 1.0 / c[name] for name in _BETWEEN}
 
 
+def roots_of(samples: Samples) -> Entries:
+    """Return the roots (...) [sqrt(Pa)] of the P moduli of rocks, by the index of the stress."""
+    c = elastic_constants.constants_of(samples)
+    n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
+    level = np.sqrt(c["c11"])
+    # v_ij = sqrt(c11) d_ij + (sqrt(c33) - sqrt(c11)) n_i n_j
+    beyond = np.sqrt(c["c33"]) - level
+    return {
+        str(index): beyond * (n[i] * n[j]) + (level if i == j else 0.0)
+        for index, (i, j) in enumerate(elastic_constants.PAIRS, 1)
+    }
+
+
+def root_layers_of(v: Entries, layers: Samples) -> Entries:
+    """Return what has a mean over flat layers, of roots and of `layers_of` the same rocks."""
+    across = {n: _total(layers[f"across_{_entry(n, k)}"] * v[k] for k in _ACROSS) for n in _ACROSS}
+    rest = {t: v[t] - _total(layers[f"share_{t}{k}"] * v[k] for k in _ACROSS) for t in _ALONG}
+    entries = {f"across_root_{n}": value for n, value in across.items()}
+    return entries | {f"rest_root_{t}": value for t, value in rest.items()}
+
+
+def roots(m: Samples) -> Entries:
+    """Return the roots root1 ... root6 (...) of means, the inverse of `root_layers_of`."""
+    across = {name: m[f"across_{name}"] for name in ENTRIES if set(name) <= set(_ACROSS)}
+    normal = _inverse(across, _ACROSS)
+    # v_N = C_NN <C_NN^-1 v_N>
+    v = {n: _total(normal[_entry(n, k)] * m[f"across_root_{k}"] for k in _ACROSS) for n in _ACROSS}
+    # v_T = <v_T - C_TN C_NN^-1 v_N> + <C_TN C_NN^-1> v_N
+    for t in _ALONG:
+        v[t] = m[f"rest_root_{t}"] + _total(m[f"share_{t}{k}"] * v[k] for k in _ACROSS)
+    return {f"root{name}": value for name, value in v.items()}
+
+
 def stiffness(m: Samples) -> Entries:
     """Return the constants c11 ... c66 (...) of means, the inverse of `layers_of`."""
     across = {name: m[f"across_{name}"] for name in ENTRIES if set(name) <= set(_ACROSS)}
@@ -138,17 +177,43 @@ def _mean(name: str, samples: MutableMapping[str, np.ndarray]) -> np.ndarray:
     return samples[name]
 
 
+def _root_mean(name: str, samples: MutableMapping[str, np.ndarray]) -> np.ndarray:
+    """Return one of `root_layers_of`, as `_mean` does."""
+    if name not in samples:
+        _mean(_NAMES[0], samples)
+        samples.update(root_layers_of(roots_of(samples), samples))
+    return samples[name]
+
+
 _NAMES = (
     *(f"across_{n}" for n in ENTRIES if set(n) <= set(_ACROSS)),
     *(f"share_{t}{n}" for t in _ALONG for n in _ACROSS),
     *(f"rest_{n}" for n in ENTRIES if set(n) <= set(_ALONG)),
     *(f"between_{n}" for n in _BETWEEN),
 )
-MEANS = {name: partial(_mean, name) for name in _NAMES}
-RESULTS = {f"c{name}": (_NAMES, itemgetter(f"c{name}")) for name in ENTRIES}
+_ROOT_NAMES = (*(f"across_root_{n}" for n in _ACROSS), *(f"rest_root_{t}" for t in _ALONG))
+MEANS = {
+    **{name: partial(_mean, name) for name in _NAMES},
+    **{name: partial(_root_mean, name) for name in _ROOT_NAMES},
+}
 
 
-def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries:
+def _root(name: str, m: Samples) -> np.ndarray:
+    return roots(m)[name]
+
+
+RESULTS: dict[str, tuple[tuple[str, ...], Callable[[Samples], np.ndarray]]] = {
+    **{f"c{name}": (_NAMES, itemgetter(f"c{name}")) for name in ENTRIES},
+    **{
+        name: ((*_NAMES, *_ROOT_NAMES), partial(_root, name))
+        for name in (f"root{index}" for index in range(1, 7))
+    },
+}
+
+
+def turned(
+    samples: Samples, points: np.ndarray, at_ends: np.ndarray, with_roots: bool = False
+) -> Entries:
     """Return the means (cells) of cells that contacts cut, about the normals of these.
 
     Args:
@@ -156,6 +221,7 @@ def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries
         points: (rank, samples) positions in cells from the centre; z first.
         at_ends: (cells) whether a cell is at an end of the interior, or beyond: there contacts are
             taken for parallel to an axis, as they go on in layers.
+        with_roots: whether those of the roots of P moduli are asked for, too.
     """
     rocks = stiffness_of(samples)
     across = slopes(sum(rocks[n + n] for n in "123456") + rocks["33"], points)
@@ -177,7 +243,33 @@ def turned(samples: Samples, points: np.ndarray, at_ends: np.ndarray) -> Entries
     tensor[:, rows, columns] = stacked(about[..., rows, columns], len(_ALONG))
     tensor = elastic_constants.rotate(tensor, turn)
     entries = {name: tensor[:, int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
-    return layers_of(entries)
+    layers = layers_of(entries)
+    return layers | (_turned_roots(samples, about, turn, layers) if with_roots else {})
+
+
+def _turned_roots(
+    samples: Samples, about: np.ndarray, turn: np.ndarray, layers: Entries
+) -> Entries:
+    """Return the means of the roots of cells, about the normals of their contacts, turned back.
+
+    Args:
+        samples: (cells, samples) of the rocks.
+        about: (cells, samples, 6, 6) their stiffness about the normals.
+        turn: (cells, 3, 3) rotation from z to the normals.
+        layers: `layers_of` the cells.
+    """
+    index = elastic_constants.VOIGT + 1
+    v = roots_of(samples)
+    tensor = np.stack([np.stack([v[str(k)] for k in row], -1) for row in index], -2)
+    tensor = np.swapaxes(turn, 1, 2)[:, None] @ tensor @ turn[:, None]
+    rocks = {name: about[..., int(name[0]) - 1, int(name[1]) - 1] for name in ENTRIES}
+    means = layers_of(rocks)
+    v = {str(k): tensor[..., i, j] for k, (i, j) in enumerate(elastic_constants.PAIRS, 1)}
+    flat = roots({name: mean.mean(1) for name, mean in (means | root_layers_of(v, means)).items()})
+    back = np.stack([np.stack([flat[f"root{k}"] for k in row], -1) for row in index], -2)
+    back = turn @ back @ np.swapaxes(turn, 1, 2)
+    pairs = enumerate(elastic_constants.PAIRS, 1)
+    return root_layers_of({str(k): back[:, i, j] for k, (i, j) in pairs}, layers)
 
 
 def stacked(rocks: np.ndarray, along: int) -> np.ndarray:

@@ -122,7 +122,7 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
     """Return why variables cannot be kept in 16 bits; "" where they can."""
     if scenario.precision != "float32":
         return f"precision is {scenario.precision}"
-    if "c44" not in physics.medium:
+    if {"c44", "c55"}.isdisjoint(physics.medium):
         return "they do for elastic waves in 3-D and for P-SV waves alone"
     # Decay in a step must exceed the rounding of 11 bits.
     least = relaxation.frequencies[0] * relaxation.dt
@@ -176,7 +176,10 @@ def strain_rates(
     # Isotropic rock at each source: c11 = c33 = rho vp^2, c44 = rho vs^2.
     p = rho * rock["vp"] ** 2
     s = rho * rock["vs"] ** 2
-    known = {"rho": rho, "c11": p, "c33": p, "c13": p - 2.0 * s, "c44": s, "c66": s}
+    known = {"rho": rho, **dict.fromkeys(("c11", "c22", "c33"), p),
+             **dict.fromkeys(("c12", "c13", "c23"), p - 2.0 * s),
+             **dict.fromkeys(("c44", "c55", "c66"), s),
+             **dict.fromkeys(("root1", "root2", "root3"), np.sqrt(p))}  # fmt: skip
     medium = {name: known.get(name, 0.0 * rho) for name in physics.medium}  # lossless
     arrays = physics.coefficients(medium, dt)
     modulus = np.where(s > 0.0, s, p)

@@ -16,6 +16,7 @@ Where none cuts, c11, q, y11 and qy tell all.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 
@@ -67,8 +68,12 @@ def drives(axes: str, relaxation: Relaxation) -> dict:
     """Name the sources; what depends on c11 feels its loss."""
     # Sources of stress c11 q relax as c11 does.
     named = elastic.drives(axes)
+
+    def share(mean: Callable) -> np.ndarray:
+        return relaxation.anelastic("p", mean("y11"))
+
     return named | {
-        kind: tuple(t for term in named[kind] for t in relaxing_source(term, "y11", relaxation))
+        kind: tuple(t for term in named[kind] for t in relaxing_source(term, share, relaxation))
         for kind in ("pressure", "volume_rate")
     }
 

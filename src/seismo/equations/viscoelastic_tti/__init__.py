@@ -1,0 +1,183 @@
+"""Elastic waves in transversely isotropic rock whose axis is tilted (TTI) and which attenuates.
+
+Fields, interpolation and contacts are those of `seismo.equations.elastic_tti`, where the model
+gives qp or qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is
+s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.anisotropic_loss`): S waves lose in
+the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l of old
+and new memory variables and Y_l / 2 of both (`seismo.equations.memory_variables`), for normal
+strains e_n and shear strains g_I::
+
+    L_K = sum over l of Ys_l Z_Kl / 2,                             of every strain K
+    D   = sum over l of (Yp_l - Ys_l) / 2 sum over K of v_K Z_Kl
+
+    h_I = c_I g_I,     G_I = P h_I / c_I                           on the nodes
+    s_n += sum of c_nm (e_m - L_m) + sum of c_nI (G_I - L_I) - v_n D
+    t_I  = [sum of c_nI (e_n - L_n) + sum of c_IJ (G_J - L_J) - v_I D] / c_I,  J not I
+    s_I += c_I (g_I - L_I') + c_I P' t_I
+
+with memory variables of e_n and G_I on the nodes, and of g_I, which L_I' is of, beside them. So
+what strains lose is, as their energy, a symmetric form of e_n, P h_I and g_I, and not negative
+where the rocks' own is not.
+
+Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
+lose as they do (`seismo.model.loss`); beside nodes y of c_I is the mean weighted with 1 / c_I, as
+in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for the loss of
+all constants, which is exact for shear across flat layers, and else approximate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from seismo.equations import elastic_tti
+from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
+from seismo.equations.declaration import Equation
+from seismo.equations.elastic.formulas import pairs
+from seismo.equations.elastic_constants import named
+from seismo.equations.memory_variables import (
+    UNKNOWN,
+    memory_fields,
+    names_of,
+    numbers_of,
+    relaxing_source,
+)
+from seismo.equations.parameters import QP, QS
+from seismo.equations.relaxation import Relaxation
+from seismo.equations.table import Physics, Stage
+from seismo.equations.viscoelastic_tti import formulas
+
+
+def losses(medium: dict) -> tuple[np.ndarray, np.ndarray]:
+    """Return y of P and of S moduli, of which the dilation and the distortion lose what they do.
+
+    With the sums a and b of constants they have a y_a = y_s a + (y_p - y_s) q_a, where q_a is a of
+    v v^T in place of C, and so has b.
+    """
+    plane = "" if "c22" in medium else "plane_"
+    x, y, z = (medium.get(f"root{n}", 0.0) for n in "123")
+    yz, xz, xy = (medium.get(f"root{n}", 0.0) for n in "456")
+    # Dilation and distortion, of C and of v v^T.
+    if plane:
+        c11, c33, c13 = (medium[name] for name in ("c11", "c33", "c13"))
+        shares = (x + z) ** 2, (x - z) ** 2 + 4.0 * xz**2
+        sums = c11 + c33 + 2.0 * c13, c11 + c33 - 2.0 * c13 + 4.0 * medium["c55"]
+    else:
+        normal = medium["c11"] + medium["c22"] + medium["c33"]
+        mixed = medium["c12"] + medium["c13"] + medium["c23"]
+        shear = medium["c44"] + medium["c55"] + medium["c66"]
+        shares = (
+            (x + y + z) ** 2,
+            x * (x - y) + y * (y - z) + z * (z - x) + 3.0 * (yz**2 + xz**2 + xy**2),
+        )
+        sums = normal + 2.0 * mixed, normal - mixed + 3.0 * shear
+    of_dilation, of_distortion = (q / c for q, c in zip(shares, sums, strict=True))
+    y_dilation = medium[f"y_{plane}dilation"]
+    y_distortion = medium[f"y_{plane}distortion"]
+    # Both equations, solved for y_p - y_s.
+    beyond = (y_dilation - y_distortion) / (of_dilation - of_distortion)
+    y_s = y_distortion - beyond * of_distortion
+    return y_s + beyond, y_s
+
+
+def coefficients(medium: dict, dt: float) -> dict:
+    """Return those of TTI rock without loss, and the roots v, y of nodes, and 1 / (c_I dt) y_I.
+
+    Args:
+        medium: `rho` and those of the components [kg/m^3], constants c11 ... c66 [Pa], root1 ...
+            [sqrt(Pa)], and `y_...` of shear stiffnesses, dilation and distortion.
+        dt: time step [s].
+    """
+    arrays = elastic_tti.coefficients(medium, dt)
+    arrays["y_p"], arrays["y_s"] = losses(medium)
+    # v sqrt(dt): v v^T times dt is a stiffness times dt.
+    roots = {name: medium[name] for name in medium if name.startswith("root")}
+    arrays |= {name: root * dt**0.5 for name, root in roots.items()}
+    # c_I y_cI = c_I y_I + (y_p - y_s) v_I^2, the loss of c_I itself and of P moduli.
+    for i in (n for n in "456" if f"c{n}{n}" in medium):
+        modulus = medium[f"c{i}{i}"]
+        beyond = (arrays["y_p"] - arrays["y_s"]) * roots[f"root{i}"] ** 2 / modulus
+        arrays[f"qy{i}"] = arrays[f"q{i}"] * (medium[f"y_c{i}{i}"] - beyond)
+    return arrays
+
+
+def _share(relaxation: Relaxation) -> Callable:
+    """Return function(mean), the share that mechanisms take of c11, (mechanism, ...)."""
+
+    def share(mean: Callable) -> np.ndarray:
+        of_p = mean("root1") ** 2 / mean("c11")
+        p = relaxation.anelastic("p", mean("y_p"))
+        s = relaxation.anelastic("s", mean("y_s"))
+        return s + (p - s) * of_p
+
+    return share
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    relaxation = options or UNKNOWN
+    plain = elastic_tti.tables(axes, None)
+    momentum, strain, node, surface, beside = plain.stages
+    shear = pairs(axes)
+    normal = tuple(a + a for a in axes)
+    # Memory variables of normal strains and of shear strains on the nodes, and beside them.
+    on_nodes = dict.fromkeys((*normal, *map(formulas.on_node, shear)), "")
+    halves = {pair: pair for pair in shear}
+    nodal, others = (
+        tuple(name for one in strains for name in names_of(one, relaxation))
+        for strains in (on_nodes, halves)
+    )
+    roots = tuple(named("root", part) for part in (*axes, *shear))
+    q = tuple(named("q", pair) for pair in shear)
+    qy = tuple(named("qy", pair) for pair in shear)
+    y = ("y_p", "y_s")
+    plane = "plane_" if len(axes) == 2 else ""
+    sums = (f"y_{plane}dilation", f"y_{plane}distortion")
+    losing = (*sums, *(f"y_{named('c', pair, pair)}" for pair in shear))
+    sources = {
+        kind: tuple(t for term in plain.drives[kind]
+                    for t in relaxing_source(term, _share(relaxation), relaxation))
+        for kind in ("pressure", "volume_rate")
+    }  # fmt: skip
+    least = partial(shear_share, dimensions=len(axes))
+    return replace(
+        plain,
+        fields=(*plain.fields, *memory_fields(on_nodes | halves, relaxation)),
+        stages=(
+            momentum,
+            strain,
+            Stage(
+                "node", (*node.writes, *nodal), node.reads,
+                (*node.coefficients, *roots, *q, *y), formulas.node,
+            ),
+            Stage(
+                "surface", (*surface.writes, *names_of("zz", relaxation)), (),
+                (*surface.coefficients, *roots, *q, *y), formulas.surface, where="surface",
+            ),
+            Stage(
+                "shear", (*beside.writes, *others), beside.reads, (*q, *qy), formulas.shear
+            ),
+        ),
+        coefficients=coefficients,
+        medium=(*plain.medium, *sorted(roots), *losing),
+        drives=plain.drives | sources,
+        # Least qp for the qs of each rock, so that every strain loses energy.
+        derived={**plain.derived, SHEAR_SHARE: least},
+        # A mirror turns roots of shear strains, as it does what couples them to normal ones.
+        odd={
+            axis: (*names, *(named("root", pair) for pair in shear if axis in pair))
+            for axis, names in plain.odd.items()
+        },
+        numbers=numbers_of(relaxation, "ps"),
+    )  # fmt: skip
+
+
+EQUATION = Equation(
+    name="viscoelastic_tti",
+    parameters=(*elastic_tti.EQUATION.parameters, QP, QS),
+    tables=tables,
+    extends="elastic",
+)
