@@ -256,12 +256,17 @@ def spots(dimensions: int) -> list[dict[str, float]]:
 
 
 def answer(name, dimensions, base, first: dict, at: dict, quantity: str, **changes) -> dict:
-    """Run one source and give the raw records (step) of a quantity at one place."""
+    """Run one source and give the raw records (step) of a quantity at one place.
+
+    In a closed box where an equation interpolates: absorbing layers stretch the points that it
+    couples unlike, by which it is reciprocal to 0.1 % alone.
+    """
     cells = (30, 24) if dimensions == 2 else (30, 22, 20)
+    sides = "rigid" if physics_for(name, dimensions).interpolates else "absorbing"
     document = solver.plan(
         name, dimensions, cells=cells, steps=120 if dimensions == 2 else 60, random_medium=base,
         sources=[first], receivers=[solver.points([at], quantities=[quantity])],
-        **({"boundaries": solver.faces(dimensions, top="free_surface")} | changes),
+        **({"boundaries": solver.faces(dimensions, sides, top="free_surface")} | changes),
     )  # fmt: skip
     simulation = solver.simulate(document, base)
     found = solver.records(simulation)
