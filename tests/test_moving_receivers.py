@@ -403,6 +403,19 @@ def test_mistakes_are_told(case):
     assert len(caught.value.messages) == 1
 
 
+def test_places_too_near_a_rigid_face_are_refused_before_the_first_shot():
+    """They come up in the second batch, after the first would have run."""
+    shots = [{"position": {"x": x, "z": 60.0}} for x in (300.0, 251.25)]
+    document = SOLID | {
+        "boundaries": {"x_min": "rigid", "x_max": "rigid", "layer": {"points": 6}},
+        "survey": {"shots": shots, "batch": 1},
+    }
+    setup = discretize(from_dict(document))
+    message = r"receivers streamer: in shot_001 receiver R0000: x = 1.25 m lies too near a face"
+    with pytest.raises(ScenarioError, match=message):
+        Simulation(setup, CpuBackend("float32"))
+
+
 def test_lists_of_stations_hold_offsets(tmp_path):
     (tmp_path / "cable.csv").write_text("station,x,z\nA,-100,20\nB,50,25\n")
     group = {"name": "cable", "type": "stations", "relative_to": "source", "path": "cable.csv"}

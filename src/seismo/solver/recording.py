@@ -23,7 +23,7 @@ from seismo.backends.kernels import points as kernels
 from seismo.grid.coefficients import Stencil
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
-from seismo.solver.channels import receiver_points
+from seismo.solver.channels import receiver_points, refuse_unreadable
 from seismo.solver.fields import Fields
 from seismo.solver.partition import Partition
 from seismo.solver.point_weights import PointInterpolation
@@ -113,6 +113,8 @@ class Recorder:
         self._stencil = stencil
         self._steps = steps
         self._shapes = {group.name: (len(group), steps) for group in groups}
+        for group in groups:
+            refuse_unreadable(around, group, stencil)
         self._moves = any(group.motion is not None for group in groups)
         self._known: dict[tuple, dict[str, WeightedPoints]] = {}
         self._rows: RecordRows | None = None
