@@ -267,7 +267,7 @@ def _shared(
     report: Reporter,
     batch: int | None = None,
 ) -> Discretization:
-    """Let ranks share a run as suits all of them; see `seismo.runs.resources.placement.place_run`."""
+    """Let ranks share a run as suits all of them; see `placement.place_run`."""
     placed, why = ranks.same(lambda: place_run(setup, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))
