@@ -49,6 +49,7 @@ CASES = {  # in the order of the page
     "finite_fault": "A finite fault",
     "attenuation_whole_space": "Whole spaces that attenuate",
     "attenuation_plane_wave": "Plane waves that attenuate",
+    "attenuation_anisotropy": "Anisotropic rock that attenuates",
     "attenuation_layers": "A soft layer that attenuates",
     "loh3": "LOH.3, layer over half-space, with attenuation",
     "zoeppritz": "Reflection coefficients",
