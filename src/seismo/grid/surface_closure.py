@@ -48,6 +48,9 @@ MOMENT_ROWS = (0.25, 9.0)  # depths in cells at which a moment is among a fitted
 CONTACT_ORDER = 8  # order of the fits to contacts
 CONTACT_ROWS = 7  # cells below the surface without a second contact that such a fit needs
 _CONTACT_STEP = 0.13  # largest distance in cells of a contact from the fitted depth
+_PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
+_BELOW = 1e-4  # of 1 lie what singular values are projected to, so that the search ends
+_ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
 _DECIMALS = 12  # of block and norms: the same on every machine, with any linear-algebra library
 
 
@@ -305,8 +308,8 @@ def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
 
     The interpolations P (half points -> nodes) and P' are each other's adjoint in the norms of the
     closure, H_node P = (H_half P')^T = M, so that what couples shear and normal strains keeps
-    energy. M is the nearest matrix to the interior's whose block of rows makes both exact for
-    straight lines.
+    energy. M is a matrix near to the interior's whose block of rows makes both exact for straight
+    lines, and H_node^-1/2 M H_half^-1/2 of norm 1, as without a surface: more gains energy.
     """
     rows, width = closure.up.shape
     total = width + 2 * len(MIDPOINT)
@@ -335,9 +338,22 @@ def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
             of_half[:, k] = nodes[:rows] ** power
             conditions.append(of_half.ravel())
             missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
-    # Least-norm change that meets all conditions.
-    change = np.linalg.lstsq(np.array(conditions), np.array(missing), rcond=1e-11)[0]
-    matrix[:rows, :rows] += change.reshape(rows, rows).round(_DECIMALS)
+    # Least-norm change that meets all conditions, and the nearest ones to others.
+    system = np.array(conditions)
+    inverse = np.linalg.pinv(system, rcond=1e-11)
+    change = inverse @ missing
+    scale = np.sqrt(np.outer(node, half))
+    interior = matrix.copy()
+    # Alternating projections: singular values up to 1, conditions.
+    for _ in range(_PROJECTIONS):
+        matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows)
+        node_modes, norms, half_modes = np.linalg.svd(matrix / scale)
+        if norms[0] <= 1.0 + _ENOUGH:
+            break
+        bounded = scale * (node_modes * np.minimum(norms, 1.0 - _BELOW) @ half_modes)
+        nearer = (bounded - interior)[:rows, :rows].ravel()
+        change = nearer - inverse @ (system @ nearer - missing)
+    matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows).round(_DECIMALS)
     # P' = H^-1 M^T and P = N^-1 M.
     to_half = matrix.T / half[:, None]
     to_node = matrix / node[:, None]
