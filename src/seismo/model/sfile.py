@@ -47,7 +47,7 @@ class LevelOfDepth:
 
     def __call__(self, z: np.ndarray, across: Across) -> np.ndarray:
         """Return levels at depths z m below ground; beyond the ends they go on."""
-        depths = [_at(interface, across) for interface in self.interfaces]
+        depths = [depths_at(interface, across) for interface in self.interfaces]
         of_file = z + depths[0]
         level = np.minimum(z, 0.0) / (depths[1] - depths[0])
         for top, bottom in pairwise(depths):
@@ -146,7 +146,7 @@ def _interface(file: Any, number: int, sizes: tuple[float, float], path: Path) -
     return depths, (sizes[0] / (depths.shape[0] - 1), sizes[1] / (depths.shape[1] - 1))
 
 
-def _at(interface: InterfaceDepths, across: Across) -> np.ndarray:
+def depths_at(interface: InterfaceDepths, across: Across) -> np.ndarray:
     """Return the depths of an interface at coordinates x, y m."""
     depths, steps = interface
     sizes = zip(across, steps, depths.shape, strict=True)
@@ -158,7 +158,7 @@ def _refuse_crossing(level: LevelOfDepth, path: Path) -> None:
     """Refuse interfaces that touch, at the points of any of them."""
     for depths, steps in level.interfaces:
         x, y = (step * np.arange(n) for step, n in zip(steps, depths.shape, strict=True))
-        stack = [_at(interface, (x[:, None], y[None, :])) for interface in level.interfaces]
+        stack = [depths_at(interface, (x[:, None], y[None, :])) for interface in level.interfaces]
         if not (np.diff(stack, axis=0) > 0.0).all():
             number = int(np.argmax((np.diff(stack, axis=0) <= 0.0).any((1, 2))))
             raise ModelError(

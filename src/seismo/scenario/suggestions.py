@@ -71,7 +71,7 @@ _VALUES = {  # what values are called elsewhere
         ("homogeneous homogenous constant halfspace half_space background", "uniform"),
         ("grid gridded npy hdf5 segy", "file"),
         ("stochastic gaussian_random von_karman heterogeneity heterogeneous fractal", "random"),
-        ("netcdf nc emc cvm ucvm geomodelgrids gmg sfile", "volume"),
+        ("netcdf nc emc cvm ucvm geomodelgrids gmg sfile rfile", "volume"),
         ("numpy ndarray xarray dataarray", "array"),
         ("disc disk circle", "sphere"),
         ("streamer cable towed_streamer", "line"),
