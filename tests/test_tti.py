@@ -14,7 +14,8 @@ from seismo.equations.registry import equation_for
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
 from seismo.grid.coefficients import MIDPOINT, Stencil
-from seismo.grid.surface_closure import ClosureKind, midpoint_weights, surface_closure
+from seismo.grid.surface_closure import ClosureKind, surface_closure
+from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model import tilted_stiffness
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize

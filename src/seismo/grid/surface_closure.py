@@ -35,23 +35,20 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
 
-from seismo.grid.coefficients import MIDPOINT, Stencil, largest_symbol
+from seismo.grid.coefficients import Stencil, largest_symbol
 
 MOMENT_ROWS = (0.25, 9.0)  # depths in cells at which a moment is among a fitted closure's rows
 CONTACT_ORDER = 8  # order of the fits to contacts
 CONTACT_ROWS = 7  # cells below the surface without a second contact that such a fit needs
 _CONTACT_STEP = 0.13  # largest distance in cells of a contact from the fitted depth
-_PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
-_BELOW = 1e-4  # of 1 lie what singular values are projected to, so that the search ends
-_ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
-_DECIMALS = 12  # of block and norms: the same on every machine, with any linear-algebra library
+DECIMALS = 12  # of block and norms: the same on every machine, with any linear-algebra library
 
 
 class ClosureKind(Enum):
@@ -73,6 +70,7 @@ class SurfaceClosure:
         node_norm: (rows) quadrature weight of node rows; 1 further down.
         half_norm: (rows) quadrature weight of half-point rows; 1 further down.
         growth: largest eigenvalue of the closed operator / that of the open one (>= 1).
+        two_point: whether it is plain and exact for power 1: next to differences of neighbours.
     """
 
     up: np.ndarray
@@ -80,6 +78,7 @@ class SurfaceClosure:
     node_norm: np.ndarray
     half_norm: np.ndarray
     growth: float
+    two_point: bool = False
 
     @property
     def rows(self) -> int:
@@ -274,7 +273,8 @@ def surface_closure(
         half_rows = max(2 * accuracy - 1, terms - 1)
         conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
         solution = _plain(conditions, accuracy)
-    return close(c, conditions.half_rows, conditions.node_rows, factor, solution.round(_DECIMALS))
+    closure = close(c, conditions.half_rows, conditions.node_rows, factor, solution.round(DECIMALS))
+    return replace(closure, two_point=fit is None and max_power == 1)
 
 
 def close(
@@ -301,60 +301,3 @@ def close(
         half_norm=half_norm[:node_rows],
         growth=max(1.0, float(growth)),
     )
-
-
-def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
-    """Return (rows, width) weights of node values at half points, and of half points at nodes.
-
-    The interpolations P (half points -> nodes) and P' are each other's adjoint in the norms of the
-    closure, H_node P = (H_half P')^T = M, so that what couples shear and normal strains keeps
-    energy. M is a matrix near to the interior's whose block of rows makes both exact for straight
-    lines, and H_node^-1/2 M H_half^-1/2 of norm 1, as without a surface: more gains energy.
-    """
-    rows, width = closure.up.shape
-    total = width + 2 * len(MIDPOINT)
-    # M = P^T norms: start from the interior's interpolation, w_m at offsets m and -1 - m.
-    offset = np.arange(total)[None, :] - np.arange(total)[:, None]  # half point less node
-    matrix = np.zeros((total, total))
-    for m, weight in enumerate(MIDPOINT):
-        matrix += weight * ((offset == m) | (offset == -1 - m))
-    node = np.ones(total)
-    half = np.ones(total)
-    node[:rows] = closure.node_norm
-    half[:rows] = closure.half_norm
-    nodes = np.arange(total) * 1.0
-    halves = np.arange(total) + 0.5
-    # Unknowns: the changes of the block of M. Each row (and column) must interpolate x^0 and x^1:
-    # sum_h M_nh h^p = N_n n^p at nodes, sum_n M_nh n^p = H_h h^p at half points.
-    conditions = []
-    missing = []
-    for k in range(rows):
-        for power in (0, 1):
-            of_node = np.zeros((rows, rows))
-            of_node[k] = halves[:rows] ** power
-            conditions.append(of_node.ravel())
-            missing.append(node[k] * nodes[k] ** power - matrix[k] @ halves**power)
-            of_half = np.zeros((rows, rows))
-            of_half[:, k] = nodes[:rows] ** power
-            conditions.append(of_half.ravel())
-            missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
-    # Least-norm change that meets all conditions, and the nearest ones to others.
-    system = np.array(conditions)
-    inverse = np.linalg.pinv(system, rcond=1e-11)
-    change = inverse @ missing
-    scale = np.sqrt(np.outer(node, half))
-    interior = matrix.copy()
-    # Alternating projections: singular values up to 1, conditions.
-    for _ in range(_PROJECTIONS):
-        matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows)
-        node_modes, norms, half_modes = np.linalg.svd(matrix / scale)
-        if norms[0] <= 1.0 + _ENOUGH:
-            break
-        bounded = scale * (node_modes * np.minimum(norms, 1.0 - _BELOW) @ half_modes)
-        nearer = (bounded - interior)[:rows, :rows].ravel()
-        change = nearer - inverse @ (system @ nearer - missing)
-    matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows).round(_DECIMALS)
-    # P' = H^-1 M^T and P = N^-1 M.
-    to_half = matrix.T / half[:, None]
-    to_node = matrix / node[:, None]
-    return to_half[:rows, :width], to_node[:rows, :width]

@@ -165,6 +165,10 @@ class Layers:
         rows = np.clip(self._rows, *side) + MARGIN
         return {name: some[rows] for name, some in values.items()}
 
+    def moduli_of(self, z: np.ndarray, part: float) -> Values:
+        """Return the moduli (n) of a part of a cell about places z (n), in rows."""
+        return moduli(self._average(self.grid.coordinate("z", z), part))
+
     def rows(self, place: float) -> Values:
         """Return the moduli (rows) of node rows -MARGIN and on, as the scheme has them."""
         return self._once(self._rows_of, self._side(place))

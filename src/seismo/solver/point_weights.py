@@ -7,6 +7,7 @@ beside a free surface, and reciprocity holds.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from seismo.solver.layered_reading import KINDS, Layers, Quantity
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading
 from seismo.solver.surface_slope import Points, SurfaceSlope
+from seismo.solver.thin_layer_reading import ThinLayerReading
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,13 @@ class PointInterpolation:
     norms: tuple[np.ndarray, np.ndarray] | None = None
     fluids: FluidDensity | None = None
     layers: Layers | None = None
+
+    @cached_property
+    def thin_layer(self) -> ThinLayerReading | None:
+        """What reads motion along a surface on a thin soft layer; None without one."""
+        if self.layers is None or self.closure is None or not self.closure.two_point:
+            return None
+        return ThinLayerReading(self.layers, self.closure)
 
     def surface(self, field: Field) -> Surface | None:
         """Return how a field continues above the free surface, if there is one."""
@@ -95,6 +104,9 @@ class PointInterpolation:
         if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
             side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
         kind = kind or KINDS.get(field.name)
+        # Motion along the surface of a thin layer: weights that read its bends.
+        if side is None and self.thin_layer and kind == "along" and index[2] < RADIUS - 1:
+            side = self.thin_layer.weights(index[2])
         # Among layers: weights that read kinks as the scheme has them.
         if side is None and kind and self.layers and self._under(index[2], half, surface):
             side = self.layers.weights(kind, half, index[2])

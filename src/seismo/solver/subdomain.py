@@ -12,7 +12,7 @@ from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
-from seismo.grid.surface_closure import midpoint_weights
+from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model import cell_average
 from seismo.model.loss import effective_medium
 from seismo.solver import cpml

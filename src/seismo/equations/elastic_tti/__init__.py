@@ -19,7 +19,7 @@ the transpose of it (Igel, Mora & Riollet 1995, Geophysics 60, 1203, in a form t
 c_I beside nodes is the harmonic mean of four, as there, so that the stresses h_I are what is
 interpolated: they hardly jump at contacts. A uniform strain costs the energy e C e, whatever C
 changes to from node to node, and the step conserves it. Under a free surface P and P' are adjoint
-in the norms of the closed differences (`seismo.grid.surface_closure.midpoint_weights`), and e_z is
+in the norms of the closed differences (`seismo.grid.surface_interpolation`), and e_z is
 such that szz vanishes.
 
 Errors of velocities in a whole space (tilt 30 degrees, epsilon 0.2, delta 0.1, gamma 0.15) at 10

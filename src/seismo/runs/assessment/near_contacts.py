@@ -18,7 +18,9 @@ force or a receiver meets a motion whose slope jumps, at any order and sampling:
     moments:                0.4 (r - 1) exp(-1.25 d)
     forces and receivers:   0.02 (r - 1) exp(-4 d)
 
-(r = 1.8, 2.8 and 9.7). Contacts of fluid and solid have differences of their own.
+(r = 1.8, 2.8 and 9.7). Motion in a soft layer of one cell under a free surface is read for what it
+is (`seismo.solver.thin_layer_reading`), to 0.015 (10 / p)^2 whatever the rock beneath (r = 3 to 59,
+p = 6 and 10). Contacts of fluid and solid have differences of their own.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ class _Law(NamedTuple):
 _LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces
 _SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
 _READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
+_THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of one cell, as if of r = 2
 DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
 _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
 
@@ -110,6 +113,8 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
         if ratio > 1.0:
             fluid = bool(_along(setup, place, "z", depths[n : n + 1])[1][0])
             errors[n] = _error(setup, laws[fluid or not strains], cells, ratio)
+            if setup.interpolation.thin_layer and not strains:
+                errors[n] = min(errors[n], _error(setup, _THIN, cells, 2.0))
     told = depths[errors > _LEAST]
     count = group.count_where(lambda positions: np.isin(positions[:, 2], told))
     return NearReceivers(group.name, count, float(errors.max()))

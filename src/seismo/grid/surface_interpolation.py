@@ -1,0 +1,73 @@
+"""Interpolation between nodes and half points beside a free surface, which keeps energy.
+
+Rock whose normal and shear strains are coupled needs one where the other stands. Beside the surface
+the interpolations belong to the norms of its closed differences (`seismo.grid.surface_closure`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.grid.coefficients import MIDPOINT
+from seismo.grid.surface_closure import DECIMALS, SurfaceClosure
+
+_PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
+_BELOW = 1e-4  # of 1 lie what singular values are projected to, so that the search ends
+_ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
+
+
+def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
+    """Return (rows, width) weights of node values at half points, and of half points at nodes.
+
+    The interpolations P (half points -> nodes) and P' are each other's adjoint in the norms of the
+    closure, H_node P = (H_half P')^T = M, so that what couples shear and normal strains keeps
+    energy. M is a matrix near to the interior's whose block of rows makes both exact for straight
+    lines, and H_node^-1/2 M H_half^-1/2 of norm 1, as without a surface: more gains energy.
+    """
+    rows, width = closure.up.shape
+    total = width + 2 * len(MIDPOINT)
+    # M = P^T norms: start from the interior's interpolation, w_m at offsets m and -1 - m.
+    offset = np.arange(total)[None, :] - np.arange(total)[:, None]  # half point less node
+    matrix = np.zeros((total, total))
+    for m, weight in enumerate(MIDPOINT):
+        matrix += weight * ((offset == m) | (offset == -1 - m))
+    node = np.ones(total)
+    half = np.ones(total)
+    node[:rows] = closure.node_norm
+    half[:rows] = closure.half_norm
+    nodes = np.arange(total) * 1.0
+    halves = np.arange(total) + 0.5
+    # Unknowns: the changes of the block of M. Each row (and column) must interpolate x^0 and x^1:
+    # sum_h M_nh h^p = N_n n^p at nodes, sum_n M_nh n^p = H_h h^p at half points.
+    conditions = []
+    missing = []
+    for k in range(rows):
+        for power in (0, 1):
+            of_node = np.zeros((rows, rows))
+            of_node[k] = halves[:rows] ** power
+            conditions.append(of_node.ravel())
+            missing.append(node[k] * nodes[k] ** power - matrix[k] @ halves**power)
+            of_half = np.zeros((rows, rows))
+            of_half[:, k] = nodes[:rows] ** power
+            conditions.append(of_half.ravel())
+            missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
+    # Least-norm change that meets all conditions, and the nearest ones to others.
+    system = np.array(conditions)
+    inverse = np.linalg.pinv(system, rcond=1e-11)
+    change = inverse @ missing
+    scale = np.sqrt(np.outer(node, half))
+    interior = matrix.copy()
+    # Alternating projections: singular values up to 1, conditions.
+    for _ in range(_PROJECTIONS):
+        matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows)
+        node_modes, norms, half_modes = np.linalg.svd(matrix / scale)
+        if norms[0] <= 1.0 + _ENOUGH:
+            break
+        bounded = scale * (node_modes * np.minimum(norms, 1.0 - _BELOW) @ half_modes)
+        nearer = (bounded - interior)[:rows, :rows].ravel()
+        change = nearer - inverse @ (system @ nearer - missing)
+    matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows).round(DECIMALS)
+    # P' = H^-1 M^T and P = N^-1 M.
+    to_half = matrix.T / half[:, None]
+    to_node = matrix / node[:, None]
+    return to_half[:rows, :width], to_node[:rows, :width]
