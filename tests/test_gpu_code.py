@@ -285,6 +285,21 @@ def test_what_the_server_leaves_undone_is_compiled_here(cores, program, monkeypa
     assert codes.keys() == names_in(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("backend", "threads", "driver", "started"),
+    [("auto", None, True, 1), ("gpu", None, True, 1), ("auto", None, False, 0),
+     ("cpu", None, True, 0), ("auto", 2, True, 0)],
+)  # fmt: skip
+def test_the_server_starts_early_for_a_gpu(backend, threads, driver, started, monkeypatch):
+    starts = []
+    monkeypatch.setattr(compile_server, "has_driver", lambda: driver)
+    monkeypatch.setattr(compile_server.machine, "cores", lambda: 2)
+    monkeypatch.setattr(compile_server, "compile_server", lambda: starts.append(1))
+    monkeypatch.setattr(compile_server, "visible_gpus", tuple)
+    compile_server.start_early(backend, threads)
+    assert len(starts) == started
+
+
 def test_a_kernel_that_does_not_compile_leaves_others_alone(tmp_path, server):
     good = bodies()
     (bad,) = numbered("nothing to write")

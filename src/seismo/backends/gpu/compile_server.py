@@ -1,9 +1,9 @@
 """A process that compiles kernels for others, on all cores.
 
 Numba compiles one kernel at a time, holding a lock, and a Python process takes a second to import
-it. One process is therefore started as soon as a card is chosen, and imports what kernels need
-while the grid is laid out. Asked for kernels, it forks a process for each core; what these compile
-goes to the kernel cache::
+it. One process is therefore started first of all, and imports what kernels need while the run
+itself is imported, chooses a card and lays out the grid. Asked for kernels, it forks a process for
+each core; what these compile goes to the kernel cache::
 
     run       ask -------------- wait --> load
     server    import ... fork x cores, wait, answer
@@ -21,12 +21,13 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import weakref
 from functools import cache
 from typing import IO, TYPE_CHECKING
 
 from seismo.backends import machine
-from seismo.backends.gpu.detect import GpuEnvironment, detect, visible_gpus
+from seismo.backends.gpu.detect import GpuEnvironment, detect, has_driver, visible_gpus
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.code_cache import CompileRequest
@@ -69,6 +70,13 @@ def compile_server() -> CompileServer:
     return CompileServer()
 
 
+def start_early(backend: str, threads: int | None) -> None:
+    """Start server and driver ahead of a run's own imports, where it may come to run on a GPU."""
+    if backend != "cpu" and threads is None and has_driver() and machine.cores() > 1:
+        compile_server()
+        threading.Thread(target=visible_gpus, daemon=True).start()
+
+
 def detect_and_start_server() -> GpuEnvironment:
     """Find out what there is for computing on a GPU; where there is one, start the server."""
     if visible_gpus() and machine.cores() > 1:
@@ -88,6 +96,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
     """Compile what commands ask for, until they end."""
+    # Numba looks for SciPy's BLAS, which no kernel calls: 0.4 s of imports.
+    sys.modules["scipy"] = None  # type: ignore[assignment]
     from seismo.backends.gpu.code_cache import prepare
 
     prepare()

@@ -135,6 +135,11 @@ def visible_gpus() -> tuple[Gpu, ...]:
     return _query_driver()[1]
 
 
+def has_driver() -> bool:
+    """Whether a driver is loaded, without asking it, which takes 0.1 s."""
+    return _DRIVER_FILE.exists()
+
+
 def driver_release() -> str | None:
     """Return the driver's own version, such as 580.95.05, None where nothing tells."""
     try:
