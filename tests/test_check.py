@@ -564,7 +564,7 @@ def test_parts_and_estimates_count_a_layer_point_alike(backend, name):
     parts = decompose(grid, setup.halo, (2, 1), pml_cost=backend.pml_costs[kind])
     parted = sum(cost(grid, s.owned, backend.pml_costs[kind]) for row in parts for s in row)
     assert parted == pytest.approx(points)
-    estimated = speed.layer_factor(setup, speed.Ideal(backend.name)) * grid.size
+    estimated = speed.layer_factor(setup, speed.RooflineMachine(backend.name)) * grid.size
     assert estimated == pytest.approx(points)
 
 

@@ -62,7 +62,7 @@ def test_a_small_run_is_spared_the_start_of_a_gpu():
 def test_where_in_doubt_a_gpu_is_taken():
     """Runs of so many steps that CPU, as slow as it may be, and GPU take the same."""
     backend = choose("cpu").make("float32")
-    setup, here = prepared(SMALL, backend), speed.Ideal("cpu", backend.describe())
+    setup, here = prepared(SMALL, backend), speed.RooflineMachine("cpu", backend.describe())
     seconds = speed.seconds(setup, speed.points_per_second(setup, here), here)
     each = seconds / (setup.clock.steps + setup.extra_steps)
     steps = START / (DOUBT * each - speed.STEP_SECONDS["gpu"])
@@ -73,7 +73,7 @@ def test_where_in_doubt_a_gpu_is_taken():
 
 def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch):
     backend = choose("cpu").make("float32")
-    setup, here = prepared(SMALL, backend), speed.Ideal("cpu", backend.describe())
+    setup, here = prepared(SMALL, backend), speed.RooflineMachine("cpu", backend.describe())
     known = speed.points_per_second(setup, here)
     dear, name = EQUATIONS["elastic"], setup.scenario.physics
     monkeypatch.setitem(EQUATIONS, "elastic", replace(dear, nanoseconds={"cpu": {3: 1000.0}}))

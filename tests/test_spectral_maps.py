@@ -24,7 +24,7 @@ from seismo.output import checkpoint
 from seismo.output.quantities import long_name, symbol
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.speed import Ideal, map_seconds
+from seismo.runs.resources.speed import RooflineMachine, map_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.fields import Fields
@@ -216,7 +216,7 @@ def test_memory_and_time_count_oscillators_and_directions():
     points = 25 * 21 * 13
     assert memory_of(setup).maps == 4 * maps.numbers() * points
     plain = discretize(maps_of(quantities=["sa"], periods=[1.0]))
-    machine = Ideal("cpu", {"threads": 2})
+    machine = RooflineMachine("cpu", {"threads": 2})
     steps = setup.clock.steps * points * 1e-9 / 2
     assert map_seconds(plain, machine) == pytest.approx(
         steps * (3 * 0.7 + 3 * 0.3 + 3 * 0.7 + 0.3), rel=1e-6

@@ -66,16 +66,16 @@ def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, A
     """
     names = [shot.name for shot in setup.shots]
     clock = setup.clock
-    told = f"until the end of {names[first - 1]}, {first} of {len(names)} shots"
+    message = f"until the end of {names[first - 1]}, {first} of {len(names)} shots"
     marks = {}
     if step is not None:
         marks["until"] = min(step, clock.steps) * clock.dt
-        told = f"until t = {with_unit(marks['until'], 's')} of "
-        told += with_unit(clock.steps * clock.dt, "s")
+        message = f"until t = {with_unit(marks['until'], 's')} of "
+        message += with_unit(clock.steps * clock.dt, "s")
         if len(names) > 1:
             under_way = names[first : first + setup.batch]
-            told += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
-    return marks | {"message": f"{told}; {_PARTIAL}"}
+            message += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
+    return marks | {"message": f"{message}; {_PARTIAL}"}
 
 
 def model_of(
@@ -92,13 +92,13 @@ def model_of(
         for a, k in (("z", 2), ("y", 1), ("x", 0))
         if a in grid.axes
     }
-    shape = tuple(len(values) for values in axes.values())
+    shape = tuple(len(ticks) for ticks in axes.values())
     arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
     count = max(1, SLAB // math.prod(shape[1:]))
     for first in range(0, shape[0], count):
         nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
-        for name, values in setup.earth.as_given.sample(*nodes).items():
-            arrays[name][first : first + count] = values
+        for name, samples in setup.earth.as_given.sample(*nodes).items():
+            arrays[name][first : first + count] = samples
     return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 
 
@@ -106,11 +106,11 @@ def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
     """Store where the sources are, what they are, and their wavelets at the solver's steps."""
     several = len(setup.shots) > 1
     shots = [(shot, source) for shot in setup.shots for source in shot.summaries]
-    places = places_of(setup, np.array([source.position for _, source in shots]))
+    coordinates = coordinates_of(setup, np.array([source.position for _, source in shots]))
     writer.write_sources(
         [
             {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
-            | {name: float(places[name][k]) for name in ON_EARTH if name in places}
+            | {name: float(coordinates[name][k]) for name in ON_EARTH if name in coordinates}
             for k, (shot, source) in enumerate(shots)
         ],
         **_units(setup, {source.kind for _, source in shots}),
@@ -129,22 +129,22 @@ def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
     """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
     flat = setup.grid.axes == "xz"
     amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s")}
-    found = {amounts[kind][flat] for kind in kinds & amounts.keys()}
-    amplitude = {"amplitude": found.pop()} if len(found) == 1 else {}  # else each row has its own
+    units = {amounts[kind][flat] for kind in kinds & amounts.keys()}
+    amplitude = {"amplitude": units.pop()} if len(units) == 1 else {}  # else each row has its own
     return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
 
 
 def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     grid = setup.grid
     axes = [a for a in AXES if a in grid.axes]
-    place = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
-    index = {a: float(grid.index(a, place[a])) for a in axes}
+    coordinates = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    index = {a: float(grid.index(a, coordinates[a])) for a in axes}
     nearest = {a: round(i) for a, i in index.items()}
     row = {
         "name": source.name,
         "type": source.kind,
-        **place,
-        "requested": place,
+        **coordinates,
+        "requested": coordinates,
         "index": nearest,
         "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
         "wavelet": source.wavelet.type,
@@ -161,28 +161,28 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
 
 
-def places_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return the coordinates (receiver) of receivers at positions (receiver, 3) m.
 
     They are x, (y,) z in m and, where the grid has a place on the earth, longitude, latitude and
     the azimuth of +x there in degrees.
     """
-    places = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    coordinates = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
     if setup.scenario.geographic is not None:
         projection = Projection(setup.scenario.geographic)
         (x, y, _) = positions.T
-        places["longitude"], places["latitude"] = projection.to_geographic(x, y)
-        places["x_azimuth"] = projection.x_azimuth(x, y)
-    return places
+        coordinates["longitude"], coordinates["latitude"] = projection.to_geographic(x, y)
+        coordinates["x_azimuth"] = projection.x_azimuth(x, y)
+    return coordinates
 
 
 def _receiver_places(setup: Discretization, group: receivers.ReceiverGroup) -> dict[str, Any]:
     """Return the coordinates of a set: (receiver), or (shot, receiver) where receivers move."""
     if group.motion is None:
-        return places_of(setup, group.coordinates)
+        return coordinates_of(setup, group.coordinates)
     every = np.concatenate([group.at(shot.name) for shot in setup.shots])
     shape = (len(setup.shots), len(group))
-    return {name: place.reshape(shape) for name, place in places_of(setup, every).items()}
+    return {name: array.reshape(shape) for name, array in coordinates_of(setup, every).items()}
 
 
 def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
@@ -190,22 +190,24 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
     for group in setup.groups:
         every = setup.clock.steps_between(group.interval)
         components = group.components(setup.physics)
-        places = _receiver_places(setup, group)
-        requested = {name: place for name, place in places.items() if name != "x_azimuth"}
+        coordinates = _receiver_places(setup, group)
+        requested = {
+            name: coordinate for name, coordinate in coordinates.items() if name != "x_azimuth"
+        }
         facts: dict[str, object] = {}
         if group.motion is not None:
             facts["relative_to"] = "source"
             if group.motion.drops:
                 masks = [group.recording(shot.name) for shot in setup.shots]
-                places[RECORDING] = np.array(masks, float)
+                coordinates[RECORDING] = np.array(masks, float)
         if group.fibre is not None:
-            places["fibre_distance"] = group.fibre.distances
+            coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length
         writer.create_traces(
             group.name,
             shots=[shot.name for shot in setup.shots],
             codes=group.codes,
-            positions=places,
+            positions=coordinates,
             requested=requested,
             time=setup.clock.times(np.arange(0, setup.clock.steps + 1, every), group.interval),
             quantities={

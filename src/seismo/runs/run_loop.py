@@ -138,8 +138,8 @@ class Run:
                 simulation, snapshots = self._built(writer)
             end = output_of(self.setup)
             reserve = end.traces + end.maps + memory.state * written
-            held = (ring_of(self.setup), reserve, self.noted)
-            with Pipeline(writer, self.backend, *held) as pipeline:
+            pipeline_options = (ring_of(self.setup), reserve, self.noted)
+            with Pipeline(writer, self.backend, *pipeline_options) as pipeline:
                 failure = self._run_batches(self._context(simulation, snapshots, pipeline))
             marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
             summary = self._summary(simulation) | pipeline.describe()
@@ -170,7 +170,7 @@ class Run:
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
-        fields = [part.fields for part in simulation.parts]
+        fields = [subdomain.fields for subdomain in simulation.parts]
         names = [shot.name for shot in self.setup.shots]
         return simulation, SnapshotRecorder(
             writer, self.setup.series, names, self.backend, fields, self.setup.batch, self.ranks

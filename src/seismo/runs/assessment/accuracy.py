@@ -67,13 +67,13 @@ class Expected:
     Attributes:
         causes: what errs, and by how much of a trace's L2 norm, the largest first.
         sets: error of the worst trace of each set of receivers, by name, where these differ.
-        near: the sources, each with what a contact beside it makes of its amplitudes.
+        near_sources: the sources, each with what a contact beside it makes of its amplitudes.
         reading: the sets of receivers, each with what a contact beside makes of its traces.
     """
 
     causes: tuple[tuple[str, float], ...]
     sets: tuple[tuple[str, float], ...] = ()
-    near: tuple[NearSource, ...] = ()
+    near_sources: tuple[NearSource, ...] = ()
     reading: tuple[NearReceivers, ...] = ()
 
     @property
@@ -110,21 +110,21 @@ def expected_error(setup: Discretization) -> Expected:
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
     causes.append((SURFACE, surface))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
-    near = tuple(near_sources(setup))
-    worst = max((source.error for source in near), default=0.0)
+    sources_at_contacts = tuple(near_sources(setup))
+    worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
     causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
     causes.append((SENT_BACK, sent_back(setup)))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
-    reading = tuple(near_receivers(setup))
-    beside = {group.name: min(1.0, group.error) for group in reading}
+    receivers_at_contacts = tuple(near_receivers(setup))
+    beside = {group.name: min(1.0, group.error) for group in receivers_at_contacts}
     causes.append((READ_BESIDE, max(beside.values(), default=0.0)))
     sets = tuple(
         (name, math.hypot(others, error, beside.get(name, 0.0)))
         for name, error in contacts.sets.items()
     )
     causes.sort(key=lambda cause: -cause[1])
-    return Expected(tuple(causes), _unlike(sets), near, reading)
+    return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
 
 
 def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
@@ -146,8 +146,10 @@ def layer_errors(setup: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
     phases = setup.guided_damping.phases(setup.clock.steps)
     dt = setup.clock.dt
-    found = _phases(setup, setup.clock.steps)
-    return [(first * dt, error) for (first, _), (_, error) in zip(phases, found, strict=True)]
+    phase_errors = _phases(setup, setup.clock.steps)
+    return [
+        (first * dt, error) for (first, _), (_, error) in zip(phases, phase_errors, strict=True)
+    ]
 
 
 def _phases(
@@ -158,14 +160,14 @@ def _phases(
     waves = replace(setup.waves, spacing=tuple(coarser * h for h in setup.waves.spacing))
     phases = replace(setup.guided_damping, points=points).phases(steps)
     ends = [first for first, _ in phases[1:]] + [steps]
-    found = []
+    shares_and_errors = []
     for (first, damping), end in zip(phases, ends, strict=True):
         by_rocks = damping == setup.guided_damping.rocks
         second = setup.physics.differences == "second"
         error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks, second)
         error *= _grazing(setup) if damping else 1.0
-        found.append(((end - first) / steps, error))
-    return found
+        shares_and_errors.append(((end - first) / steps, error))
+    return shares_and_errors
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
@@ -237,8 +239,8 @@ def _rays(setup: Discretization) -> list[np.ndarray]:
     return [ray for ray in offsets[rank[:_MOST_RAYS]] if np.any(ray)]
 
 
-def _some(places: np.ndarray, most: int) -> np.ndarray:
-    return places[:: -(-len(places) // most)]
+def _some(positions: np.ndarray, most: int) -> np.ndarray:
+    return positions[:: -(-len(positions) // most)]
 
 
 def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
@@ -255,9 +257,9 @@ def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
             sources[source.kind].append(source.position)
     acting = [
         _weights_error(
-            setup, places, {physics.named(d.field) for d in physics.drives[kind]}, coarser
+            setup, positions, {physics.named(d.field) for d in physics.drives[kind]}, coarser
         )
-        for kind, places in sources.items()
+        for kind, positions in sources.items()
     ]
     reading = [
         _weights_error(setup, group.read_positions, {
@@ -271,25 +273,25 @@ def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
 
 
 def _weights_error(
-    setup: Discretization, places: Any, fields: Iterable[Field], coarser: float
+    setup: Discretization, positions: Any, fields: Iterable[Field], coarser: float
 ) -> float:
     """Return the largest error of reading fields at places, along any axis."""
     waves = setup.waves
     grid = setup.grid
-    positions = _some(np.asarray(places), _MOST_PLACES)
+    sampled = _some(np.asarray(positions), _MOST_PLACES)
     halves = list(fields)
     worst = 0.0
     for axis in grid.axes:
         a = AXES.index(axis)
-        parts = np.unique(
-            np.round((positions[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
+        fractions = np.unique(
+            np.round((sampled[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
         )
         k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / waves.slowest
         k = np.minimum(k, math.pi)
         for half in {axis in field.half for field in halves}:
-            for part in parts / _PARTS:
-                rows, weights = axis_weights(float(part), half)
-                offset = rows + 0.5 * half - part
+            for fraction in fractions / _PARTS:
+                rows, weights = axis_weights(float(fraction), half)
+                offset = rows + 0.5 * half - fraction
                 read = np.exp(1j * np.outer(k, offset)) @ weights
                 worst = max(worst, waves.spectra.error(np.abs(read - 1.0)))
     return worst

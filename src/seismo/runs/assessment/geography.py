@@ -68,8 +68,8 @@ def _better(
     longitude, latitude = map(float, projection.to_geographic(*centre))
     there = Projection(SimpleNamespace(longitude=longitude, latitude=latitude, azimuth=0.0))
     moved = (
-        np.stack(there.to_grid(*projection.to_geographic(*places.T)), axis=1)
-        for places in (sources, receivers)
+        np.stack(there.to_grid(*projection.to_geographic(*positions.T)), axis=1)
+        for positions in (sources, receivers)
     )
     less = _largest_angle(there, *moved)
     if less > 0.5 * angle:
@@ -82,8 +82,8 @@ def _better(
 
 def _farthest(positions: list) -> np.ndarray:
     """Return the x, y (place, 2) m of those positions that are farthest from the origin."""
-    places = np.unique(np.array(positions).reshape(-1, 3)[:, :2], axis=0)
-    return places[np.argsort(-np.hypot(*places.T))[:_FARTHEST]]
+    points = np.unique(np.array(positions).reshape(-1, 3)[:, :2], axis=0)
+    return points[np.argsort(-np.hypot(*points.T))[:_FARTHEST]]
 
 
 def _largest_angle(projection: Projection, sources: np.ndarray, receivers: np.ndarray) -> float:

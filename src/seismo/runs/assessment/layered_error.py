@@ -44,18 +44,21 @@ _ISOTROPIC = {"pressure", "explosion", "volume_rate"}
 
 def section_of(setup: Discretization) -> LayerSection:
     """Return the stacks of a layered earth, the surface first where there is one."""
-    found = stacks(setup)
+    depths_and_stacks = stacks(setup)
     top = setup.grid.origin[2]
-    kept = [stack for _, stack in found]
-    lent = [setup.grid.coordinate("z", c.place) for c in setup.contacts if not c.closed]
-    tops = [z if stack.top is None else top for z, stack in found]
-    bottoms = [z + stack.depths[-1] for z, stack in found]
-    near = 0.5 * setup.grid.spacing[2]
+    kept = [stack for _, stack in depths_and_stacks]
+    lent_depths = [setup.grid.coordinate("z", c.place) for c in setup.contacts if not c.closed]
+    tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
+    bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
+    half_spacing = 0.5 * setup.grid.spacing[2]
     rows: list[DiscreteStack | None] = [
         None
-        if any(z - near < place < z + stack.depths[-1] + near for place in lent)
+        if any(
+            z - half_spacing < z_contact < z + stack.depths[-1] + half_spacing
+            for z_contact in lent_depths
+        )
         else rows_about(setup, stack, z)
-        for z, stack in found
+        for z, stack in depths_and_stacks
     ]
     if kept and setup.scenario.boundaries.top == "free_surface" and kept[0].top is None:
         medium = kept[0].media[0]
@@ -95,17 +98,17 @@ def layered_error(setup: Discretization) -> Contacts:
     lent = any(not contact.closed for contact in setup.contacts)
     lending = lent * waves.spectra.error(LENT(points))
     depths = {group.name: _some(group.all_positions[:, 2]) for group in setup.groups}
-    found = _scattered(setup, section, depths)
-    errors = {z: math.hypot(error, lending) for z, error in found.items()}
+    contact_errors = _scattered(setup, section, depths)
+    errors = {z: math.hypot(error, lending) for z, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
-    sets = {name: max(errors[z] for z in own) for name, own in depths.items()}
+    sets = {name: max(errors[z] for z in set_depths) for name, set_depths in depths.items()}
     return Contacts(max(errors.values()), joint, sets)
 
 
 def _some(depths: np.ndarray) -> list[float]:
     """Return the least, the middle and the greatest of some depths."""
-    found = np.unique(depths)
-    return sorted(set(found[[0, len(found) // 2, -1]].tolist()))
+    distinct = np.unique(depths)
+    return sorted(set(distinct[[0, len(distinct) // 2, -1]].tolist()))
 
 
 def _scattered(
@@ -114,7 +117,7 @@ def _scattered(
     """Return the error that contacts leave whose rows are known, by the depth of receivers in m."""
     waves = setup.waves
     top = setup.grid.origin[2]
-    depths = np.unique([z for own in sets.values() for z in own] or [top])
+    depths = np.unique([z for set_depths in sets.values() for z in set_depths] or [top])
     none = dict.fromkeys(depths.tolist(), 0.0)
     if all(rows is None for rows in section.rows):
         return none
@@ -177,16 +180,16 @@ def _squares(
     spacing = setup.grid.spacing[2]
     first = np.asarray(setup.stencil.first)
     true = [exact(stack, s, k, 0.5 * spacing) for stack in section.stacks]
-    found = list(true)
+    approximate = list(true)
     for n, (stack, rows) in enumerate(zip(section.stacks, section.rows, strict=True)):
         if rows is not None:
             grid = on_grid(stack, rows, first, spacing, s, k)
-            found[n] = np.where(np.isnan(grid), true[n], grid)
+            approximate[n] = np.where(np.isnan(grid), true[n], grid)
     network = StackNetwork(section, s, k, [slopes(rock, s, k) for rock in section.layers])
     errors = []
     energies = []
     for source in sources:
-        motions = [network.motion(matrices, source, depths) for matrices in (found, true)]
+        motions = [network.motion(matrices, source, depths) for matrices in (approximate, true)]
         energy = (np.abs(motions[1]) ** 2).sum(axis=(1, 2))
         errors.append((np.abs(motions[0] - motions[1]) ** 2).sum(axis=(1, 2)) / energy)
         energies.append(energy / network.radiated(source)[1])

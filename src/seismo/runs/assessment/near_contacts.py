@@ -70,7 +70,7 @@ class NearReceivers(NamedTuple):
     """A set of receivers: its name, how many err by more than `_LEAST`, and its worst error."""
 
     name: str
-    told: int
+    affected: int
     error: float
 
 
@@ -83,7 +83,7 @@ def near_sources(setup: Discretization) -> list[NearSource]:
     """List all sources, each name once, where it errs most."""
     laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
     axes = "z" if setup.earth.layered else setup.grid.axes
-    found: dict[str, NearSource] = {}
+    worst: dict[str, NearSource] = {}
     known: dict[tuple, tuple[float, float]] = {}
     for source in (s for shot in setup.shots for s in shot.sources):
         at = tuple(source.position[AXES.index(a)] for a in axes)
@@ -91,9 +91,9 @@ def near_sources(setup: Discretization) -> list[NearSource]:
             known[at] = _nearest(setup, source.position, axes)
         cells, ratio = known[at]
         error = _error(setup, laws[source.kind == "force"], cells, ratio)
-        if source.name not in found or error > found[source.name].error:
-            found[source.name] = NearSource(source.name, cells, error)
-    return list(found.values())
+        if source.name not in worst or error > worst[source.name].error:
+            worst[source.name] = NearSource(source.name, cells, error)
+    return list(worst.values())
 
 
 def near_receivers(setup: Discretization) -> list[NearReceivers]:
@@ -108,15 +108,15 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     depths = np.unique(group.all_positions[:, 2])
     errors = np.zeros(depths.size)
     for n, z in enumerate(depths):
-        place = (*group.all_positions[0, :2], float(z))
-        cells, ratio = _nearest(setup, place, "z")
+        position = (*group.all_positions[0, :2], float(z))
+        cells, ratio = _nearest(setup, position, "z")
         if ratio > 1.0:
-            fluid = bool(_along(setup, place, "z", depths[n : n + 1])[1][0])
+            fluid = bool(_along(setup, position, "z", depths[n : n + 1])[1][0])
             errors[n] = _error(setup, laws[fluid or not strains], cells, ratio)
             if setup.interpolation.thin_layer and not strains:
                 errors[n] = min(errors[n], _error(setup, _THIN, cells, 2.0))
-    told = depths[errors > _LEAST]
-    count = group.count_where(lambda positions: np.isin(positions[:, 2], told))
+    affected_depths = depths[errors > _LEAST]
+    count = group.count_where(lambda positions: np.isin(positions[:, 2], affected_depths))
     return NearReceivers(group.name, count, float(errors.max()))
 
 
@@ -138,9 +138,9 @@ def near_contacts(
                 "contact, or use a finer grid.spacing"
             )
     for group in receivers:
-        if group.told:
+        if group.affected:
             yield (
-                f"receivers {group.name}: {group.told} on a contact of media or near it, "
+                f"receivers {group.name}: {group.affected} on a contact of media or near it, "
                 f"where motion bends: traces err by up to about {_percent(group.error)}; move "
                 "them away from the contact, or use a finer grid.spacing"
             )
@@ -188,9 +188,9 @@ def _along(
         medium = setup.earth.sample(z[:, None, None], y[:, None], x)
     else:
         medium = setup.earth.sample(z[:, None], None, x)
-    values = {name: np.broadcast_to(v, np.broadcast(*medium.values()).shape).ravel()
+    samples = {name: np.broadcast_to(v, np.broadcast(*medium.values()).shape).ravel()
               for name, v in medium.items()}  # fmt: skip
-    rho = values["rho"]
-    speeds = [values[name] for name in ("vp", "vs") if name in values]
-    wet = values["vs"] == 0.0 if "vs" in values else np.zeros(rho.shape, bool)
+    rho = samples["rho"]
+    speeds = [samples[name] for name in ("vp", "vs") if name in samples]
+    wet = samples["vs"] == 0.0 if "vs" in samples else np.zeros(rho.shape, bool)
     return np.stack([rho, *(rho * v**2 for v in speeds)]), wet

@@ -103,7 +103,7 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines
         yield (
             f"{where} is too near to a surface, an absorbing layer or another contact for "
             f"one-sided differences and has {how}: waves along it err by up to {most} with 10 "
-            f"points per wavelength; {_room(setup, contact)}"
+            f"points per wavelength; {_sufficient_spacing(setup, contact)}"
         )
         return
     if wavelength < LEAST_ROWS or not _felt(setup, contact):
@@ -121,9 +121,9 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines
         )
 
 
-def _room(setup: Discretization, contact: Contact) -> str:
+def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
-    place = setup.grid.coordinate("z", contact.place)
+    contact_depth = setup.grid.coordinate("z", contact.place)
     spacing = setup.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
         factor = _FINER**number
@@ -132,12 +132,14 @@ def _room(setup: Discretization, contact: Contact) -> str:
         except SeismoError:
             break
         interfaces = all_contacts(setup.earth, grid)
-        found = separate_contacts(interfaces, grid, setup.stencil.order // 2, setup.closed_rows)
-        near = [
-            one for one in found if abs(grid.coordinate("z", one.place) - place) < 0.1 * spacing
+        contacts = separate_contacts(interfaces, grid, setup.stencil.order // 2, setup.closed_rows)
+        same_contact = [
+            one
+            for one in contacts
+            if abs(grid.coordinate("z", one.place) - contact_depth) < 0.1 * spacing
         ]
-        if near and near[0].closed:
-            rows = near[0].place - grid.low[2]
+        if same_contact and same_contact[0].closed:
+            rows = same_contact[0].place - grid.low[2]
             return (
                 f"there is room with a grid.spacing of about {factor * spacing:.2g} m, which is "
                 f"{rows:.0f} rows between the top and the contact"
@@ -193,10 +195,10 @@ def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
                 "any little to choose a side"
             )
         reach = setup.stencil.order // 2 + 3
-        near = group.count_where(partial(_nearer, setup, contact, reach))
-        if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+        count = group.count_where(partial(_nearer, setup, contact, reach))
+        if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {near} record divergence, rotation or strain within "
+                f"receivers {group.name}: {count} record divergence, rotation or strain within "
                 f"{reach} points of the contact of fluid and solid at z = {z}: their differences "
                 "reach over it; move them away, or record velocity"
             )

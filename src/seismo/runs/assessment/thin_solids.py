@@ -52,16 +52,20 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
     """List the solid layers on fluids that have fewer cells than these have closed rows."""
     if not setup.contacts:
         return []
-    places = setup.grid.index("z", setup.contact_depths)
+    contact_indices = setup.grid.index("z", setup.contact_depths)
     rows = closed_rows(len(setup.stencil.first))
-    found = []
+    solids = []
     for contact in setup.contacts:
-        cells = (contact.place - places) if contact.solid_above else (places - contact.place)
+        cells = (
+            (contact.place - contact_indices)
+            if contact.solid_above
+            else (contact_indices - contact.place)
+        )
         among = cells[(cells > _LEAST_CELLS) & (cells < rows)]
         if among.size:
             thin = _thin_solid(setup, contact, float(among.min()))
-            found += [thin] if thin.error > 0.0 else []
-    return found
+            solids += [thin] if thin.error > 0.0 else []
+    return solids
 
 
 def thin_solid_lines(setup: Discretization) -> Lines:
@@ -98,8 +102,8 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
     def away(z) -> np.ndarray:
         return side * (setup.grid.index("z", np.array(z)) - contact.place)
 
-    def within(places: np.ndarray) -> bool:
-        return bool(((places >= 0.0) & (places <= cells + _REACH)).any())
+    def within(distances: np.ndarray) -> bool:
+        return bool(((distances >= 0.0) & (distances <= cells + _REACH)).any())
 
     acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
     reading = away([z for group in setup.groups for z in group.all_positions[:, 2]])

@@ -65,9 +65,9 @@ def _passage(
     arrivals = []
     ends = []
     for shot in setup.shots:
-        places = np.array([s.position for s in shot.sources])[:, axes]
+        source_positions = np.array([s.position for s in shot.sources])[:, axes]
         positions = group.at(shot.name)[group.recording(shot.name)][:, axes]
-        distance = np.linalg.norm(positions - places[:, None], axis=-1)
+        distance = np.linalg.norm(positions - source_positions[:, None], axis=-1)
         times = distance / speed
         arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
         ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
@@ -77,20 +77,20 @@ def _passage(
 def _over(source: PointSource) -> float:
     """Return the time in s after which a source changes by less than 5 % of its range."""
     times = np.linspace(source.delay, source.end, 500)
-    values = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
-    acting = np.abs(values - values[-1]) > 0.05 * np.ptp(values)
+    amplitudes = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
+    acting = np.abs(amplitudes - amplitudes[-1]) > 0.05 * np.ptp(amplitudes)
     return float(times[acting][-1]) if acting.any() else source.end
 
 
 def _long_gone(setup: Discretization) -> Lines:
     """Name a duration many times as long as the slowest wave takes out of the region."""
     faces = setup.scenario.boundaries
-    found = setup.extremes
+    extremes = setup.extremes
     others = [faces.bottom, faces.x_min, faces.x_max]
     others += [faces.y_min, faces.y_max] * (setup.grid.dimensions == 3)
     if set(others) != {"absorbing"} or faces.top not in ("absorbing", "free_surface"):
         return
-    speeds = [found.vp_min, found.vs_min if "vs" in setup.earth.needs else 0.0]
+    speeds = [extremes.vp_min, extremes.vs_min if "vs" in setup.earth.needs else 0.0]
     slowest = min((speed for speed in speeds if speed > 0.0), default=setup.fastest)
     lengths = [np.ptp(setup.grid.limits(axis)) for axis in setup.grid.axes]
     crossing = float(np.linalg.norm(lengths)) / slowest
@@ -123,16 +123,16 @@ def _cut_source(setup: Discretization) -> Lines:
 
 def _begun_source(setup: Discretization) -> Lines:
     """A source that acts before t = 0 begins with a jump."""
-    for k, (source, given) in enumerate(
+    for k, (source, section) in enumerate(
         zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
     ):
         times = np.linspace(source.start, source.end, 2000)
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
-            wavelet = getattr(given, "wavelet", None)
-            own = wavelet is not None and "delay" in wavelet.model_fields_set
-            remedy = f"leave sources[{k}].wavelet.delay out, or " if own else ""
+            wavelet = getattr(section, "wavelet", None)
+            has_delay = wavelet is not None and "delay" in wavelet.model_fields_set
+            remedy = f"leave sources[{k}].wavelet.delay out, or " if has_delay else ""
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
                 f"largest value, which is left out; {remedy}set sources[{k}].delay, which is added "
@@ -143,11 +143,11 @@ def _begun_source(setup: Discretization) -> Lines:
 def _small_step(setup: Discretization) -> Lines:
     """A step far below the limit, and what would let it grow."""
     clock = setup.clock
-    given = setup.scenario.time.step
+    requested_step = setup.scenario.time.step
     names = {interval: name for name, interval in _intervals(setup)}
-    change = None if given else kinder_interval(clock.free, names)
+    change = None if requested_step else kinder_interval(clock.free, names)
     interval, other, longer = change or (0.0, 0.0, clock.free)
-    reason = "time.step" if given else _together(names)
+    reason = "time.step" if requested_step else _together(names)
     if change:
         reason = f"the interval of {with_unit(interval, 's')} of {names[interval]}"
     than = f"with {with_unit(other, 's')}" if change else "it needs"

@@ -44,11 +44,11 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 def cautions(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> list[str]:
     """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
-    found = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
-    found += [line for look in _EARTH for line in look(setup, layers)]
-    found += [line for look in _GEOMETRY for line in look(setup)]
-    found += near_contacts(setup, expected.near, expected.reading)
-    return [*found, *_nothing_recorded(setup)]
+    lines = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
+    lines += [line for look in _EARTH for line in look(setup, layers)]
+    lines += [line for look in _GEOMETRY for line in look(setup)]
+    lines += near_contacts(setup, expected.near_sources, expected.reading)
+    return [*lines, *_nothing_recorded(setup)]
 
 
 def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
@@ -88,32 +88,39 @@ def _moved(setup: Discretization) -> Lines:
     for key, cuts in made.items():
         for entry, cut in zip(getattr(setup.scenario.output, key), cuts, strict=True):
             for axis, taken in cut.plane.items():
-                given = getattr(entry.plane, axis)
-                if abs(given - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
-                    moved.setdefault((axis, given, taken), []).append(f"output.{key} {entry.name}")
-    for (axis, given, taken), names in moved.items():
+                requested = getattr(entry.plane, axis)
+                if abs(requested - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
+                    moved.setdefault((axis, requested, taken), []).append(
+                        f"output.{key} {entry.name}"
+                    )
+    for (axis, requested, taken), names in moved.items():
         yield (
-            f"{', '.join(names)}: the plane {axis} = {given:.10g} m lies between nodes of the "
+            f"{', '.join(names)}: the plane {axis} = {requested:.10g} m lies between nodes of the "
             f"grid: that of {axis} = {taken:.10g} m is taken"
         )
 
 
 def _outside(setup: Discretization) -> Lines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    bodies = [(k, part) for k, part in enumerate(setup.earth.model_parts) if isinstance(part, Body)]
+    bodies = [
+        (k, model_part)
+        for k, model_part in enumerate(setup.earth.model_parts)
+        if isinstance(model_part, Body)
+    ]
     for k, body in bodies:
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
             first, last = setup.grid.limits(axis)
             if low > last or high < first:
                 far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
-                near = (
+                before = (
                     f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
                 )
-                place = setup.scenario.where("model", k)
+                location = setup.scenario.where("model", k)
                 yield (
-                    f"model[{k}]{place and f' ({place})'}: the {setup.scenario.model[k].type} "
-                    f"{far if low > last else near}: it changes nothing; move it, or the grid"
+                    f"model[{k}]{location and f' ({location})'}: "
+                    f"the {setup.scenario.model[k].type} "
+                    f"{far if low > last else before}: it changes nothing; move it, or the grid"
                 )
                 break
 
@@ -124,21 +131,21 @@ def _edges(setup: Discretization) -> Lines:
         acting.setdefault(f"source {source.name}", []).append(source.position)
     if len(setup.shots) > 1:
         acting = {"shots": [s.position for shot in setup.shots for s in shot.sources]}
-    for name, places in acting.items():
-        positions = np.array(places, float)
-        near, faces = _near_a_layer(setup, positions)
-        yield from _named_edges(name, int(near.sum()), len(positions), faces)
+    for name, named_positions in acting.items():
+        positions = np.array(named_positions, float)
+        is_near, faces = _near_a_layer(setup, positions)
+        yield from _named_edges(name, int(is_near.sum()), len(positions), faces)
     for group in setup.groups:
         _, faces = _near_a_layer(setup, group.all_positions)
         count = group.count_where(lambda positions: _near_a_layer(setup, positions)[0])
         yield from _named_edges(f"receivers {group.name}", count, len(group), faces)
 
 
-def _named_edges(name: str, near: int, count: int, faces: list[str]) -> Lines:
+def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> Lines:
     """Name how many of so many sources or receivers are too near the layers at some faces."""
-    if not near:
+    if not near_count:
         return
-    many = f"{near} of {count} " if count > 1 else ""
+    many = f"{near_count} of {count} " if count > 1 else ""
     remedy = "enlarge grid.extent"
     if "top" in faces:
         surface = "set boundaries.top: free_surface"
@@ -153,7 +160,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
     """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
     grid = setup.grid
     boundaries = setup.scenario.boundaries
-    near = np.zeros(len(positions), bool)
+    is_near = np.zeros(len(positions), bool)
     named = []
     for axis in grid.axes:
         a = AXES.index(axis)
@@ -162,8 +169,8 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
                 inside = sign * (positions[:, a] - edge)
                 close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
                 named += [face] if close.any() else []
-                near |= close
-    return near, named
+                is_near |= close
+    return is_near, named
 
 
 def _flat(setup: Discretization) -> Lines:
@@ -212,17 +219,17 @@ def _above_sources(setup: Discretization) -> Lines:
     for shot_name, source in acting:
         row = setup.grid.index("z", source.position[2])
         if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
-            said = (
+            description = (
                 f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 8 % there"
             )
         elif source.kind == "force" and FORCE_ROWS[0] < row < FORCE_ROWS[1]:
-            said = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
+            description = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
         else:
             continue
-        shallow.setdefault(said, []).append((shot_name, np.array(source.position)[across]))
+        shallow.setdefault(description, []).append((shot_name, np.array(source.position)[across]))
     least = ABOVE_POINTS * setup.coarsest_spacing
     for group in setup.groups:
-        for said, epicentres in shallow.items():
+        for description, epicentres in shallow.items():
             above = 0
             for shot_name, epicentre in epicentres:
                 positions = group.at(shot_name)[group.recording(shot_name)]
@@ -231,7 +238,7 @@ def _above_sources(setup: Discretization) -> Lines:
             if above:
                 yield (
                     f"receivers {group.name}: {above} on the free surface within {ABOVE_POINTS:g} "
-                    f"points of the epicentre of {said}; use a finer grid.spacing"
+                    f"points of the epicentre of {description}; use a finer grid.spacing"
                 )
 
 
@@ -243,10 +250,10 @@ def _differentiated(setup: Discretization) -> Lines:
     """
     rows = setup.closed_rows
     for group in setup.groups:
-        near = group.count_where(partial(_among_rows, setup))
-        if near and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+        count = group.count_where(partial(_among_rows, setup))
+        if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {near} record divergence, rotation or strain up to "
+                f"receivers {group.name}: {count} record divergence, rotation or strain up to "
                 f"{rows} points under the free surface, where they err by up to 5 % of the largest "
                 "strain with 7 points per wavelength, and 1.5 % with 10: move them to the surface, "
                 "or use a finer grid.spacing"
@@ -264,12 +271,12 @@ def _close_maps(setup: Discretization) -> Lines:
     least = CLOSE_POINTS * setup.coarsest_spacing
     sources = {s.position: s for shot in setup.shots for s in shot.sources}
     for one in setup.maps:
-        places = dict(one.cut.axes) | {
+        nodes = dict(one.cut.axes) | {
             a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
         }
         close = 0
         for position in sources:
-            nearest = [np.abs(v - position[AXES.index(a)]).min() for a, v in places.items()]
+            nearest = [np.abs(v - position[AXES.index(a)]).min() for a, v in nodes.items()]
             close += bool(np.linalg.norm(nearest) < least)
         if close:
             yield (

@@ -216,7 +216,7 @@ def make_plan(
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
-    refused = _room(setup, needs, memory.checkpoints)
+    refused = _resource_problems(setup, needs, memory.checkpoints)
     refusals = [text for _, text in refused]
     return Plan(
         setup, assessment.f_max, setup.dominant_frequency, layers,
@@ -229,7 +229,7 @@ def make_plan(
     )  # fmt: skip
 
 
-def _room(
+def _resource_problems(
     setup: Discretization, needs: list[MemoryDemand], checkpoints: int
 ) -> list[tuple[int, str]]:
     """Describe what `run` would refuse, in its order, each with the exit code.

@@ -86,7 +86,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
             f"ground; until then they reflect {percent(early)} of the traces, later "
             f"{percent(error)}",
         )
-    yield from _room(plan)
+    yield from _resources(plan)
     yield from _speed(plan)
 
 
@@ -97,7 +97,7 @@ def _coefficients(plan: Plan) -> str:
     return f"coefficients that keep wave speeds to {100.0 * tolerance:g} %"
 
 
-def _room(plan: Plan) -> Iterator[tuple[str, str]]:
+def _resources(plan: Plan) -> Iterator[tuple[str, str]]:
     memory = plan.memory
     needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
     faults = f", faults on the host {with_unit(memory.faults, 'B')}" if memory.faults else ""
@@ -221,18 +221,18 @@ def _fault(fault: FaultSummary) -> str:
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Describe how the axes of gridded files were taken, which their values do not tell."""
     setup = plan.setup
-    said = []
-    for part, given in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
-        if isinstance(part, Volume):
-            said.append(part.described())
-        grids = part.grids if isinstance(part, Gridded) else {}
+    descriptions = []
+    for model_part, section in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
+        if isinstance(model_part, Volume):
+            descriptions.append(model_part.described())
+        grids = model_part.grids if isinstance(model_part, Gridded) else {}
         for name, grid in grids.items():
-            axes = getattr(given, name).axes or grid.axes
+            axes = getattr(section, name).axes or grid.axes
             shape = " x ".join(str(grid.samples.shape[grid.axes.index(axis)]) for axis in axes)
             ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
-            said.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
-    if said:
-        yield "files", "; ".join(said)
+            descriptions.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
+    if descriptions:
+        yield "files", "; ".join(descriptions)
     for medium in (p for p in setup.earth.model_parts if isinstance(p, RandomMedium)):
         yield "random", medium.described()
 
@@ -259,12 +259,12 @@ def _layers(plan: Plan) -> Table:
     for heading in (depth, *parameters, *speeds, "share", "points per wavelength", "phase error"):
         table.add_column(heading, justify="right")
     for layer in plan.layers:
-        values = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
-        values += [f"{layer.others[name]:.3g}" for name in others]
-        values += [f"{getattr(layer, name):.0f}" for name in speeds]
+        cells = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
+        cells += [f"{layer.others[name]:.3g}" for name in others]
+        cells += [f"{getattr(layer, name):.0f}" for name in speeds]
         share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
-            f"{layer.top:.6g} to {layer.bottom:.6g}", *values, share,
+            f"{layer.top:.6g} to {layer.bottom:.6g}", *cells, share,
             f"{layer.points_per_wavelength:.1f}", f"{_signed(layer.phase_error)} %",
         )  # fmt: skip
     return table

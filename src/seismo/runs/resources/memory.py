@@ -239,14 +239,14 @@ def _points(
     chosen = range(0, len(positions), -(-len(positions) // _SAMPLED_RECEIVERS))
     around = setup.interpolation
     stencil = setup.stencil
-    found = sum(
+    sampled_points = sum(
         points.weights.size
         for number in chosen
         for points in receiver_points(
             around, group, number, positions[number], base, component, stencil
         ).values()
     )
-    return found * len(group) // len(chosen)
+    return sampled_points * len(group) // len(chosen)
 
 
 def _frames(setup: Discretization) -> list[int]:

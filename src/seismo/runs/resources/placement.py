@@ -234,10 +234,10 @@ def reason_for_cpu(setup: Discretization, backend: Backend, card: str) -> str:
         backend: the CPU.
         card: name of the GPU.
     """
-    processor = speed.Ideal(backend.name, backend.describe())
+    processor = speed.RooflineMachine(backend.name, backend.describe())
     most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, processor), processor)
     at_once = setup.sharing(len(setup.shots), setup.grids)
-    accelerator = speed.Ideal("gpu")
+    accelerator = speed.RooflineMachine("gpu")
     if most > START + speed.seconds(at_once, math.inf, accelerator):
         return ""
     return (

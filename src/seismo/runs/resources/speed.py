@@ -58,7 +58,7 @@ class Machine(Protocol):
 
 
 @dataclass(frozen=True)
-class Ideal:
+class RooflineMachine:
     """A machine whose memory is as fast as one likes, such as caches are to small runs."""
 
     name: str
@@ -97,9 +97,9 @@ def nanoseconds(setup: Discretization, backend: Machine) -> float:
     }
     dearest = max((each for _, each in known.values()), default=0.0)
     unknown = dearest * setup.physics.numbers_per_point, dearest
-    own, _ = known.get((setup.scenario.equation.name, setup.grid.dimensions), unknown)
+    per_point, _ = known.get((setup.scenario.equation.name, setup.grid.dimensions), unknown)
     relative = layer_factor(setup, backend) * (0.48 + 0.065 * setup.stencil.order)
-    return own * relative / int(backend.describe().get("threads", 1))
+    return per_point * relative / int(backend.describe().get("threads", 1))
 
 
 def layer_factor(setup: Discretization, backend: Machine) -> float:
@@ -111,11 +111,11 @@ def layer_factor(setup: Discretization, backend: Machine) -> float:
 
 def map_seconds(setup: Discretization, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
-    own = MAP_NANOSECONDS[backend.name]
+    pass_nanoseconds = MAP_NANOSECONDS[backend.name]
     threads = int(backend.describe().get("threads", 1))
     moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
     once = sum(
-        one.cut.points * count * max(moving, own.get(kind, 0.0) * 1e-9 / threads)
+        one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
         for one in setup.maps
         for kind, count in _passes(one, setup.clock.dt).items()
     )
@@ -124,15 +124,17 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
 
 def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
     """Count how often a step of dt (s) goes over the points of some maps, for what."""
-    found = Counter(changed=len(one.channels) * one.changing)
+    passes = Counter(changed=len(one.channels) * one.changing)
     for component, at_nodes in one.channels:
-        found["read at nodes" if at_nodes else "read"] += len(component.terms)
-    parts = dict(zip(one.periods, one.substeps(dt), strict=True))
-    found["oscillated"] = sum(parts.values()) * len(one.oscillating)
+        passes["read at nodes" if at_nodes else "read"] += len(component.terms)
+    substeps_by_period = dict(zip(one.periods, one.substeps(dt), strict=True))
+    passes["oscillated"] = sum(substeps_by_period.values()) * len(one.oscillating)
     for quantity in one.quantities:
         kind = "raised along" if quantity.along_directions else "raised"
-        found[kind] += quantity.peaks * (1 if quantity.period is None else parts[quantity.period])
-    return found
+        passes[kind] += quantity.peaks * (
+            1 if quantity.period is None else substeps_by_period[quantity.period]
+        )
+    return passes
 
 
 def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
