@@ -59,8 +59,8 @@ def scaled(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
         return changed
     # delta of the relaxed constants (Thomsen 1986, equation 17); isotropic rock stays isotropic.
     c = relaxed(elastic_constants.constants_of(medium), p, s)
-    apart = c["c33"] - c["c44"]
-    delta = ((c["c13"] + c["c44"]) ** 2 - apart**2) / (2.0 * c["c33"] * apart)
+    difference = c["c33"] - c["c44"]
+    delta = ((c["c13"] + c["c44"]) ** 2 - difference**2) / (2.0 * c["c33"] * difference)
     plain = elastic_constants.isotropic(medium)
     return changed | {"delta": np.where(plain, medium["delta"], delta)}
 
@@ -76,13 +76,13 @@ def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:
     c = elastic_constants.constants_of(medium)
     common = np.sqrt(c["c11"] * c["c33"])
     # Share 1 - 1 / (v C^-1 v); in a plane d / 2 g.
-    apart = common - c["c13"]
+    difference = common - c["c13"]
     if dimensions == 2:
-        share = 0.5 * apart / common
+        share = 0.5 * difference / common
     else:
         rest = c["c33"] * (c["c11"] - c["c66"]) - c["c13"] ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = apart**2 / (apart**2 + rest)
+            share = difference**2 / (difference**2 + rest)
     return np.where(elastic_constants.isotropic(medium), isotropic, share)
 
 
@@ -93,7 +93,7 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     with the Christoffel matrices of the loss L and of C.
     """
     # A further axis, of directions.
-    columns = {name: np.asarray(values, float)[..., None] for name, values in medium.items()}
+    columns = {name: np.asarray(samples, float)[..., None] for name, samples in medium.items()}
     c = elastic_constants.constants_of(columns)
     p = 1.0 / columns["qp"]
     s = 1.0 / columns["qs"]
@@ -116,8 +116,8 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         x = np.cos(motion)
         z = np.sin(motion)
         # 1/Q = e L(n) e / e C(n) e
-        whole, part = (
+        stored, dissipated = (
             a * x**2 + b * z**2 + 2.0 * both * x * z for a, b, both in (entries(c), entries(lost))
         )
-        ratios.append(part / whole / loss)
+        ratios.append(dissipated / stored / loss)
     return ratios[0], ratios[1]

@@ -38,12 +38,12 @@ class LayeredWaves:
     def with_further(self, *defaults: float) -> LayeredWaves:
         """Return those of an equation with further parameters, which they leave alone."""
         # Further parameters are appended; these waves do not depend on them.
-        own = self
+        original = self
         count = len(defaults)
         return replace(
             self,
-            medium=lambda *values: own.medium(*values[:-count]),
-            parameters=lambda vp, vs, rho: (*own.parameters(vp, vs, rho), *defaults),
+            medium=lambda *parameters: original.medium(*parameters[:-count]),
+            parameters=lambda vp, vs, rho: (*original.parameters(vp, vs, rho), *defaults),
         )
 
 

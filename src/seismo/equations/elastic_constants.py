@@ -106,8 +106,8 @@ def constants_of(medium: Mapping[str, Any]) -> ElasticConstants:
     """
     if "c33" in medium:
         # Plane of x and z: c55 in place of c44.
-        own = {name: medium[name] for name in ("c11", "c13", "c33")}
-        return own | {"c44": medium["c55"], "c66": medium.get("c66", medium["c55"])}
+        in_plane = {name: medium[name] for name in ("c11", "c13", "c33")}
+        return in_plane | {"c44": medium["c55"], "c66": medium.get("c66", medium["c55"])}
     thomsen = (medium.get(name, 0.0) for name in ("epsilon", "delta", "gamma"))
     return vti(medium["vp"], medium["vs"], medium["rho"], *thomsen)
 
@@ -137,10 +137,10 @@ def upright(medium: Mapping[str, Any]) -> Any:
         level = np.sin(np.radians(medium.get("theta", 0.0))) == 0.0
         return level | isotropic(medium)
     # Constants: compare with the VTI rock of the same five.
-    apart = np.abs(stiffness_of(medium) - matrix(constants_of(medium)))
+    differences = np.abs(stiffness_of(medium) - matrix(constants_of(medium)))
     if "c22" not in medium:
-        apart = apart[..., ::2, ::2]  # xx, zz and xz
-    return apart.max((-1, -2)) <= _ALIKE * medium["c33"]
+        differences = differences[..., ::2, ::2]  # xx, zz and xz
+    return differences.max((-1, -2)) <= _ALIKE * medium["c33"]
 
 
 def thin_stretch(medium: Mapping[str, Any]) -> Any:
@@ -188,12 +188,12 @@ def matrix(constants: Mapping[str, np.ndarray | float]) -> np.ndarray:
     elif "c22" not in named:
         named |= {"c22": named["c11"], "c44": named["c55"], "c66": named["c55"]}
     shape = np.broadcast_shapes(*(value.shape for value in named.values()))
-    found = np.zeros((*shape, 6, 6), np.result_type(*named.values()))
+    stiffness = np.zeros((*shape, 6, 6), np.result_type(*named.values()))
     for name, value in named.items():
         # c_ij = c_ji
         i, j = sorted((int(name[1]) - 1, int(name[2]) - 1))
-        found[..., i, j] = found[..., j, i] = value
-    return found
+        stiffness[..., i, j] = stiffness[..., j, i] = value
+    return stiffness
 
 
 def axis_of(theta: Any, phi: Any) -> dict[str, Any]:

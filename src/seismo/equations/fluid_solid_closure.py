@@ -165,7 +165,7 @@ class _System:
         so up to k = 1 alone.
         """
         n = self.rows
-        found = list[np.ndarray]()
+        moments = list[np.ndarray]()
         wanted = list[np.ndarray]()
         highest = min(n - 3, MOMENTS)
         # Orders k of the field and i of the weight with k + i <= `highest`.
@@ -174,9 +174,9 @@ class _System:
             for i in range(highest + 1 - k):
                 for x, rows in ((self.halves, slice(0, n)), (self.nodes, slice(n, 2 * n))):
                     weights = x[:n] ** i
-                    found.append(weights @ conditions[rows])
+                    moments.append(weights @ conditions[rows])
                     wanted.append(weights @ right[rows])
-        return np.array(found), np.array(wanted)
+        return np.array(moments), np.array(wanted)
 
     def balance(self, waves: _Waves) -> tuple[np.ndarray, np.ndarray]:
         """Return the conditions that waves find the exact impedance."""

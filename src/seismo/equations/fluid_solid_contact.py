@@ -48,10 +48,10 @@ class Rock:
 
     @property
     def _medium(self) -> dict[str, float]:
-        values = vars(self)
-        if elastic_constants.isotropic(values):
-            return {name: values[name] for name in ("vp", "vs", "rho")}
-        return values
+        parameters = vars(self)
+        if elastic_constants.isotropic(parameters):
+            return {name: parameters[name] for name in ("vp", "vs", "rho")}
+        return parameters
 
     @property
     def fastest(self) -> float:
@@ -93,36 +93,36 @@ class Contact:
         row: node row n whose cell it cuts.
         beside: node row a beyond it, of the other medium.
         share: r, the part of the cell that the other medium fills, at most 1/2.
-        own: medium of row n.
+        medium: medium of row n.
         other: medium of row a.
         density: of the cell about the half row between n and a [kg/m3].
-        place: of the contact itself, a row with its fraction.
+        z_index: of the contact itself, a row with its fraction.
         closed: whether its rows have one-sided differences.
     """
 
     row: int
     beside: int
     share: float
-    own: Rock
+    medium: Rock
     other: Rock
     density: float
-    place: float
+    z_index: float
     closed: bool = False
 
     @property
     def above(self) -> Rock:
         """Return the medium above the contact."""
-        return self.own if self.row < self.beside else self.other
+        return self.medium if self.row < self.beside else self.other
 
     @property
     def below(self) -> Rock:
         """Return the medium below the contact."""
-        return self.other if self.row < self.beside else self.own
+        return self.other if self.row < self.beside else self.medium
 
     @property
     def fastest(self) -> float:
         """Return the speed of the faster medium [m/s]."""
-        return max(self.own.fastest, self.other.fastest)
+        return max(self.medium.fastest, self.other.fastest)
 
     @property
     def half(self) -> int:
@@ -132,12 +132,12 @@ class Contact:
     @property
     def solid_above(self) -> bool:
         """Whether the solid lies above the fluid."""
-        return (self.row < self.beside) == (self.own.vs > 0)
+        return (self.row < self.beside) == (self.medium.vs > 0)
 
     @property
     def solid(self) -> Rock:
         """Return the medium that holds shear."""
-        return self.own if self.own.vs > 0 else self.other
+        return self.medium if self.medium.vs > 0 else self.other
 
     @property
     def solid_row(self) -> int:
@@ -165,9 +165,13 @@ class Contact:
         solid = self.solid_row
         fluid, step = (solid + 1, 1) if self.solid_above else (solid - 1, -1)
         mine = fluid == self.row
-        part = 1.0 - self.share if mine else self.share
+        fraction = 1.0 - self.share if mine else self.share
         away = 0.5 * self.share if mine else -0.5 - 0.5 * self.share
-        return {solid: 1.0 - part, fluid: part * (1.0 - away), fluid + step: part * away}
+        return {
+            solid: 1.0 - fraction,
+            fluid: fraction * (1.0 - away),
+            fluid + step: fraction * away,
+        }
 
 
 def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
@@ -178,14 +182,15 @@ def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
     cells = np.arange(-0.5, grid.points[2] - 0.5, 1.0 / _SAMPLES)
     fluid = _fluid(earth, grid, cells)
     jumps = np.flatnonzero(fluid[1:] != fluid[:-1])
-    places = [_bisect(earth, grid, cells[k], cells[k + 1]) for k in jumps]
+    z_indices = [_bisect(earth, grid, cells[k], cells[k + 1]) for k in jumps]
     return [
-        _contact(earth, grid, place, bool(fluid[k])) for place, k in zip(places, jumps, strict=True)
+        _contact(earth, grid, z_index, bool(fluid[k]))
+        for z_index, k in zip(z_indices, jumps, strict=True)
     ]
 
 
 def separate_contacts(
-    found: list[Contact], grid: Grid, terms: int, surface: int = 0
+    contacts: list[Contact], grid: Grid, terms: int, surface: int = 0
 ) -> tuple[Contact, ...]:
     """Return the contacts of fluid and solid that have rows of their own.
 
@@ -193,7 +198,7 @@ def separate_contacts(
     left out: there the averages of the model must do.
 
     Args:
-        found: all contacts of the earth.
+        contacts: all contacts of the earth.
         grid: the grid.
         terms: half the order of the differences.
         surface: rows under a free surface with their own operators.
@@ -202,16 +207,16 @@ def separate_contacts(
     low = grid.low[2] + terms + 1
     high = grid.points[2] - grid.high[2] - terms - 2
     kept = []
-    for k, contact in enumerate(found):
+    for k, contact in enumerate(contacts):
         first = surface + (terms + 1 if contact.solid_above else 0) if surface else low
-        others = found[:k] + found[k + 1 :]
-        if all(_apart(contact, c) for c in others) and first <= contact.half <= high:
-            closed = _has_room(contact, others, grid, terms, surface)
+        others = contacts[:k] + contacts[k + 1 :]
+        if all(_share_no_rows(contact, c) for c in others) and first <= contact.half <= high:
+            closed = _has_clearance(contact, others, grid, terms, surface)
             kept.append(replace(contact, closed=closed))
     return tuple(kept)
 
 
-def _has_room(
+def _has_clearance(
     contact: Contact, others: list[Contact], grid: Grid, terms: int, surface: int
 ) -> bool:
     """Whether no layer, closed surface or other contact reaches the rows that would be closed."""
@@ -224,15 +229,15 @@ def _has_room(
     return alone and top <= contact.half + 1 and contact.half <= bottom
 
 
-def _apart(one: Contact, other: Contact) -> bool:
+def _share_no_rows(one: Contact, other: Contact) -> bool:
     """Whether contacts share no rows: each uses one of the solid, and two of the fluid."""
     # Rows between two contacts: one of a solid, two of a fluid.
     upper, lower = sorted((one, other), key=lambda contact: contact.half)
     return lower.half - upper.half > (2 if upper.solid_above else 1)
 
 
-def _fluid(earth: Any, grid: Grid, place: np.ndarray) -> np.ndarray:
-    return earth.sample(grid.coordinate("z", place), None)["vs"] == 0.0
+def _fluid(earth: Any, grid: Grid, z_index: np.ndarray) -> np.ndarray:
+    return earth.sample(grid.coordinate("z", z_index), None)["vs"] == 0.0
 
 
 def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
@@ -247,22 +252,22 @@ def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
     return 0.5 * (low + high)
 
 
-def _contact(earth: Any, grid: Grid, place: float, fluid_above: bool) -> Contact:
-    n = int(np.floor(place + 0.5))
-    offset = place - n
+def _contact(earth: Any, grid: Grid, z_index: float, fluid_above: bool) -> Contact:
+    n = int(np.floor(z_index + 0.5))
+    offset = z_index - n
     # Own medium: that of the larger part; a tie is solid.
-    own_above = offset > _TIE if fluid_above else offset > -_TIE
-    edges = (n - 0.5, place, n + 0.5)
+    medium_above = offset > _TIE if fluid_above else offset > -_TIE
+    edges = (n - 0.5, z_index, n + 0.5)
     middle = np.array([sum(pair) / 2 for pair in pairwise(edges)])
     # The part of the other medium may be empty: ask a little beyond the contact.
-    middle[1 if own_above else 0] = place + (0.25 if own_above else -0.25)
+    middle[1 if medium_above else 0] = z_index + (0.25 if medium_above else -0.25)
     # Media in the middles of both parts of the cell.
-    values = earth.sample(grid.coordinate("z", middle), None)
-    names = [field.name for field in fields(Rock) if field.name in values]
-    above, below = (Rock(**{name: float(values[name][k]) for name in names}) for k in (0, 1))
-    own, other = (above, below) if own_above else (below, above)
+    samples = earth.sample(grid.coordinate("z", middle), None)
+    names = [field.name for field in fields(Rock) if field.name in samples]
+    above, below = (Rock(**{name: float(samples[name][k]) for name in names}) for k in (0, 1))
+    medium, other = (above, below) if medium_above else (below, above)
     # r of the other medium; density of the cell about the half row by parts.
     share = 0.5 - abs(offset)
-    part = min(abs(offset), 1.0)
-    density = part * own.rho + (1.0 - part) * other.rho
-    return Contact(n, n + 1 if own_above else n - 1, share, own, other, density, place)
+    fraction = min(abs(offset), 1.0)
+    density = fraction * medium.rho + (1.0 - fraction) * other.rho
+    return Contact(n, n + 1 if medium_above else n - 1, share, medium, other, density, z_index)

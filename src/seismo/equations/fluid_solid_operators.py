@@ -90,7 +90,7 @@ def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> Con
         stencils: half widths of interior beyond the closed rows on each side.
     """
     # Distance of the first node below the contact; 1 - it of the first above.
-    below = contact.half + 1 - contact.place
+    below = contact.half + 1 - contact.z_index
     solid_above = contact.solid_above
     sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
     reach = len(sides[0].node_norm) + stencils * len(c)
@@ -236,15 +236,15 @@ def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> froze
         c: staggered coefficients of the interior (spacing 1).
         halo: rows that a subdomain holds of its neighbours.
     """
-    found: set[int] = set()
+    uncut: set[int] = set()
     for contact in contacts:
         if contact.closed:
             # Rows that read further than a halo across a cut forbid it.
             rows = contact_operators(contact, c)
             reads = {*_matrix(rows.up(), rows.first), *_matrix(rows.down(), rows.first)}
             for row, read in reads:
-                found.update(range(row + 1, read - halo + 1), range(read + halo + 1, row + 1))
-    return frozenset(found)
+                uncut.update(range(row + 1, read - halo + 1), range(read + halo + 1, row + 1))
+    return frozenset(uncut)
 
 
 def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
@@ -267,8 +267,8 @@ def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
     media = (contact.above, contact.below)
     # Highest frequency of the interior: v k_max sqrt(1 + ratio^2).
     limit = contact.fastest * largest * np.sqrt(1.0 + ratio**2)
-    found = max(vibrations(operators, media, f * ratio * largest)[0][0] for f in _WAVENUMBERS)
-    return min(1.0, limit / float(found))
+    highest = max(vibrations(operators, media, f * ratio * largest)[0][0] for f in _WAVENUMBERS)
+    return min(1.0, limit / float(highest))
 
 
 def vibrations(

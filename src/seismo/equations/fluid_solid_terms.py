@@ -41,13 +41,13 @@ class ShearPair:
         self._centre = {k.solid_row: k.centre for k in contacts}
         # Half rows whose stencils may touch a contact.
         reach = 2 * len(c) + 2
-        near = sorted({i for h, _ in self._ends for i in range(h - reach, h + reach + 1)})
-        self._near = [i for i in near if 0 <= i < points]
+        half_rows = sorted({i for h, _ in self._ends for i in range(h - reach, h + reach + 1)})
+        self._half_rows = [i for i in half_rows if 0 <= i < points]
 
     def _segment(self, half: int) -> tuple[float, float] | None:
         """Return the first and last row of the solid about a half row, None in a fluid."""
-        place, solid_above = min(self._ends, key=lambda end: abs(end[0] - half))
-        if place == half or solid_above != (half < place):
+        nearest_half, solid_above = min(self._ends, key=lambda end: abs(end[0] - half))
+        if nearest_half == half or solid_above != (half < nearest_half):
             return None
         # The solid ends at the next contacts above and below.
         low = max((p + 1 for p, _ in self._ends if p < half), default=-np.inf)
@@ -71,7 +71,7 @@ class ShearPair:
         weight = {contact.solid_row: contact.solid_weight for contact in self._contacts}
         rise: Matrix = {}
         fall: Matrix = {}
-        for half in self._near:
+        for half in self._half_rows:
             segment = self._segment(half)
             if segment is None:
                 continue
@@ -82,9 +82,9 @@ class ShearPair:
                 _add(rise, half, row, -c)
                 _add(fall, even, half, -c / weight.get(even, 1.0))
         # Take back what the sweeps did with sxz of these half rows.
-        for row in self._near:
+        for row in self._half_rows:
             for half, c in self._swept(row):
-                if half in self._near and self._segment(half) is not None:
+                if half in self._half_rows and self._segment(half) is not None:
                     _add(fall, row, half, -c)
         return self._trimmed(rise), self._trimmed(fall)
 
@@ -95,8 +95,8 @@ class ShearPair:
         rotation of the solid into shear. What it makes of d_z z, with the solid row where the
         middle of its part of the solid is, tells how much.
         """
-        found: dict[int, dict[int, float]] = {h: {} for h, _ in self._ends}
-        for half in self._near:
+        shares: dict[int, dict[int, float]] = {h: {} for h, _ in self._ends}
+        for half in self._half_rows:
             segment = self._segment(half)
             if segment is None:
                 continue
@@ -107,8 +107,8 @@ class ShearPair:
                 lost += c * spacing * (row - self._centre.get(even, even))
             nearest = min(self._ends, key=lambda end: abs(end[0] - half))[0]
             if abs(lost) > 1e-12:
-                found[nearest][half] = lost
-        return found
+                shares[nearest][half] = lost
+        return shares
 
     def _trimmed(self, matrix: Matrix) -> Matrix:
         """Drop what cancels, and the rows so far away that their neighbours were not looked at."""
@@ -158,12 +158,12 @@ def velocity_terms(
         for m, value in enumerate(c):
             rise[k.half, k.half + 1 + m] = gain * value
             rise[k.half, k.half - m] = -gain * value
-        for row, part in k.strain.items():
-            if row == k.row or not part:
+        for row, fraction in k.strain.items():
+            if row == k.row or not fraction:
                 continue
             # Adjoint of the strain that szz[n] takes from this row: vx feels szz[n].
             stretch = k.solid.thin_stretch if row == k.solid_row else 1.0
-            gain = dt / rho_x(row) * stretch * part / (1.0 + part)
+            gain = dt / rho_x(row) * stretch * fraction / (1.0 + fraction)
             difference = {k.row: 1.0, row: -1.0}
             terms += [
                 RowSlope({(f"v{a}", row): gain}, "szz", difference, a, True) for a in axes[:-1]
@@ -193,10 +193,10 @@ def stress_terms(contacts, rise: Matrix, leans: dict, axes: str, c33, c44, dt: f
         # szz[n] += c33 (sum strain[i] l_i e[i] - l e[n]), sxx by l of it.
         gain = dt * c33(k.row)
         targets = {("szz", k.row): gain}
-        targets |= {(f"s{a}{a}", k.row): gain * k.own.thin_stretch for a in axes[:-1]}
+        targets |= {(f"s{a}{a}", k.row): gain * k.medium.thin_stretch for a in axes[:-1]}
         stretch = dict(k.strain)
         stretch[k.solid_row] *= k.solid.thin_stretch
-        stretch[k.row] -= k.own.thin_stretch
+        stretch[k.row] -= k.medium.thin_stretch
         terms += [RowSlope(targets, f"v{a}", stretch, a, False) for a in axes[:-1]]
         for a in axes[:-1]:
             # sxz loses the share `lean` of d_x vz.

@@ -28,7 +28,7 @@ def declared(folders: Iterable[str]) -> dict[str, Equation]:
     equations: dict[str, Equation] = {}
     for folder in folders:
         # Every folder is one equation.
-        names = sorted(found.name for found in iter_modules([folder]) if found.ispkg)
+        names = sorted(module.name for module in iter_modules([folder]) if module.ispkg)
         if not names:
             raise ImportError(f"{folder} holds no folder of an equation; see SEISMO_EQUATIONS")
         for name in names:
@@ -72,7 +72,7 @@ PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a s
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 
 
-def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> Equation:
+def equation_for(physics: str, dimensions: int | None, parameters: Iterable[str]) -> Equation:
     """Return the equation of fewest parameters, of a physics, that takes what the model gives.
 
     Parameters of waves that the physics does not have are ignored, as vs and qs are in a fluid.
@@ -80,7 +80,7 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     Args:
         physics: one of `PHYSICS`.
         dimensions: 2 or 3; any when None.
-        given: names of the parameters that the model gives other than their defaults.
+        parameters: names of the parameters that the model gives other than their defaults.
 
     Raises:
         ScenarioError: no equation takes all of them.
@@ -90,10 +90,10 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
     # Parameters that matter for waves of this physics have to be taken by some equation.
     known = {name for e in of_physics for name in e.takes}
     felt = {name for velocity in known & _CHANGED_BY.keys() for name in _CHANGED_BY[velocity]}
-    if lost := sorted((set(given) & felt) - known):
+    if lost := sorted((set(parameters) & felt) - known):
         raise ScenarioError(f"no equation of {physics} takes {', '.join(lost)}; leave it out")
     # Candidates take all that the model gives, in these dimensions.
-    taken = set(given) & known
+    taken = set(parameters) & known
     able = [
         e
         for e in of_physics
@@ -108,8 +108,8 @@ def equation_for(physics: str, dimensions: int | None, given: Iterable[str]) -> 
 
 def lossless(equation: Equation, dimensions: int) -> Equation:
     """Return the equation of the same waves, without attenuation."""
-    given = set(equation.needs) - {"qp", "qs"}
-    return equation_for(equation.extends or equation.name, dimensions, given)
+    parameters = set(equation.needs) - {"qp", "qs"}
+    return equation_for(equation.extends or equation.name, dimensions, parameters)
 
 
 @cache

@@ -166,9 +166,9 @@ class Relaxation:
         loss = velocity = 0.0
         for wave in ("p", "s"):
             relative = wanted.real / wanted.imag / self.quality(wave, y, omega) - 1
-            given = self.velocity_ratio(wave, y) * self.phase_velocity(wave, y, omega)
+            fitted_velocity = self.velocity_ratio(wave, y) * self.phase_velocity(wave, y, omega)
             loss = max(loss, float(np.abs(relative).max()))
-            velocity = max(velocity, float(np.abs(given / law_velocity - 1).max()))
+            velocity = max(velocity, float(np.abs(fitted_velocity / law_velocity - 1).max()))
         return loss, velocity
 
     def with_step(self, dt: float, dispersion_removed: bool = False) -> Relaxation:
@@ -211,8 +211,8 @@ def prescribed(
     """
     allowed = ({"p"}, {"s"}, {"p", "s"}, {"bulk", "shear"})
     if set(times) not in allowed:
-        given = ", ".join(sorted(times)) or "nothing"
-        raise SeismoError(f"relaxation has {given}; give p and s, or bulk and shear")
+        keys = ", ".join(sorted(times)) or "nothing"
+        raise SeismoError(f"relaxation has {keys}; give p and s, or bulk and shear")
     # One mechanism for each relaxation time tau_sigma of any modulus.
     rates = sorted({1 / sigma for name in times for _, sigma in _pairs(name, times[name])})
     of = {name: _weights(name, pairs, np.array(rates)) for name, pairs in times.items()}

@@ -152,7 +152,7 @@ class _Misfit:
         """Return the misfit (2, quality, frequency), of amplitude and of phase."""
         # M / M_U = 1 - sum Y_l w_l / (w_l + i w)
         modulus = 1 - sum(self._ends(unknowns)) @ self._relaxing(unknowns)
-        return self._parts(np.log(modulus) - self.wanted)
+        return self._amplitude_and_phase(np.log(modulus) - self.wanted)
 
     def allowed(self, unknowns: np.ndarray) -> np.ndarray:
         """Return unknowns whose rates lie near the band and whose Y_l add up to less than 1."""
@@ -177,7 +177,7 @@ class _Misfit:
         )
         return np.array(
             [
-                self._parts(-np.outer(factor, function) / modulus)
+                self._amplitude_and_phase(-np.outer(factor, function) / modulus)
                 for factors, functions in changes
                 for factor, function in zip(factors.T, functions, strict=True)
             ]
@@ -191,10 +191,12 @@ class _Misfit:
     def _ends(self, unknowns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the parts of Y_l, (quality, mechanism), that the two unknowns of it give."""
         # Y_l / y is linear in y between its values at both ends.
-        part = self.y / _END
-        return self.y * (1 - part) * np.exp(unknowns[1]), self.y * part * np.exp(unknowns[2])
+        fraction = self.y / _END
+        low = self.y * (1 - fraction) * np.exp(unknowns[1])
+        high = self.y * fraction * np.exp(unknowns[2])
+        return low, high
 
-    def _parts(self, logarithm: np.ndarray) -> np.ndarray:
+    def _amplitude_and_phase(self, logarithm: np.ndarray) -> np.ndarray:
         """Return amplitude, up to a factor for each quality, and phase, over 1/Q."""
         # M_U is free for each Q: the mean of ln |M| does not count.
         amplitude = logarithm.real - logarithm.real.mean(-1, keepdims=True)

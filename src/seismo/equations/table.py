@@ -224,12 +224,12 @@ class Physics:
         if self.previous:
             return frozenset()
         written: set[str] = set()
-        found: set[str] = set()
+        half_steps: set[str] = set()
         for stage in self.stages:
             # Staggered in time: a field read after it was written in the same step.
-            found |= written & set(stage.reads)
+            half_steps |= written & set(stage.reads)
             written |= set(stage.writes)
-        return frozenset(found)
+        return frozenset(half_steps)
 
     @property
     def differences(self) -> Differences:

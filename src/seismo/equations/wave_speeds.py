@@ -59,10 +59,10 @@ def fastest(medium: Mapping[str, Any]) -> Any:
     columns = np.array([np.broadcast_to(medium[name], shape).ravel() for name in names])
     # Each rock once.
     rocks, which = different(columns)
-    own = dict(zip(names, rocks, strict=True))
-    stiffness = stiffness_of(own) / own["rho"][:, None, None]
+    distinct = dict(zip(names, rocks, strict=True))
+    stiffness = stiffness_of(distinct) / distinct["rho"][:, None, None]
     # c_ijkl n_i n_j n_k n_l, the squared speed of longitudinal motion, by Voigt's pairs.
-    starts = _starts("c22" not in own)
+    starts = _starts("c22" not in distinct)
     along = np.stack([(2.0 - (i == j)) * starts[:, i] * starts[:, j] for i, j in PAIRS], 1)
     squares = np.einsum("rij,ai,aj->ra", stiffness, along, along, optimize=True).max(1)
     # Only rocks that may be the fastest are worth the exchanges.
@@ -121,9 +121,9 @@ def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np
     # Ends of the range of q, and SH waves.
     least = np.minimum(c["c44"], c["c66"])
     largest = np.maximum(c["c11"], c["c33"])
-    for q in (np.clip(np.nan_to_num(found), 0.0, 1.0) for found in candidates):
+    for q in (np.clip(np.nan_to_num(candidate), 0.0, 1.0) for candidate in candidates):
         # qSV below, qP above.
-        apart = np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0))
-        least = np.minimum(least, 0.5 * (a + b * q - apart))
-        largest = np.maximum(largest, 0.5 * (a + b * q + apart))
+        separation = np.sqrt(np.maximum(d * q**2 + e * q + f, 0.0))
+        least = np.minimum(least, 0.5 * (a + b * q - separation))
+        largest = np.maximum(largest, 0.5 * (a + b * q + separation))
     return np.sqrt(np.maximum(least, 0.0) / rho), np.sqrt(largest / rho)

@@ -32,7 +32,7 @@ class ContactRows:
         """
         for contact in self._contacts:
             k = contact.row - self._first
-            own = contact.own
+            own = contact.medium
             if 0 <= k < len(medium["rho"]):
                 if contact.closed:
                     medium["c33"][k] = own.stiffness

@@ -188,7 +188,7 @@ class Layers:
         return self._once(self._medium, place, self.losses)
 
     def _medium(self, place: float, names: tuple[str, ...]) -> Values:
-        on = [c for c in self.contacts if abs(c.place - place) <= ON_CONTACT]
+        on = [c for c in self.contacts if abs(c.z_index - place) <= ON_CONTACT]
         above = any(not below(contact, place) for contact in on)
         # Just beside a contact, on the side that counts.
         nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
@@ -276,7 +276,7 @@ class Layers:
 
         Beyond a contact of fluid and solid that medium goes on.
         """
-        top = max((c.place for c in self.contacts if below(c, place)), default=-np.inf)
+        top = max((c.z_index for c in self.contacts if below(c, place)), default=-np.inf)
         part = min(part, place - top)
         if part <= ON_CONTACT:
             return self.at(place)

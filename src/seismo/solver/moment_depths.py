@@ -69,7 +69,7 @@ class MomentDepths:
         self._half_rows: list[_HalfRow] = []
         self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
         # Depths where weights change suddenly: contacts.
-        ends = [c.place for c in around.contacts]
+        ends = [c.z_index for c in around.contacts]
         ends += np.atleast_1d(around.grid.index("z", breaks)).tolist()
         depths = self._sorted_out(np.sort(np.array(ends, float)))
         self._parts = [self._parts_at(place) for place in depths]
@@ -128,7 +128,7 @@ class MomentDepths:
         if around.closure is not None or around.imaged:
             even &= places >= RADIUS - 0.5
         for contact in around.contacts:
-            even &= np.abs(places - contact.place) > _NEAR
+            even &= np.abs(places - contact.z_index) > _NEAR
         if around.layers is not None:
             rows, row = np.unique(np.floor(places), return_inverse=True)
             uneven = np.array([around.layers.uneven(float(r) + 0.25) for r in rows], bool)

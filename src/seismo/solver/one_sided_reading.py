@@ -33,9 +33,9 @@ ALIKE = 1e-9  # relative difference of densities that count as one
 
 def below(contact: Contact, place: float) -> bool:
     """Whether a place, in rows, is of the medium below a contact."""
-    if abs(place - contact.place) <= ON_CONTACT:
+    if abs(place - contact.z_index) <= ON_CONTACT:
         return not contact.solid_above
-    return place > contact.place
+    return place > contact.z_index
 
 
 def side_weights(
@@ -103,13 +103,13 @@ def _sides(contacts: tuple[Contact, ...], place: float) -> tuple[Contact | None,
 
 
 def _place(contact: Contact) -> float:
-    return contact.place
+    return contact.z_index
 
 
 def _edge(contact: Contact, shear: bool, under: bool) -> float | None:
     """Return where the contact's half row is, in rows; None where it is of the other side."""
     if contact.closed:
-        return contact.place
+        return contact.z_index
     middle = contact.half + 0.5
     return middle if shear or below(contact, middle) == under else None
 

@@ -70,7 +70,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def inertia(medium: dict, dt: float) -> dict:
     """Return `rho` and those of the components / dt [kg/m^3]."""
-    return {name: values / dt for name, values in medium.items() if name.startswith("rho")}
+    return {name: densities / dt for name, densities in medium.items() if name.startswith("rho")}
 
 
 def one_density(medium: dict) -> np.ndarray:

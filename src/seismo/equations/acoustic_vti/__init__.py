@@ -147,8 +147,8 @@ def tables(axes: str, options: None) -> Physics:
         },
         derived={"horizontal": horizontal_velocity},
         # Fastest wave: vp sqrt(1 + 2 epsilon) along the layers, vp along the axis.
-        fastest=lambda found: max(found.vp_max, found.others["horizontal"][1]),
-        fastest_along=dict.fromkeys(axes[:-1], lambda found: found.others["horizontal"][1])
+        fastest=lambda extremes: max(extremes.vp_max, extremes.others["horizontal"][1]),
+        fastest_along=dict.fromkeys(axes[:-1], lambda extremes: extremes.others["horizontal"][1])
         | {"z": attrgetter("vp_max")},
         about_sources=(
             Condition(

@@ -59,8 +59,8 @@ def stress(cell):
     cell.put("szz", cell["szz"] + pressure + change)
     # Shear stresses: 1 / c44 across planes z, 1 / c66 within them.
     for a, b in combinations(cell.axes, 2):
-        near, far = (b, a) if b == "z" else (a, b)
-        _shear(cell, a, b, four_nodes(cell, "q" if b == "z" else "q66", near, far))
+        first_axis, second_axis = (b, a) if b == "z" else (a, b)
+        _shear(cell, a, b, four_nodes(cell, "q" if b == "z" else "q66", first_axis, second_axis))
 
 
 def isotropic_stress(cell):

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
-from seismo.equations import elastic, given_rock, wave_speeds
+from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
 from seismo.equations.declaration import Equation
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
@@ -58,9 +58,9 @@ def tables(axes: str, options: None) -> Physics:
         ),
         coefficients=coefficients,
         medium=("rho", *sorted((*stiffness, *(named("c", pair, pair) for pair in shear)))),
-        conversion=given_rock.orthorhombic(axes),
+        conversion=rock_conversions.orthorhombic(axes),
         derived={"fastest": wave_speeds.fastest},
-        fastest=lambda found: found.others["fastest"][1],
+        fastest=lambda extremes: extremes.others["fastest"][1],
         conditions=(SOLID,),
         smooth_across_layers=True,
         fluid_meets_solid=False,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seismo.equations import elastic_constants as constants
-from seismo.equations import elastic_sh, given_rock, wave_speeds
+from seismo.equations import elastic_sh, rock_conversions, wave_speeds
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import CONSTANTS, GAMMA, RHO, VS
 from seismo.equations.table import Physics
@@ -35,9 +35,9 @@ def of_rocks(table: Physics) -> Physics:
         table,
         stages=(velocity, replace(stress, even=even)),
         # vs is along the axis, the fastest wave sqrt(c66 / rho) or sqrt(c44 / rho).
-        conversion=given_rock.sh(),
+        conversion=rock_conversions.sh(),
         derived={"fastest": wave_speeds.fastest},
-        fastest=lambda found: found.others["fastest"][1],
+        fastest=lambda extremes: extremes.others["fastest"][1],
     )
 
 

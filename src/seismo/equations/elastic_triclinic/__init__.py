@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic_tti, given_rock, wave_speeds
+from seismo.equations import elastic_tti, given_rock, rock_conversions, wave_speeds
 from seismo.equations.declaration import Equation
 from seismo.equations.elastic_orthorhombic import SOLID
 from seismo.equations.parameters import CONSTANTS, RHO, TSVANKIN, VP, VS
@@ -21,7 +21,7 @@ def tables(axes: str, options: None) -> Physics:
     return replace(
         # All 21 constants: the tables are those of TTI rock, the rocks are given otherwise.
         elastic_tti.tables(axes, options),
-        conversion=given_rock.any_rock(axes),
+        conversion=rock_conversions.any_rock(axes),
         derived={"fastest": wave_speeds.fastest},
         conditions=(SOLID,),
     )

@@ -86,23 +86,23 @@ def coefficients(medium: dict, dt: float) -> dict:
         dt: time step [s].
     """
     # By the indices of c_ij: normal (both up to 3), shear (equal), mixed, two of shear.
-    found = inertia(medium, dt)
+    arrays = inertia(medium, dt)
     for name in (n for n in medium if n[0] == "c"):
         i, j = name[1:]
-        own = {n: medium[f"c{n}{n}"] for n in (i, j) if n > "3"}
+        shear_moduli = {n: medium[f"c{n}{n}"] for n in (i, j) if n > "3"}
         # c_nm dt of two normal strains.
-        if len(own) == 0:
-            found[name] = medium[name] * dt
+        if len(shear_moduli) == 0:
+            arrays[name] = medium[name] * dt
         # q_I = 1 / (c_I dt)
         elif i == j:
-            found[f"q{i}"] = 1.0 / (medium[name] * dt)
+            arrays[f"q{i}"] = 1.0 / (medium[name] * dt)
         # a_nI = c_nI / c_I
-        elif len(own) == 1:
-            found[f"a{i}{j}"] = medium[name] / own[j]
+        elif len(shear_moduli) == 1:
+            arrays[f"a{i}{j}"] = medium[name] / shear_moduli[j]
         else:
             # b_IJ = c_IJ / (c_I c_J dt)
-            found[f"b{i}{j}"] = medium[name] / (own[i] * own[j] * dt)
-    return found
+            arrays[f"b{i}{j}"] = medium[name] / (shear_moduli[i] * shear_moduli[j] * dt)
+    return arrays
 
 
 def tables(axes: str, options: None) -> Physics:

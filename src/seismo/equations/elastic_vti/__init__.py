@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic, given_rock, wave_speeds
+from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
 from seismo.equations import elastic_constants as constants
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import DELTA, EPSILON, GAMMA, RHO, VP, VS, Condition
@@ -76,10 +76,10 @@ def of_rocks(table: Physics) -> Physics:
     return replace(
         table,
         stages=tuple(map(_of_rocks, table.stages)),
-        conversion=given_rock.vti(),
+        conversion=rock_conversions.vti(),
         # The fastest wave is sought over all directions: it may be oblique.
         derived={"fastest": wave_speeds.fastest},
-        fastest=lambda found: found.others["fastest"][1],
+        fastest=lambda extremes: extremes.others["fastest"][1],
         conditions=CONDITIONS,
     )
 

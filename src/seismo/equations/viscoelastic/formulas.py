@@ -68,12 +68,14 @@ def stress(cell):
     vertical = strain["z"] - loss(cell, "s", y_slack, memory["z"])
     change = _beyond_common(cell, "11", y, along, remembered) - slack * vertical
     for a in horizontal:
-        own = change
+        normal_change = change
         # 3-D: less 2 mu66 of the other horizontal strain.
         for b in horizontal.replace(a, ""):
             mu = 2.0 / cell["q66"]  # twice the modulus
-            own = own - mu * (strain[b] - loss(cell, "s", 0.5 * mu * cell["qy66"], memory[b]))
-        cell.put(f"s{a}{a}", before[a] + pressure + own)
+            normal_change = normal_change - mu * (
+                strain[b] - loss(cell, "s", 0.5 * mu * cell["qy66"], memory[b])
+            )
+        cell.put(f"s{a}{a}", before[a] + pressure + normal_change)
     # Shear stresses: 1 / c44 across planes z, 1 / c66 within them.
     pairs = combinations(cell.axes, 2)
     _shear_stresses(cell, {a + b: ("q", "qy") if b == "z" else ("q66", "qy66") for a, b in pairs})
@@ -115,10 +117,10 @@ def _shear_stresses(cell, arrays: dict) -> None:
     rate = {ab: cell.d(ab[1], f"v{ab[0]}") + cell.d(ab[0], f"v{ab[1]}") for ab in arrays}
     memory = remember(cell, rate)
     for ab, (q, qy) in arrays.items():
-        near, far = ab[::-1] if ab[1] == "z" else ab
+        first_axis, second_axis = ab[::-1] if ab[1] == "z" else ab
         # mu: harmonic mean of four nodes; y: their mean weighted with 1 / mu.
-        compliance = four_nodes(cell, q, near, far)
-        y = four_nodes(cell, qy, near, far) / compliance
+        compliance = four_nodes(cell, q, first_axis, second_axis)
+        y = four_nodes(cell, qy, first_axis, second_axis) / compliance
         change = 4.0 / compliance * (rate[ab] - loss(cell, "s", y, memory[ab]))
         cell.put(f"s{ab}", before[ab] + change)
 

@@ -130,7 +130,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         tuple(name for one in strains for name in names_of(one, relaxation))
         for strains in (on_nodes, halves)
     )
-    roots = tuple(named("root", part) for part in (*axes, *shear))
+    roots = tuple(named("root", component) for component in (*axes, *shear))
     q = tuple(named("q", pair) for pair in shear)
     qy = tuple(named("qy", pair) for pair in shear)
     y = ("y_p", "y_s")

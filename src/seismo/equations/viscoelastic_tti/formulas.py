@@ -99,8 +99,8 @@ def surface(cell):
         change = cell[named("c", a, "z")] * retained - cell[named("root", a)] * projected
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - change)
     for pair in pairs(cell.axes):
-        own = cell[named("q", pair)] * cell[named("root", pair)] * projected
-        change = cell[named("a", "z", pair)] * retained - own
+        shear_loss = cell[named("q", pair)] * cell[named("root", pair)] * projected
+        change = cell[named("a", "z", pair)] * retained - shear_loss
         cell.put(f"t_{pair}", cell[f"t_{pair}"] - change)
     cell.put("szz", stress - stress)
     # The memory of e_zz takes the strain rate that szz = 0 adds.

@@ -47,7 +47,7 @@ def section_of(setup: Discretization) -> LayerSection:
     depths_and_stacks = stacks(setup)
     top = setup.grid.origin[2]
     kept = [stack for _, stack in depths_and_stacks]
-    lent_depths = [setup.grid.coordinate("z", c.place) for c in setup.contacts if not c.closed]
+    lent_depths = [setup.grid.coordinate("z", c.z_index) for c in setup.contacts if not c.closed]
     tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
     bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
     half_spacing = 0.5 * setup.grid.spacing[2]

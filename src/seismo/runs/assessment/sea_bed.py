@@ -87,7 +87,7 @@ def sea_bed(setup: Discretization) -> Lines:
     kept = {contact.row: contact for contact in setup.contacts}
     for contact in setup.interfaces:
         contact = kept.get(contact.row, contact)
-        z = f"{setup.grid.coordinate('z', contact.place):.6g} m"
+        z = f"{setup.grid.coordinate('z', contact.z_index):.6g} m"
         yield from _waves(setup, contact, contact.row in kept, z)
         yield from _receivers(setup, contact, z)
     yield from thin_solid_lines(setup)
@@ -123,7 +123,7 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines
 
 def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
-    contact_depth = setup.grid.coordinate("z", contact.place)
+    contact_depth = setup.grid.coordinate("z", contact.z_index)
     spacing = setup.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
         factor = _FINER**number
@@ -136,10 +136,10 @@ def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
         same_contact = [
             one
             for one in contacts
-            if abs(grid.coordinate("z", one.place) - contact_depth) < 0.1 * spacing
+            if abs(grid.coordinate("z", one.z_index) - contact_depth) < 0.1 * spacing
         ]
         if same_contact and same_contact[0].closed:
-            rows = same_contact[0].place - grid.low[2]
+            rows = same_contact[0].z_index - grid.low[2]
             return (
                 f"there is room with a grid.spacing of about {factor * spacing:.2g} m, which is "
                 f"{rows:.0f} rows between the top and the contact"
@@ -154,7 +154,7 @@ def _felt(setup: Discretization, contact: Contact) -> bool:
     the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
     """
     c = scholte_velocity(contact)
-    z = setup.grid.coordinate("z", contact.place)
+    z = setup.grid.coordinate("z", contact.z_index)
     fluid = contact.below if contact.solid_above else contact.above
     up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
 
@@ -208,4 +208,4 @@ def _nearer(
     setup: Discretization, contact: Contact, points: float, positions: np.ndarray
 ) -> np.ndarray:
     """Return which positions (n, 3) m lie less than so many points off a contact."""
-    return np.abs(setup.grid.index("z", positions[:, 2]) - contact.place) < points
+    return np.abs(setup.grid.index("z", positions[:, 2]) - contact.z_index) < points

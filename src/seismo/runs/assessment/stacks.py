@@ -91,7 +91,7 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
     inside = [
         c
         for c in closed
-        if contact_index - 0.5 < c.place < contact_index + stack.depths[-1] / spacing + 0.5
+        if contact_index - 0.5 < c.z_index < contact_index + stack.depths[-1] / spacing + 0.5
     ]
     for contact in inside:
         wide = len(contact_operators(contact, setup.stencil.first).node_norm) // 2
@@ -179,7 +179,7 @@ def _adjusted(
     c44 = rows.c44.copy()
     rho_z = rows.rho_z.copy()
     for contact in contacts:
-        contact_cell = contact.own
+        contact_cell = contact.medium
         at = contact.row - first
         half = contact.half - first
         c11[at] = c33[at] = contact_cell.stiffness

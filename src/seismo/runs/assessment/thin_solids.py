@@ -57,9 +57,9 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
     solids = []
     for contact in setup.contacts:
         cells = (
-            (contact.place - contact_indices)
+            (contact.z_index - contact_indices)
             if contact.solid_above
-            else (contact_indices - contact.place)
+            else (contact_indices - contact.z_index)
         )
         among = cells[(cells > _LEAST_CELLS) & (cells < rows)]
         if among.size:
@@ -86,7 +86,7 @@ def _thin_solid(setup: Discretization, contact: Contact, cells: float) -> ThinSo
     """Return the layer of so many cells beside a contact."""
     grid = setup.grid
     side = -1.0 if contact.solid_above else 1.0
-    ends = contact.place + side * np.array([0.0, cells])
+    ends = contact.z_index + side * np.array([0.0, cells])
     fluid, solid = grid.coordinate("z", ends)
     beside = grid.coordinate("z", ends[1] + side * np.array([-0.01, 0.01]))
     medium = setup.earth.sample(beside, None)
@@ -100,7 +100,7 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
     side = -1.0 if contact.solid_above else 1.0
 
     def away(z) -> np.ndarray:
-        return side * (setup.grid.index("z", np.array(z)) - contact.place)
+        return side * (setup.grid.index("z", np.array(z)) - contact.z_index)
 
     def within(distances: np.ndarray) -> bool:
         return bool(((distances >= 0.0) & (distances <= cells + _REACH)).any())
