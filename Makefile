@@ -13,13 +13,14 @@ export PYTHONDONTWRITEBYTECODE =
 # A stamp is redone when what is installed changes: the dependencies, or the package itself.
 SOURCES := $(shell find src -name '*.py' -o -name '*.yaml' 2>/dev/null)
 
-.PHONY: demo test validate lint format docs clean help
+.PHONY: demo test validate notebooks lint format docs clean help
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo     install, run scenarios/quickstart.yaml, draw its figures into $(DEMO)/"
 	@echo "make test     install, run the fast test-suite"
 	@echo "make validate the quick form of all validation cases"
+	@echo "make notebooks every cell of docs/notebooks"
 	@echo "make lint     ruff and mypy"
 	@echo "make docs     build the documentation into site/"
 	@echo "make clean    remove what these made"
@@ -66,6 +67,10 @@ test: $(VENV)/installed-test
 # Two cases side by side, each on half of the cores.
 validate: $(VENV)/installed-test
 	$(BIN)/python validation/run.py --quick --jobs 2
+
+# Every cell of docs/notebooks.
+notebooks: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n 2 -m slow tests/test_notebooks.py
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -13,7 +13,8 @@ from seismo.errors import ScenarioError
 from seismo.examples import KINDS, copy_examples, examples
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = {kind: ROOT / kind for kind in KINDS} | {"ladder": ROOT / "benchmarks" / "ladder"}
+ELSEWHERE = {"ladder": "benchmarks/ladder", "notebooks": "docs/notebooks"}
+FOLDERS = {kind: ROOT / ELSEWHERE.get(kind, kind) for kind in KINDS}
 
 
 def test_everything_at_the_top_of_the_sources_is_an_example():

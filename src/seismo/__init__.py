@@ -3,6 +3,7 @@
 The names here are imported when they are first used, so that ``import seismo`` costs nothing::
 
     scenario = seismo.load("scenario.yaml")
+    seismo.preview(scenario).plot("model")      # what it is, drawn
     print(seismo.check(scenario))               # a plan; its `warnings` are those of a run
     results = seismo.run(scenario)              # or seismo.open_results("scenario.h5")
 """
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
     from seismo.output.results import Results, open_results
     from seismo.runs.check import check
+    from seismo.runs.preview import preview
     from seismo.runs.run import run
     from seismo.scenario import Scenario, load
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Results", "Scenario", "ScenarioError", "ScenarioWarning", "SeismoError", "__version__",
-    "check", "load", "open_results", "run",
+    "check", "load", "open_results", "preview", "run",
 ]  # fmt: skip
 _HOMES = {
     "Results": "seismo.output.results",
@@ -34,6 +36,7 @@ _HOMES = {
     "check": "seismo.runs.check",
     "load": "seismo.scenario",
     "open_results": "seismo.output.results",
+    "preview": "seismo.runs.preview",
     "run": "seismo.runs.run",
 }
 

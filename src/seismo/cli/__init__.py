@@ -14,12 +14,12 @@ import sys
 import traceback
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import examples, exports, machines, runs, status
+from seismo.cli import examples, exports, figures, machines, runs, status
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -150,112 +150,6 @@ def compare(
 
 
 @app.command()
-def plot(
-    results: ResultsFile,
-    kinds: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[KIND]...",
-            help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these "
-            "that the file has the data for]; telemetry.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File name of a single figure, or a folder [default: next to RESULTS].",
-        ),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-O",
-            metavar="NAME=VALUE",
-            help="An option such as field=vz of the figures that have it; repeatable. An unknown "
-            "name is an error that lists the known ones.",
-        ),
-    ] = None,
-) -> None:
-    """Draw figures of a results file."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    from seismo.output.figures import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
-    from seismo.output.results import open_results
-
-    settings = dict(_setting(text) for text in option or ())
-    with open_results(results) as opened:
-        if opened.message:
-            print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
-        chosen_kinds = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
-        for why in [] if kinds else map(too_short, opened.traces.values()):
-            if why:
-                print(f"{results}: {why}", file=sys.stderr)
-        if not chosen_kinds:
-            raise ScenarioError(f"{results}: has no data to draw")
-        for kind, own_options in shared(chosen_kinds, settings).items():
-            name = picture_name(opened, kind, own_options)
-            try:
-                print(draw(opened, kind, _picture(output, name, len(chosen_kinds)), **own_options))
-            except EmptyFigureError as error:
-                if kinds:
-                    raise
-                print(f"{error}; {kind} is skipped", file=sys.stderr)
-        _say_what_else(opened, chosen_kinds, settings)
-
-
-def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
-    """Print which of several shots, sets and series is shown, and how to select another."""
-    from seismo.output.figures import KINDS, alternatives
-
-    # A series such as wavefield/shot_000 is of one shot.
-    fixed = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
-    selectable = {name for kind in kinds for name in KINDS[kind].options} - fixed
-    for name, (word, choices) in alternatives(results).items():
-        if name in selectable and len(choices) > 1:
-            shown = f"{len(choices)} {word}, of which {choices[0]} is shown"
-            another = f"another with --option {name}={choices[1]}"
-            print(f"{results.path}: {shown}; {another}", file=sys.stderr)
-
-
-@app.command()
-def paraview(results: ResultsFile) -> None:
-    """Write XDMF files for ParaView, of all snapshots and maps."""
-    from seismo.output.paraview import write_xdmf
-    from seismo.output.results import open_results
-
-    with open_results(results) as opened:
-        for path in write_xdmf(opened):
-            print(path)
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    import yaml
-
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ScenarioError(f"--option {text}: give NAME=VALUE, such as field=vz")
-    try:
-        return name.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
-        return name.strip(), value
-
-
-def _picture(output: Path | None, name: str, count: int) -> Path | None:
-    """Return the picture's file; None leaves the name to the figure."""
-    if output is None:
-        return None
-    if output.is_dir():
-        return output / name
-    if count > 1:
-        raise ScenarioError(f"--output {output}: {count} figures need a folder that exists")
-    return output
-
-
-@app.command()
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
     force: ForceOption = False,
@@ -297,6 +191,8 @@ def schema(
     Console().print(Markdown(text))
 
 
+app.command()(figures.plot)
+app.command()(figures.paraview)
 app.command()(examples.examples)
 app.command()(exports.export)
 app.command()(exports.report)

@@ -17,7 +17,7 @@ def examples(
         typer.Argument(
             metavar="[NAME]",
             help="A file, such as quickstart, or all of a kind: scenarios, configs, scripts, "
-            "ladder [default: list them].",
+            "notebooks, ladder [default: list them].",
         ),
     ] = None,
     folder: Annotated[
@@ -25,7 +25,7 @@ def examples(
     ] = Path(),
     force: ForceOption = False,
 ) -> None:
-    """List scenarios, machine profiles, scripts and the ladder of optimisations, or copy them."""
+    """List scenarios, machine profiles, scripts, notebooks and the ladder, or copy them."""
     from seismo import examples as shipped
 
     if name is not None:

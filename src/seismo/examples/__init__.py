@@ -1,4 +1,4 @@
-"""Scenarios, machine profiles, scripts and the ladder of optimisations, to list and to copy.
+"""Scenarios, machine profiles, scripts, notebooks and the ladder, to list and to copy.
 
 In the sources the folders beside this file are links to those at the top; an installed seismo has
 copies of them.
@@ -7,6 +7,7 @@ copies of them.
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from seismo.errors import ScenarioError
 from seismo.output.atomic_file import make_folder, write_new
 
 HERE = Path(__file__).parent
-KINDS = ("scenarios", "configs", "scripts", "ladder")
+KINDS = ("scenarios", "configs", "scripts", "notebooks", "ladder")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,9 @@ def _summary(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+    if path.suffix == ".ipynb":
+        title = json.loads(text)["cells"][0]["source"][0]
+        return str(title).lstrip("# ").strip()
     if path.suffix == ".yaml" and "\ntitle:" in text:
         return str(yaml.safe_load(text)["title"])
     comments = (line.removeprefix("#").strip() for line in text.splitlines() if line[:1] == "#")

@@ -157,6 +157,12 @@ def warnings_only(progress: Progress) -> None:
         print(_SAID["warning"](progress), file=sys.stderr, flush=True)
 
 
+def label(progress: Progress) -> str:
+    """Describe what a run does."""
+    text = _SAID[progress.phase](progress) if progress.phase in _SAID else ""
+    return text or _PHASES.get(progress.phase) or facts(progress)
+
+
 class Bar:
     """A progress bar on a terminal; use as a context manager."""
 

@@ -32,6 +32,7 @@ from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take
 from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
 from seismo.runs.deadline import StopRequest, time_of_end
 from seismo.runs.heartbeat import Heartbeat
+from seismo.runs.notebook import notebook_bar
 from seismo.runs.profile import Unprofiled, watch
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.request import Request, silent, warning
@@ -69,7 +70,8 @@ def run(
             scenario's folder), else its name with .h5 in the current folder, older results of
             which are replaced; a scenario that is no file, or was changed since it was read, goes
             to a temporary one that lives as long as the returned object.
-        progress: called with a `seismo.runs.progress.Progress` a few times a second.
+        progress: called with a `seismo.runs.progress.Progress` a few times a second; None for a bar
+            in a notebook, and nothing elsewhere.
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
             takes what is too small for a GPU too), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
@@ -98,8 +100,8 @@ def run(
         ScenarioWarning: once for each line that `seismo check` warns of; the results keep them.
     """
     request = Request(
-        output, warning(progress or silent), backend, device, gpus, threads, resume, shots,
-        time_limit, signals or Signals(), profile,
+        output, warning(progress or notebook_bar() or silent), backend, device, gpus, threads,
+        resume, shots, time_limit, signals or Signals(), profile,
     )  # fmt: skip
     results = run_on(SerialCommunicator(), scenario, request)
     assert results is not None  # there is no other rank

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Mapping
+from html import escape
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -239,6 +240,10 @@ class Scenario(ScenarioSection):
         """
         data = plain(self)
         return self if data == self._checked else check(Document("", data=data), self.base)
+
+    def _repr_html_(self) -> str:
+        """Return the scenario as it was written, as notebooks show it."""
+        return f"<pre>{escape(self.text)}</pre>"
 
     def to_yaml(self) -> str:
         """Return the resolved scenario in SI; it loads back equal."""

@@ -28,6 +28,7 @@ from seismo.output.figures.spectra import spectra
 from seismo.output.figures.style import STYLE
 from seismo.output.figures.telemetry import telemetry
 from seismo.output.figures.traces import traces
+from seismo.output.figures.wavelets import wavelets
 from seismo.output.results import Results
 
 # Options that say what is shown, not how: part of a picture's name, in this order.
@@ -99,6 +100,12 @@ KINDS: dict[str, FigureKind] = {
         FigureKind("gather", "a record section, as an image or as wiggles", gather),
         FigureKind("traces", "seismograms by station and component", traces),
         FigureKind("spectra", "amplitude spectra of traces and source", spectra),
+        FigureKind(
+            "wavelets",
+            "time functions of the sources, and their spectra",
+            wavelets,
+            on_request=True,
+        ),
         FigureKind(
             "telemetry", "speed and state of the device by time", telemetry, on_request=True
         ),

@@ -1,0 +1,140 @@
+"""The commands that draw: figures of results and of scenarios, files for ParaView."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from seismo.cli.arguments import ResultsFile
+from seismo.errors import ScenarioError
+
+
+def plot(
+    results: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A results file, or a scenario that is to be run."),
+    ],
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND]...",
+            help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these "
+            "that the file has the data for]; wavelets, telemetry. Of a scenario: model, wavelets.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File name of a single figure, or a folder [default: next to FILE].",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-O",
+            metavar="NAME=VALUE",
+            help="An option such as field=vz of the figures that have it; repeatable. An unknown "
+            "name is an error that lists the known ones.",
+        ),
+    ] = None,
+) -> None:
+    """Draw figures of a results file, or of a scenario before it is run."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    if results.suffix in (".yaml", ".yml"):
+        _plot_scenario(results, kinds, output, option)
+        return
+    from seismo.output.figures import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
+    from seismo.output.results import open_results
+
+    settings = dict(_setting(text) for text in option or ())
+    with open_results(results) as opened:
+        if opened.message:
+            print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
+        chosen_kinds = kinds or [name for name, kind in KINDS.items() if kind.available(opened)]
+        for why in [] if kinds else map(too_short, opened.traces.values()):
+            if why:
+                print(f"{results}: {why}", file=sys.stderr)
+        if not chosen_kinds:
+            raise ScenarioError(f"{results}: has no data to draw")
+        for kind, own_options in shared(chosen_kinds, settings).items():
+            name = picture_name(opened, kind, own_options)
+            try:
+                print(draw(opened, kind, _picture(output, name, len(chosen_kinds)), **own_options))
+            except EmptyFigureError as error:
+                if kinds:
+                    raise
+                print(f"{error}; {kind} is skipped", file=sys.stderr)
+        _say_what_else(opened, chosen_kinds, settings)
+
+
+def _plot_scenario(
+    file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
+) -> None:
+    from seismo.output.figures import KINDS, draw, picture_name, shared
+    from seismo.runs import preview
+
+    chosen_kinds = kinds or list(preview.KINDS)
+    for kind in chosen_kinds:
+        if kind in KINDS and kind not in preview.KINDS:
+            raise ScenarioError(f"plot {kind}: {file} has no waves yet; run it first")
+    settings = dict(_setting(text) for text in option or ())
+    with preview.preview(file) as opened:
+        for kind, own_options in shared(chosen_kinds, settings).items():
+            name = picture_name(opened, kind, own_options)
+            target = _picture(output or file.parent, name, len(chosen_kinds))
+            print(draw(opened, kind, target, **own_options))
+
+
+def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
+    """Print which of several shots, sets and series is shown, and how to select another."""
+    from seismo.output.figures import KINDS, alternatives
+
+    # A series such as wavefield/shot_000 is of one shot.
+    fixed = settings.keys() | ({"shot"} if "/" in str(settings.get("series")) else set())
+    selectable = {name for kind in kinds for name in KINDS[kind].options} - fixed
+    for name, (word, choices) in alternatives(results).items():
+        if name in selectable and len(choices) > 1:
+            shown = f"{len(choices)} {word}, of which {choices[0]} is shown"
+            another = f"another with --option {name}={choices[1]}"
+            print(f"{results.path}: {shown}; {another}", file=sys.stderr)
+
+
+def paraview(results: ResultsFile) -> None:
+    """Write XDMF files for ParaView, of all snapshots and maps."""
+    from seismo.output.paraview import write_xdmf
+    from seismo.output.results import open_results
+
+    with open_results(results) as opened:
+        for path in write_xdmf(opened):
+            print(path)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ScenarioError(f"--option {text}: give NAME=VALUE, such as field=vz")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        return name.strip(), value
+
+
+def _picture(output: Path | None, name: str, count: int) -> Path | None:
+    """Return the picture's file; None leaves the name to the figure."""
+    if output is None:
+        return None
+    if output.is_dir():
+        return output / name
+    if count > 1:
+        raise ScenarioError(f"--output {output}: {count} figures need a folder that exists")
+    return output
