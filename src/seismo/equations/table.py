@@ -164,6 +164,9 @@ class Physics:
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
         numbers: scalars that formulas take, by name (`Cell.number`).
         odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
+        weakened: function(medium, interpolation by axis) -> medium whose couplings are so weak
+            that no motion sets energy free, whatever other rock is near (`seismo.grid.midpoints`).
+        weakened_by: nodes on either side that it depends on.
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
     """
 
@@ -188,6 +191,8 @@ class Physics:
     fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
     odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weakened: Callable | None = None
+    weakened_by: int = 0
     needs: tuple[str, ...] = ()
 
     @property

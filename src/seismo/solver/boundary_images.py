@@ -56,8 +56,8 @@ def _touches(face: Face, subdomain: Subdomain) -> bool:
     return not (high if face.high else low)
 
 
-def _source_of(face: Face, half: bool, depth: int, first: int, last: int) -> int:
-    """Which index mirrors the point `depth` >= 1 outside the face (nodes `first` .. `last`)."""
+def source_of(face: Face, half: bool, depth: Any, first: int, last: int) -> Any:
+    """Return which index from `first` to `last` mirrors a point `depth` >= 1 outside a face."""
     # Periodic: the point a period away.
     if face.kind == "periodic":
         return first + depth - 1 if face.high else last + 1 - depth
@@ -85,7 +85,7 @@ def folded(faces: list[Face], grid: Grid, field: Field, points):
         if rigid and not half:
             w = np.where(index[a] == (last if face.high else 0), 2.0 * w, w)
         depth = index[a] - last + half if face.high else -index[a]
-        inside = _source_of(face, half, depth, 0, last)
+        inside = source_of(face, half, depth, 0, last)
         # Odd fields (half points at a rigid face) change sign.
         w = np.where(depth > 0, -w if half else w, w)
         index[a] = np.where(depth > 0, inside, index[a])
@@ -161,7 +161,7 @@ def image(
     # Each halo layer and its image.
     for depth in range(1, subdomain.halo + 1):
         outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
-        inside.append(_source_of(face, mirrored_half, depth, first, last))
+        inside.append(source_of(face, mirrored_half, depth, first, last))
 
     def launch(to, given, factor: int) -> Launch:
         steps = (1, 1)

@@ -14,7 +14,6 @@ from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model import cell_average
-from seismo.model.loss import effective_medium
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching, turned_off
 from seismo.solver.discretization import Discretization
@@ -23,6 +22,7 @@ from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection
 from seismo.solver.layer_collar import changed
+from seismo.solver.node_medium import node_medium, nodes_of
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
@@ -84,40 +84,6 @@ def _tables(
     )
 
 
-def _coordinates(
-    setup: Discretization, subdomain: decomposition.Subdomain
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Return those z, y, x [m] of the nodes that the model is averaged at."""
-    grid = setup.grid
-    # Nodes of the subdomain and of its halo along y and z.
-    a_halo = subdomain.halo
-    (x0, y0, z0) = subdomain.owned.lo
-    (x1, y1, z1) = subdomain.owned.hi
-    # x has no halo of its own: rows are padded later.
-    z = grid.coordinate("z", np.arange(z0 - a_halo, z1 + a_halo))
-    x = grid.coordinate("x", np.arange(x0, x1))
-    y = None
-    if grid.dimensions == 3:
-        y = grid.coordinate("y", np.arange(y0 - a_halo, y1 + a_halo))
-    # A layered earth varies with z only: one column is enough.
-    if setup.earth.layered:
-        y = None if y is None else y[:1]
-        x = x[:1]
-    return z, y, x
-
-
-def _medium(setup: Discretization, subdomain: decomposition.Subdomain) -> dict[str, np.ndarray]:
-    """Average the earth onto the nodes of a subdomain and its halo; one column if it is layered."""
-    grid = setup.grid
-    (z, y, x) = _coordinates(setup, subdomain)
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
-    # Effective medium: averages over the cell of each node.
-    medium = effective_medium(
-        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
-    )  # fmt: skip
-    return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
-
-
 def _own_densities(
     setup: Discretization, subdomain: decomposition.Subdomain, rho: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -168,7 +134,9 @@ def _density(
     axis: str,
 ) -> np.ndarray:
     """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
-    z, y, x = _coordinates(setup, subdomain)
+    nodes = nodes_of(setup, subdomain)
+    z, x = (setup.grid.coordinate(a, nodes[a]) for a in "zx")
+    y = setup.grid.coordinate("y", nodes["y"]) if "y" in nodes else None
     spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
     # The cell about a velocity, half a cell along its axis.
     half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
@@ -197,7 +165,7 @@ class SubdomainSolver:
         self._backend = backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
         # Medium on the nodes; rows at contacts of fluid and solid have their own.
-        medium = _medium(setup, subdomain)
+        medium = node_medium(setup, subdomain)
         contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
         contacts.adjust(medium)
         if "rho" in medium:

@@ -40,7 +40,7 @@ from seismo.equations.acoustic_variable_density import inertia
 from seismo.equations.declaration import Equation
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
-from seismo.equations.elastic_tti import formulas
+from seismo.equations.elastic_tti import definite, formulas
 from seismo.equations.parameters import PHI, THETA, Condition
 from seismo.equations.table import Field, Physics, Stage
 
@@ -147,6 +147,8 @@ def tables(axes: str, options: None) -> Physics:
         fluid_force={},
         # A mirror across an axis turns the sign of couplings that are odd in it.
         odd={axis: _odd(couplings, axis) for axis in axes},
+        weakened=definite.weakened,
+        weakened_by=definite.REACH,
     )  # fmt: skip
 
 

@@ -1,0 +1,100 @@
+"""The effective medium at the nodes of a subdomain and of its halo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import AXES
+from seismo.grid.midpoints import Midpoints
+from seismo.grid.surface_interpolation import midpoint_weights
+from seismo.model.loss import effective_medium
+from seismo.solver.boundary_images import source_of
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
+
+def nodes_of(setup: Discretization, subdomain: Subdomain) -> dict[str, range]:
+    """Return those nodes, z first; one along y and x if the earth varies with z only."""
+    halo = subdomain.halo
+    found = {}
+    for axis in "zyx" if setup.grid.dimensions == 3 else "zx":
+        first, last = (end[AXES.index(axis)] for end in (subdomain.owned.lo, subdomain.owned.hi))
+        # x has no halo of its own: rows are padded later.
+        beyond = 0 if axis == "x" else halo
+        found[axis] = range(first - beyond, last + beyond)
+        # A layered earth varies with z only: one column is enough.
+        if setup.earth.layered and axis != "z":
+            found[axis] = found[axis][:1]
+    return found
+
+
+def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.ndarray]:
+    """Average the earth onto the nodes (z, y, x) of a subdomain and its halo.
+
+    Couplings that would set energy free beside other rock are weakened (`Physics.weakened`).
+    """
+    nodes = nodes_of(setup, subdomain)
+    weakened = setup.physics.weakened
+    if weakened is None or setup.extremes.uniform:
+        return _averaged(setup, {a: np.array(r) for a, r in nodes.items()})
+    around = {axis: _around(setup, axis, some) for axis, some in nodes.items()}
+    index = {axis: _images(setup, axis, np.array(some)) for axis, some in around.items()}
+    medium = _averaged(setup, index)
+    medium = weakened(
+        medium, {axis: _midpoints(setup, axis, some) for axis, some in around.items()}
+    )
+    # Without what was averaged around the nodes.
+    inner = [slice(None)] * 3
+    for axis, some in nodes.items():
+        start = some.start - around[axis].start
+        inner["zyx".index(axis)] = slice(start, start + len(some))
+    return {name: values[tuple(inner)] for name, values in medium.items()}
+
+
+def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Average the earth about nodes of the grid."""
+    grid = setup.grid
+    z, x = (grid.coordinate(a, index[a]) for a in "zx")
+    y = grid.coordinate("y", index["y"]) if "y" in index else None
+    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    # Effective medium: averages over the cell of each node.
+    medium = effective_medium(
+        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
+    )
+    return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
+
+
+def _around(setup: Discretization, axis: str, nodes: range) -> range:
+    """Return the nodes that factors at some nodes depend on; one if the earth does not vary."""
+    if setup.earth.layered and axis != "z":
+        return nodes
+    reach = setup.physics.weakened_by
+    first = nodes.start - reach
+    last = nodes.stop + reach
+    # Rows under a closed surface interpolate between all of each other.
+    rows = setup.closure.up.shape[1] + reach if axis == "z" and setup.closure else 0
+    return range(min(first, 0), max(last, rows)) if first < rows else range(first, last)
+
+
+def _images(setup: Discretization, axis: str, nodes: np.ndarray) -> np.ndarray:
+    """Return the nodes whose rock stands at some nodes, outside mirror and periodic faces too."""
+    last = setup.grid.points[AXES.index(axis)] - 1
+    for face in setup.image_faces:
+        if face.axis == axis:
+            depth = nodes - last if face.high else -nodes
+            inside = np.clip(source_of(face, False, depth, 0, last), 0, last)
+            nodes = np.where(depth > 0, inside, nodes)
+    return nodes
+
+
+def _midpoints(setup: Discretization, axis: str, nodes: range) -> Midpoints:
+    """Return the interpolation along an axis of an array of some nodes."""
+    place = "zyx".index(axis)
+    if axis != "z" or setup.closure is None or nodes.start > 0:
+        return Midpoints(place)
+    return Midpoints(place, -nodes.start, *midpoint_weights(setup.closure))
