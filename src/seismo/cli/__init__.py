@@ -19,7 +19,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import examples, exports, figures, machines, runs, status
+from seismo.cli import conversion, examples, exports, figures, machines, runs, status
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -193,6 +193,7 @@ def schema(
 
 app.command()(figures.plot)
 app.command()(figures.paraview)
+app.command()(conversion.convert)
 app.command()(examples.examples)
 app.command()(exports.export)
 app.command()(exports.report)

@@ -1,0 +1,50 @@
+"""The command that makes a scenario of another program's input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seismo.cli.arguments import ForceOption
+from seismo.errors import ScenarioError
+
+
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="INPUT", help="Input file of SW4."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="NAME.yaml", help="The scenario [default: INPUT's name]."
+        ),
+    ] = None,
+    force: ForceOption = False,
+) -> None:
+    """Make a scenario of a run of another program; list what cannot be carried over, and why."""
+    from seismo.output.atomic_file import write_file, write_new
+    from seismo.scenario import load
+    from seismo.scenario.convert import convert as converted
+    from seismo.scenario.text_files import printable
+
+    target = output or Path(f"{source.resolve().stem}.yaml")
+    run = converted(source, target)
+    write_new(target, run.text(), force)
+    for name, content in run.side_files.items():
+        write_file(target.parent / name, content)
+        print(target.parent / name)
+    print(target)
+    for message in run.messages():
+        print(printable(message), file=sys.stderr)
+    if run.left_out:
+        count = len(run.left_out)
+        print(f"{target}: {count} not carried over (listed in it, too)", file=sys.stderr)
+    try:
+        load(target)
+    except ScenarioError as error:
+        problem = f"{target}: was written, and needs your hand before it runs:"
+        raise ScenarioError(problem, *error.messages) from None

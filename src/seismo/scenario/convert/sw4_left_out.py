@@ -1,0 +1,60 @@
+"""What SW4 has and a scenario does not: commands and options, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seismo.scenario.convert.sw4_commands import InputCommand
+
+TESTS = ("twilight", "testenergy", "testrayleigh")  # which have no sources
+UNKNOWN = "no command of SW4 that is known here"
+_DRAWN = "pictures are drawn from results: `seismo plot`; fields of a run: output.snapshots, .maps"
+_FILE = "this format is not read; convert it to an rfile or to NetCDF"
+REASONS = {
+    "fileio": "it names files of SW4; `seismo run --output` names those of a run",
+    "refinement": "one spacing for the whole grid: `seismo check` tells whether it is fine enough "
+    "for the slowest layer, and sets the error to expect",
+    "topography": "the ground is flat here; depths count from it",
+    "image": _DRAWN,
+    "image3d": _DRAWN,
+    "volimage": _DRAWN,
+    "essioutput": _DRAWN,
+    "ssioutput": _DRAWN,
+    "sfileoutput": _DRAWN,
+    "gmt": "maps are drawn by `seismo plot`",
+    "prefilter": "time functions are not filtered; the equations are linear: filter the traces",
+    "developer": "it tunes SW4's own scheme",
+    "testing": "it tests SW4",
+    "checkpoint": "a run writes checkpoints by itself: see `seismo schema checkpoint`",
+    "restart": "`seismo resume` continues a run",
+    "material": "it belongs to an ifile, which is not read",
+    "ifile": "surfaces between materials are not read; write interface parts, or an rfile",
+    "pfile": _FILE,
+    "efile": _FILE,
+    "vimaterial": _FILE,
+    "ablock": "rock of given constants: write a block with c11 ... c66",
+    "anisotropy": "it belongs to ablock",
+    "randomblock": "write a part of type random",
+    "randomize": "write a part of type random",
+    "event": "one event a scenario",
+    "geodynbc": "boundary data of another run are not read",
+}
+_OPTIONS = {  # of commands that are carried over
+    "grid": dict.fromkeys(
+        ("mlat", "mlon", "proj", "ellps", "datum", "lon_p", "lat_p", "scale"),
+        "places are projected about the origin of the grid here",
+    )
+    | {"extrapolate": "values outside the model are those of its edge"},
+    "supergrid": dict.fromkeys(
+        ("gp", "dc", "width"), "boundaries.layer sets the absorbing layers, whose defaults are kept"
+    ),
+    "rupture": {"event": REASONS["event"]},
+    "source": {"event": REASONS["event"]},
+}
+
+
+def ignored_options(command: InputCommand) -> Iterator[tuple[str, str]]:
+    """Yield options of a command that is carried over, with the reason why they are not."""
+    for key, reason in _OPTIONS.get(command.name, {}).items():
+        if command.has(key):
+            yield key, reason

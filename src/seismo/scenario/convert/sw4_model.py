@@ -1,0 +1,227 @@
+"""The earth of an SW4 input: blocks painted one over the other, and files, in their order.
+
+Blocks that reach over the whole grid make layers until something comes that does not; later ones,
+and those with sides, are blocks here, too. A property p of a block is p + pgrad z, at the depth z
+below z = 0 (not below the top of the block; SW4's MaterialBlock.C).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from seismo.errors import ScenarioError
+from seismo.scenario.convert.converted_run import ConvertedRun, short
+from seismo.scenario.convert.sw4_commands import InputCommand
+
+_PROPERTIES = ("vp", "vs", "rho", "qp", "qs")
+_GRADIENTS = {"vpgrad": "vp", "vsgrad": "vs", "rhograd": "rho"}
+_SIDES = ("x1", "x2", "y1", "y2", "z1", "z2")
+_FILES = {"rfile": "rfile", "sfile": "sfile", "gmg": "geomodelgrids"}  # command: format
+_VARIABLES = {  # by format: those of the file
+    "rfile": {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"},
+    "sfile": {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"},
+    "geomodelgrids": {"vp": "Vp", "vs": "Vs", "rho": "density", "qp": "Qp", "qs": "Qs"},
+}
+
+Linear = tuple[float, float]  # at z = 0, and its change per metre
+
+
+@dataclass
+class ColumnInterval:
+    """An interval of depth (m) and what the blocks made of it: properties at z, by name."""
+
+    top: float
+    bottom: float
+    properties: dict[str, Linear] = field(default_factory=dict)
+
+
+@dataclass
+class ModelPainter:
+    """The model as it grows with the commands of the input.
+
+    Attributes:
+        run: that is converted.
+        size: x, y, z of the grid in m.
+        attenuates: whether SW4 uses qp and qs.
+        least: smallest vp and vs (`globalmaterial`) in m/s.
+        crs: of sfiles: the projection of the input.
+    """
+
+    run: ConvertedRun
+    size: tuple[float, float, float]
+    attenuates: bool
+    least: dict[str, float]
+    crs: str = ""
+    column: list[ColumnInterval] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+
+    def paint_block(self, command: InputCommand) -> None:
+        """Add a block, as layers or as a body.
+
+        Raises:
+            ScenarioError: an option is no number.
+        """
+        properties = self._properties(command)
+        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        for key in command.beyond({*_PROPERTIES, *_GRADIENTS, *_SIDES, "absdepth"}):
+            self.run.leave_out(command.label_of(key), "blocks have no such option here")
+        interval = (limits.get("z1", -math.inf), limits.get("z2", math.inf))
+        if interval[0] >= self.size[2] or interval[1] <= 0.0:
+            self.run.leave_out(command.label, "this block lies outside the grid")
+            return
+        if self.bodies or not self._covers(limits):
+            self._add_body(command, properties, limits)
+        else:
+            self._add_to_column(properties, interval)
+
+    def add_file(self, command: InputCommand, exists: Callable[[str], Any]) -> None:
+        """Add a model file.
+
+        Args:
+            command: of the input.
+            exists: function(path of the input) -> path for the scenario; remarks if it is missing.
+        """
+        kind = _FILES[command.name]
+        if not command.has("filename", "file"):
+            raise ScenarioError(f"{command.where}: {command.name}: missing filename=")
+        name = command.options.get("filename") or command.options["file"]
+        folder = command.options.get("directory", "")
+        path = f"{folder.rstrip('/')}/{name}" if folder else name
+        body: dict[str, Any] = {"type": "volume", "path": exists(path), "format": kind}
+        variables = _VARIABLES[kind]
+        body |= {key: variables[key] for key in _PROPERTIES[: 5 if self.attenuates else 3]}
+        if kind == "sfile":
+            body["crs"] = self.crs
+        # Air and water have no values in these files; those of the rock below go on there.
+        body["missing"] = "column"
+        body["outside"] = "keep" if self.column else "nearest"
+        self.bodies.append(body)
+        for key in command.beyond({"filename", "file", "directory"}):
+            self.run.leave_out(command.label_of(key), "files have no such option here")
+
+    def parts_of_model(self) -> list[dict[str, Any]]:
+        """Return the parts of the scenario's model.
+
+        Raises:
+            ScenarioError: no block says what is at some depth.
+        """
+        if not self.column:
+            if not self.bodies or self.bodies[0]["type"] != "volume":
+                raise ScenarioError(
+                    f"{self.run.source}: no block reaches over the whole grid: the model is not "
+                    "complete; add one with vp, vs and rho as the first"
+                )
+            return self.bodies
+        layers = []
+        for interval in self.column:
+            # The first layer goes on upwards, the last one downwards.
+            top = max(interval.top, 0.0)
+            if min(interval.bottom, self.size[2]) > top:
+                layers.append(self._layer(interval, top))
+        return [{"type": "layers", "layers": _joined(layers)}, *self.bodies]
+
+    def fastest(self) -> float:
+        """Return the largest sqrt(vp^2 + 2 vs^2) of the layers in m/s, which SW4's step is of."""
+        ends = [
+            {name: value + slope * z for name, (value, slope) in interval.properties.items()}
+            for interval in self.column
+            for z in (max(interval.top, 0.0), min(interval.bottom, self.size[2]))
+        ]
+        return max(
+            (math.sqrt(end.get("vp", 0.0) ** 2 + 2.0 * end.get("vs", 0.0) ** 2) for end in ends),
+            default=0.0,
+        )
+
+    def _properties(self, command: InputCommand) -> dict[str, Linear]:
+        properties = {}
+        for name in _PROPERTIES:
+            value = command.number(name, -1.0)
+            # SW4 keeps what was there where a block has no value, or a negative one.
+            if value < 0.0:
+                continue
+            if name in ("qp", "qs") and not self.attenuates:
+                self.run.leave_out(
+                    command.label_of(name),
+                    "without a line `attenuation` SW4 does not use it; the medium is lossless",
+                )
+                continue
+            slope = 0.0 if name in ("qp", "qs") else command.number(f"{name}grad", 0.0)
+            if value < self.least.get(name, 0.0):
+                value = self.least[name]
+                self.run.remark("model", f"{name} of {command.where}: the least, of globalmaterial")
+            properties[name] = (value, slope)
+        return properties
+
+    def _covers(self, limits: dict[str, float]) -> bool:
+        return all(
+            limits.get(f"{axis}1", 0.0) <= 0.0 and limits.get(f"{axis}2", length) >= length
+            for axis, length in zip("xy", self.size[:2], strict=True)
+        )
+
+    def _add_to_column(self, properties: dict[str, Linear], interval: tuple[float, float]) -> None:
+        if not self.column:
+            self.column = [ColumnInterval(-math.inf, math.inf)]
+        low, high = interval
+        split: list[ColumnInterval] = []
+        for old in self.column:
+            cuts = [old.top, *(z for z in (low, high) if old.top < z < old.bottom), old.bottom]
+            for top, bottom in pairwise(cuts):
+                inside = low <= top and bottom <= high
+                now = old.properties | (properties if inside else {})
+                split.append(ColumnInterval(top, bottom, now))
+        self.column = split
+
+    def _layer(self, interval: ColumnInterval, top: float) -> dict[str, Any]:
+        properties = interval.properties
+        if missing := [name for name in ("vp", "vs", "rho") if name not in properties]:
+            if self.bodies:
+                return {}
+            raise ScenarioError(
+                f"{self.run.source}: no block gives {', '.join(missing)} below z = {top:g} m; add "
+                "it to the block there"
+            )
+        layer: dict[str, Any] = {"top": short(top)}
+        for name, (value, slope) in properties.items():
+            layer[name] = short(value + slope * top)
+            if slope:
+                layer[f"{name}_gradient"] = short(slope)
+        return layer
+
+    def _add_body(
+        self, command: InputCommand, properties: dict[str, Linear], limits: dict[str, float]
+    ) -> None:
+        low = limits.get("z1", 0.0)
+        high = limits.get("z2", self.size[2])
+        middle = 0.5 * (low + high)
+        body: dict[str, Any] = {"type": "block"}
+        for axis, length in zip("xyz", self.size, strict=True):
+            if f"{axis}1" in limits or f"{axis}2" in limits:
+                first = limits.get(f"{axis}1", 0.0)
+                body[axis] = [short(first), short(limits.get(f"{axis}2", length))]
+        for name, (value, slope) in properties.items():
+            body[name] = short(value + slope * middle)
+            if slope:
+                self.run.leave_out(
+                    command.label_of(f"{name}grad"),
+                    f"a block has one value: that at its middle, z = {middle:g} m; several blocks "
+                    "come closer",
+                )
+        if len(body.keys() & set(_PROPERTIES)):
+            self.bodies.append(body)
+
+
+def _joined(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return layers without those that go on as the one above."""
+    kept: list[dict[str, Any]] = []
+    for layer in filter(None, layers):
+        same = kept and {k: v for k, v in layer.items() if k != "top"} == {
+            k: v for k, v in kept[-1].items() if k != "top"
+        }
+        gradients = any(key.endswith("_gradient") for key in layer)
+        if not same or gradients:
+            kept.append(layer)
+    return kept

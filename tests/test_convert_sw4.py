@@ -1,0 +1,281 @@
+"""Inputs of SW4 as scenarios: what is carried over is the same physics, the rest is listed.
+
+Formulas of time functions are those of SW4's users' guide; they are evaluated here on their own.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from seismo.acquisition import wavelets
+from seismo.acquisition.moment_tensor import double_couple
+from seismo.errors import ScenarioError
+from seismo.scenario import load
+from seismo.scenario.convert import convert
+from seismo.scenario.convert.sw4_sources import turned
+from seismo.solver.discretization import discretize
+
+GRID = "grid x=3000 y=2000 z=1000 h=100\ntime t=2\n"
+ROCK = "block vp=4000 vs=2000 rho=2600\n"
+SOURCE = "source x=1000 y=500 z=400 mxy=1e15 t0=0.5 freq=10 type=Gaussian\n"
+
+
+def converted(folder, text, name="run.in"):
+    """Return the scenario of an SW4 input, and what was left out."""
+    path = folder / name
+    path.write_text(text)
+    run = convert(path, folder / "scenario.yaml")
+    (folder / "scenario.yaml").write_text(run.text())
+    for side_file, content in run.side_files.items():
+        (folder / side_file).write_bytes(content)
+    return load(folder / "scenario.yaml"), run.messages()
+
+
+def test_a_layer_over_a_half_space(tmp_path):
+    scenario, left_out = converted(
+        tmp_path,
+        "# a comment\nfileio path=out\n" + GRID + "block vp=6000 vs=3464 rho=2700 # below\n"
+        "block vp=4000 vs=2000 r=2600 z2=300\n" + SOURCE + "rec x=600 y=800 z=0 file=sta01\n",
+    )
+    extent = scenario.grid.extent
+    assert (extent.x, extent.y, extent.z, scenario.grid.spacing.x) == (3000.0, 2000.0, 1000.0, 100)
+    assert scenario.time.duration == 2.0
+    assert scenario.boundaries.top == "free_surface"
+    (layers,) = scenario.model
+    assert [(m.top, m.vp, m.vs, m.rho) for m in layers.layers] == [
+        (0.0, 4000.0, 2000.0, 2600.0),
+        (300.0, 6000.0, 3464.0, 2700.0),
+    ]
+    (source,) = scenario.sources
+    assert source.components.xy == 1e15
+    assert (source.position.x, source.position.y, source.position.z) == (1000.0, 500.0, 400.0)
+    assert source.time_function == "moment"
+    assert scenario.receivers[0].quantities == ("displacement",)
+    assert left_out == [
+        f"{tmp_path}/run.in:2: fileio path=out: it names files of SW4; `seismo run --output` names "
+        "those of a run"
+    ]
+    assert "fileio path=out" in (tmp_path / "scenario.yaml").read_text()
+    (stations,) = discretize(scenario).groups
+    assert stations.codes == ("sta01",)
+    assert stations.coordinates.tolist() == [[600.0, 800.0, 0.0]]
+
+
+def test_gradients_count_from_z_0_and_blocks_with_sides_are_blocks(tmp_path):
+    scenario, left_out = converted(
+        tmp_path,
+        GRID + "block vp=3000 vs=1500 rho=2300 vpgrad=1 vsgrad=0.5 rhograd=0.1 z1=200\n"
+        "block vp=2000 vs=800 rho=2000 z2=200\n"
+        "block vs=1000 x1=500 x2=900 z1=300 z2=500 vsgrad=1\n" + SOURCE,
+    )
+    earth = discretize(scenario).earth
+    z = np.array([100.0, 450.0, 800.0])
+    sampled = earth.sample(z, np.full(3, 100.0), np.full(3, 100.0))
+    np.testing.assert_allclose(sampled["vp"], [2000.0, 3450.0, 3800.0])
+    np.testing.assert_allclose(sampled["rho"], [2000.0, 2345.0, 2380.0])
+    inside = earth.sample(np.array([450.0]), np.array([100.0]), np.array([700.0]))
+    assert float(inside["vs"][0]) == 1400.0
+    assert float(inside["vp"][0]) == 3450.0
+    assert [line.split(": ")[1] for line in left_out] == ["block vsgrad=1"]
+
+
+@pytest.mark.parametrize("grid", ["nx=31 x=3000 y=2000 z=1000", "nx=31 ny=21 nz=11 h=100"])
+def test_grids_are_given_in_three_ways(tmp_path, grid):
+    scenario, _ = converted(tmp_path, f"grid {grid}\ntime t=2\n" + ROCK + SOURCE)
+    extent = scenario.grid.extent
+    assert (extent.x, extent.y, extent.z) == (3000.0, 2000.0, 1000.0)
+    assert scenario.grid.spacing.z == 100.0
+
+
+def test_quality_factors_count_with_attenuation_alone(tmp_path):
+    lossy = "block vp=4000 vs=2000 rho=2600 Qp=120 Qs=40\n"
+    lossless, left_out = converted(tmp_path, GRID + lossy + SOURCE)
+    assert lossless.model[0].layers[0].qp is None
+    assert [line.split(": ")[1] for line in left_out] == ["block qp=120", "block qs=40"]
+    scenario, left_out = converted(
+        tmp_path, GRID + "attenuation phasefreq=2.5 nmech=3 maxfreq=15\n" + lossy + SOURCE
+    )
+    assert (scenario.model[0].layers[0].qp, scenario.model[0].layers[0].qs) == (120.0, 40.0)
+    assert scenario.attenuation.reference_frequency == 2.5
+    assert len(left_out) == 2
+
+
+def gaussian(u):
+    return math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
+
+
+def liu(u):
+    """SW4's Liu in closed form, tau = 2 pi: its integral pieces."""
+    tau = 2.0 * math.pi
+    tau1 = 0.13 * tau
+    tau2 = tau - tau1
+    scale = 1.0 / (1.4 * tau1 + 1.2 * tau1 / math.pi + 0.3 * tau2)
+    if u < 0.0 or u >= tau:
+        return float(u >= tau)
+    if u <= tau1:
+        bend = 1.2 * tau1 / math.pi * (math.cos(0.5 * math.pi * u / tau1) - 1.0)
+        return scale * (0.7 * u - 0.7 * tau1 / math.pi * math.sin(math.pi * u / tau1) - bend)
+    tail = 0.3 * tau2 / math.pi * math.sin(math.pi * (u - tau1) / tau2)
+    if u <= 2.0 * tau1:
+        wave = 0.7 * tau1 / math.pi * math.sin(math.pi * u / tau1)
+        return scale * (u - 0.3 * tau1 + 1.2 * tau1 / math.pi - wave + tail)
+    return scale * (0.3 * u + 1.1 * tau1 + 1.2 * tau1 / math.pi + tail)
+
+
+def brune_smoothed(u):
+    h = 2.31
+    inner = 0.5 * u**2 - 1.5 / h * u**3 + 1.5 / h**2 * u**4 - 0.5 / h**3 * u**5 if u < h else 0.0
+    return 0.0 if u < 0.0 else 1.0 - math.exp(-u) * (1.0 + u + inner)
+
+
+FUNCTIONS = {  # g of u = freq tau; power of freq; whether it stays at 1
+    "Gaussian": (gaussian, 1, False),
+    "GaussianInt": (lambda u: 0.5 * (1.0 + math.erf(u / math.sqrt(2.0))), 0, True),
+    "Erf": (lambda u: 0.5 * (1.0 + math.erf(u / math.sqrt(2.0))), 0, True),
+    "Ricker": (
+        lambda u: (2.0 * (math.pi * u) ** 2 - 1.0) * math.exp(-((math.pi * u) ** 2)), 0, False,
+    ),
+    "RickerInt": (lambda u: -u * math.exp(-((math.pi * u) ** 2)), -1, False),
+    "Brune": (lambda u: 1.0 - math.exp(-u) * (1.0 + u) if u > 0.0 else 0.0, 0, True),
+    "DBrune": (lambda u: u * math.exp(-u) if u > 0.0 else 0.0, 1, False),
+    "BruneSmoothed": (brune_smoothed, 0, True),
+    "Liu": (liu, 0, True),
+    "Ramp": (lambda u: 0.5 * (1.0 - math.cos(math.pi * min(max(u, 0.0), 1.0))), 0, True),
+    "C6SmoothBump": (lambda u: 51480.0 * (u * (1.0 - u)) ** 7 if 0 < u < 1 else 0.0, 0, False),
+    "VerySmoothBump": (lambda u: 1024.0 * (u - u * u) ** 5 if 0 < u < 1 else 0.0, 0, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FUNCTIONS)
+@pytest.mark.parametrize("acts", ["mxx=1e15", "fz=1e9"])
+def test_time_functions_are_the_same_functions(tmp_path, kind, acts):
+    function, power, stays = FUNCTIONS[kind]
+    freq = 4.0
+    text = f"source x=1000 y=500 z=400 {acts} t0=1 freq={freq:g} type={kind}\n"
+    scenario, _ = converted(tmp_path, GRID + ROCK + text)
+    (source,) = scenario.sources
+    t = np.linspace(0.0, 1.99, 400)
+    expected = np.array([freq**power * function(freq * (one - 1.0)) for one in t])
+    as_rate = acts.startswith("m") and stays
+    assert (getattr(source, "time_function", "") == "moment_rate") == as_rate
+    actual = wavelets.evaluate(source.wavelet, t, tmp_path)
+    if as_rate:
+        # The integral of the rate from before its beginning.
+        fine = np.linspace(-1.0, 1.99, 29_901)
+        rate = wavelets.evaluate(source.wavelet, fine, tmp_path)
+        total = np.concatenate([[0.0], np.cumsum(0.5 * (rate[1:] + rate[:-1]) * np.diff(fine))])
+        actual = np.interp(t, fine, total)
+    np.testing.assert_allclose(actual, expected, atol=2e-4 * np.abs(expected).max())
+
+
+def test_time_functions_of_files_and_impulses(tmp_path):
+    (tmp_path / "g.txt").write_text("0.2 0.01 5\n0\n1\n3\n1\n0\n")
+    scenario, left_out = converted(
+        tmp_path,
+        GRID + ROCK + "source x=1000 y=500 z=400 mxx=1e15 dfile=g.txt\n"
+        "source x=1000 y=500 z=400 mxx=1e15 type=Dirac\n",
+    )
+    (source,) = scenario.sources
+    assert wavelets.evaluate(source.wavelet, np.array([0.22]), tmp_path) == pytest.approx([3.0])
+    assert "no grid carries an impulse" in left_out[0]
+
+
+def test_mechanisms_count_from_north_with_a_place_on_the_earth(tmp_path):
+    """SW4 takes the grid's azimuth from a strike; components are on the axes of the grid."""
+    strike = "source x=1000 y=500 depth=400 m0=2e15 strike=70 dip=60 rake=30 freq=5 type=Gaussian\n"
+    turned_grid = "grid x=3000 y=2000 z=1000 h=100 az=40\ntime t=2\n"
+    scenario, _ = converted(tmp_path, turned_grid + ROCK + strike)
+    assert scenario.geographic is None
+    assert (scenario.sources[0].strike, scenario.sources[0].moment) == (30.0, 2e15)
+    placed = turned_grid.replace("az=40", "az=40 lat=37 lon=-122")
+    scenario, _ = converted(tmp_path, placed + ROCK + strike)
+    assert scenario.geographic.azimuth == 40.0
+    assert scenario.sources[0].strike == 70.0
+    # Components of that mechanism on the axes of the grid, turned back to north.
+    names = ("mxx", "myy", "mzz", "mxy", "mxz", "myz")
+    on_grid, at_north = (_components(double_couple(s, 60.0, 30.0)) for s in (30.0, 70.0))
+    back = turned(dict(zip(names, on_grid, strict=True)), 40.0)
+    np.testing.assert_allclose([back[name] for name in names], at_north, atol=1e-12)
+
+
+def _components(tensor):
+    return [float(tensor[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+
+
+def test_files_faults_dates_and_faces(tmp_path):
+    pytest.importorskip("pyproj")
+    scenario, left_out = converted(
+        tmp_path,
+        "grid x=3000 y=2000 z=1000 h=100 lat=37 lon=-122 az=10 proj=tmerc lon_p=-123 lat_p=35\n"
+        "time t=2 utcstart=01/31/2017:10:20:30.500\n" + ROCK + "sfile filename=a.sfile "
+        "directory=models\nrupture file=a.srf\nboundary_conditions lx=1 hx=0\n"
+        "rec lat=37.001 lon=-121.99 depth=0 file=a variables=velocity\n"
+        "rechdf5 infile=b.h5\ntopography input=gaussian\n",
+    )
+    volume = scenario.model[1]
+    assert (volume.path, volume.vp.variable) == ("models/a.sfile", "Cp")
+    assert volume.crs.startswith("+proj=tmerc")
+    assert "+lon_0=-123" in volume.crs
+    assert scenario.sources[0].path == "a.srf"
+    assert scenario.event.time == "2017-01-31T10:20:30Z"
+    assert scenario.boundaries.x_min == "rigid"
+    assert scenario.receivers[0].quantities == ("velocity",)
+    rock = {"type": "uniform", "vp": 4e3, "vs": 2e3, "rho": 2600}
+    alone = scenario.changed({"sources": [_point()], "model": [rock]})
+    assert discretize(alone).groups[0].codes == ("a",)
+    reasons = "\n".join(left_out)
+    for words in ("no such file as", "the ground is flat", "HDF5", "hx=0"):
+        assert words in reasons
+
+
+def _point():
+    wavelet = {"type": "ricker", "frequency": 2}
+    position = {"x": 500, "y": 500, "z": 500}
+    return {"type": "explosion", "position": position, "wavelet": wavelet}
+
+
+def test_steps_become_a_duration(tmp_path):
+    scenario, _ = converted(tmp_path, GRID.replace("t=2", "steps=100") + ROCK + SOURCE)
+    step = 1.3 * 100.0 / math.sqrt(4000.0**2 + 2.0 * 2000.0**2)
+    assert scenario.time.duration == pytest.approx(100 * step)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("grid x=30q0 y=2000 z=1000 h=100\n", ":1: grid x='30q0': is no number"),
+        ("grid x=3000 y=2000 z=1000\ntime t=1\n", ":1: grid x=3000 y=2000 z=1000: gives no spac"),
+        (GRID + ROCK + "twilight omega=1\n", ":4: twilight omega=1: a test of SW4"),
+        (GRID + ROCK, ": has no source that can be carried over"),
+        (GRID + "block vp=3000 z1=500\n" + SOURCE, ": no block gives vp, vs, rho below z = 0 m"),
+        (GRID + ROCK + "source x=0 y=0 mxx=1\n", ":4: source: missing z="),
+        (GRID + ROCK + "source x=0 y=0 z=0 fx=1 freq=-2\n", ":4: source freq=-2: has to be above"),
+        ("nothing of SW4\n", ": is of no program that is known here"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, text, message):
+    with pytest.raises(ScenarioError) as error:
+        converted(tmp_path, text)
+    (line,) = str(error.value).split("\n")
+    assert line.startswith(f"{tmp_path}/run.in{message}")
+
+
+def test_the_command_writes_and_lists(tmp_path, command_line, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.in").write_text(GRID + ROCK + "refinement zmax=500\n" + SOURCE)
+    code, out, err = command_line("convert", "a.in")
+    assert (code, out) == (0, "a.yaml\n")
+    assert err.splitlines()[0].startswith("a.in:4: refinement zmax=500: one spacing")
+    assert load("a.yaml").title == "a, from SW4"
+    (tmp_path / "a.yaml").write_text("mine")
+    code, out, err = command_line("convert", "a.in")
+    assert code == 2
+    assert "--force" in err
+    assert command_line("convert", "no.in")[0] == 2
+    # What no scenario may have is written all the same, and named.
+    (tmp_path / "b.in").write_text(GRID + "block vp=1.7 vs=1 rho=1\n" + SOURCE)
+    code, out, err = command_line("convert", "b.in")
+    assert (code, out) == (2, "b.yaml\n")
+    assert "b.yaml: was written, and needs your hand before it runs:" in err
+    assert "too slow for P waves" in err
