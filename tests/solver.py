@@ -35,6 +35,20 @@ def slow_but(kept: Collection, values: Iterable) -> list:
     return [pytest.param(v, marks=[] if v in kept else [pytest.mark.slow]) for v in values]
 
 
+def slow_in_space(*kept: str) -> list:
+    """Return every equation, of which in space only those named run every day."""
+    return [
+        pytest.param(
+            *case.values,
+            id=case.id,
+            marks=[*case.marks, pytest.mark.slow]
+            if case.values[1] == 3 and case.values[0] not in kept and not case.marks
+            else case.marks,
+        )
+        for case in EVERY_EQUATION
+    ]
+
+
 PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d == 2]
 
 # Steps differ along the axes, so that no axis can stand for another.

@@ -80,13 +80,16 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("layers", solver.slow_but({"sea bed"}, LAYERS))
-@pytest.mark.parametrize("name", PLANES)
+@pytest.mark.parametrize(
+    "name",
+    solver.slow_but({"viscoacoustic", "viscoacoustic_variable_density", "viscoelastic"}, PLANES),
+)
 def test_hardly_any_loss_is_none(name, layers):
     """With Q = 1e12 traces are those of the lossless equation, under a free surface, too."""
     needs = physics_for(name, 2).needs
     if "vs" in needs and "vp" not in needs and "sea" in layers:
         pytest.skip("a fluid has no SH waves")
-    document = solver.plan(name, 2, steps=60, boundaries=solver.faces(2, top="free_surface"))
+    document = solver.plan(name, 2, steps=40, boundaries=solver.faces(2, top="free_surface"))
     if "theta" in needs and "sea" in layers:
         pytest.skip("a fluid does not go together with a tilted axis")
     rocks = [dict(zip(("top", "vp", "vs", "rho"), layer, strict=True)) for layer in LAYERS[layers]]
@@ -101,7 +104,8 @@ def test_hardly_any_loss_is_none(name, layers):
     assert solver.difference(solver.records(found), solver.records(wanted)) < 1e-9
 
 
-@pytest.mark.parametrize("name", PLANES)
+# That cuts do not show is told of every equation in `test_solver_subdomains.py`.
+@pytest.mark.parametrize("name", solver.slow_but({"viscoelastic"}, PLANES))
 def test_parts_give_the_same_bits(name):
     document = solver.plan(name, 2, steps=40, precision="float32")
     whole, cut = (solver.simulate(document, parts=parts) for parts in ((1, 1), (2, 1)))
@@ -341,7 +345,10 @@ def test_no_wave_grows_just_below_the_limit_of_the_time_step():
 
 
 @pytest.mark.parametrize("steps", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", PLANES)
+# Fluid, rock and rock with an axis; the others have the memory of one of these.
+@pytest.mark.parametrize(
+    "name", solver.slow_but({"viscoacoustic", "viscoacoustic_vti", "viscoelastic"}, PLANES)
+)
 def test_no_wave_grows_in_a_wild_medium(name, steps, tmp_path):
     """Q of 5 to 1000 and velocities anew at every node, a closed box, near the limit of the step.
 

@@ -108,9 +108,9 @@ def test_planes_of_narrow_and_of_full_rows(across, tmp_path):
 @pytest.mark.parametrize(
     ("name", "dimensions", "points"),
     [
-        ("acoustic", 2, 7),
+        pytest.param("acoustic", 2, 7, marks=pytest.mark.slow),
         ("acoustic_variable_density", 2, 6),
-        ("elastic", 2, 7),
+        pytest.param("elastic", 2, 7, marks=pytest.mark.slow),
         ("acoustic", 3, 5),
     ],
 )
@@ -157,7 +157,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
     assert any(turns) == (precision == "float32")
 
 
-@pytest.mark.parametrize(("order", "points"), [(2, 1), (8, 5)])
+@pytest.mark.parametrize(("order", "points"), [(2, 1), pytest.param(8, 5, marks=pytest.mark.slow)])
 def test_a_march_across_a_layer_in_one_piece(order, points, tmp_path, monkeypatch):
     """Elsewhere it takes three planes at a time; the last rows lie beside the layer."""
     long = {key: BlockShape((2, 3, 1), 64) for key in SHAPES if key[1:3] == ("second", "layer")}
@@ -217,13 +217,15 @@ def test_any_order_that_launches_allow_gives_the_same_bits(name, tmp_path):
         assert solver.difference(a, b) == 0.0
 
 
-@pytest.mark.parametrize("name", ["acoustic", "elastic"])
+@pytest.mark.parametrize("name", solver.slow_but({"elastic"}, ["acoustic", "elastic"]))
 def test_single_precision(name, tmp_path):
     """Four numbers a lane instead of two."""
     compare(planned(name, 2, tmp_path, "free_surface", precision="float32"), tmp_path)
 
 
-@pytest.mark.parametrize(("depth", "closed"), [(9.3, False), (14.3, True)])
+@pytest.mark.parametrize(
+    ("depth", "closed"), [pytest.param(9.3, False, marks=pytest.mark.slow), (14.3, True)]
+)
 def test_a_sea_bed(depth, closed, tmp_path):
     """Corrected rows on the contact of fluid and solid, with and without room for closed ones."""
     changes = {"model": layers((0.0, WATER), (depth, HARD)), "cells": (12, 26)}
@@ -247,7 +249,13 @@ def test_even_planes(tmp_path, monkeypatch):
     compare(document, tmp_path)
 
 
-@pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic_variable_density", 3)])
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    [
+        pytest.param("elastic", 2, marks=pytest.mark.slow),
+        ("acoustic_variable_density", 3),
+    ],
+)
 def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     """Densities kept for some planes only, and a contact that dips: its off-diagonal terms."""
     monkeypatch.setattr(medium, "EVEN_RUN", 2)
@@ -267,7 +275,7 @@ def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
 
 def test_shots_side_by_side_and_parts(tmp_path):
     """Two shots in a batch, and the grid cut in two with copies between."""
-    document = planned("acoustic_variable_density", 2, tmp_path, cells=(14, 20))
+    document = planned("acoustic", 2, tmp_path, cells=(14, 20))
     document["sources"] = document["sources"][:1]
     spots = [{"position": solver.place(2, n)} for n in ((6.3, 9.2), (8.0, 8.5))]
     compare(document | {"survey": {"shots": spots}}, tmp_path)

@@ -82,7 +82,7 @@ def test_sources_that_are_much_weaker_than_others_take_32(monkeypatch, times, de
 TILTED = pytest.param("viscoelastic_tti", marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("case", ["layers", "free_surface"])
+@pytest.mark.parametrize("case", solver.slow_but({"free_surface"}, ["layers", "free_surface"]))
 @pytest.mark.parametrize("name", ["viscoelastic", TILTED])
 def test_lanes_equal_numpy(name, case, tmp_path):
     test_solver_backends.compare(name, 2, tmp_path, case, **SHORT)

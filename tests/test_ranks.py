@@ -50,22 +50,21 @@ def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-# Fewer ranks differ in who holds which part: all the same to a field, so that one equation stands
-# for the others.
+# Who holds which part is all the same to a field, so that one equation stands for the others, in
+# space; every day another shows that a plane and fields of two times are sent as well.
 RICHEST, _ = max(VARIANTS, key=lambda case: len(physics_for(*case).fields))
-TOGETHER = [
+EVERY_DAY = [("acoustic", 2, 4), *((RICHEST, 3, ranks) for ranks in CUTS[3])]
+OTHERS = [
     (name, dimensions, ranks)
     for name, dimensions in VARIANTS for ranks in CUTS[dimensions]
-    if ranks == 4 or name == RICHEST
+    if (ranks == 4 or name == RICHEST) and (name, dimensions, ranks) not in EVERY_DAY
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def together(tmp_path_factory):
-    """Run the cases on 2, 3 and 4 of the same ranks, and once in this process."""
-    folder = tmp_path_factory.mktemp("cases")
+def outcomes(chosen: list, folder: Path) -> dict:
+    """Run cases on 2, 3 and 4 of the same ranks, which store them; give those of this process."""
     documents = {}
-    for name, dimensions in VARIANTS:
+    for name, dimensions in {one[:2] for one in chosen}:
         base = folder / f"{name}-{dimensions}d"
         base.mkdir()
         documents[name, dimensions] = (case(name, dimensions, base), str(base))
@@ -75,24 +74,33 @@ def together(tmp_path_factory):
     }
     orders = {
         f"{name}-{dimensions}d-{ranks}-{z}x{y}": (*documents[name, dimensions], ranks, (z, y))
-        for name, dimensions, ranks in TOGETHER
+        for name, dimensions, ranks in chosen
         for z, y in CUTS[dimensions][ranks]
     }
     done = launch(4, folder, what="cases", cases=orders, into=str(folder))
     assert done.returncode == 0, done.stderr
-    return folder, wanted
+    return wanted
 
 
-@pytest.mark.parametrize(("name", "dimensions", "ranks"), TOGETHER)
-def test_every_cut_gives_the_bits_of_one_process(together, name, dimensions, ranks):
-    """Every record and every field, in every part."""
-    folder, wanted = together
-    one = wanted[name, dimensions]
-    assert all(values.any() for values in one.values())
-    for z, y in CUTS[dimensions][ranks]:
-        with np.load(folder / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
-            different = [key for key in one if not np.array_equal(found[key], one[key])]
-            assert (z, y, different) == (z, y, [])
+def assert_every_cut_gives_the_bits_of_one_process(chosen: list, folder: Path) -> None:
+    """Compare every record and every field, in every part."""
+    wanted = outcomes(chosen, folder)
+    for name, dimensions, ranks in chosen:
+        one = wanted[name, dimensions]
+        assert all(values.any() for values in one.values())
+        for z, y in CUTS[dimensions][ranks]:
+            with np.load(folder / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
+                different = [key for key in one if not np.array_equal(found[key], one[key])]
+                assert (name, dimensions, z, y, different) == (name, dimensions, z, y, [])
+
+
+def test_every_cut_gives_the_bits_of_one_process(tmp_path):
+    assert_every_cut_gives_the_bits_of_one_process(EVERY_DAY, tmp_path)
+
+
+@pytest.mark.slow
+def test_every_cut_of_every_equation_gives_the_bits_of_one_process(tmp_path):
+    assert_every_cut_gives_the_bits_of_one_process(OTHERS, tmp_path)
 
 
 def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
@@ -150,6 +158,31 @@ def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path):
     assert "MPI_ABORT" not in done.stderr
 
 
+def test_killed_and_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
+    """One rank of three is killed, and its newest checkpoint is damaged: all take the one before.
+
+    Two go on with what three left until one is asked to stop, and one process with theirs.
+    """
+    words, folder = command(tmp_path, checkpoint={"steps": 6}), tmp_path / "x.h5.run"
+    done = launch(3, tmp_path, what="command", command=words, dying=1, soon=20)
+    assert done.returncode != 0
+    assert not (tmp_path / "x.h5").exists()
+    assert sorted(path.name for path in folder.glob("rank-*")) == ["rank-1", "rank-2"]
+    newest = sorted((folder / "rank-1").glob("*.zip"))[-1]
+    assert newest.stem == "checkpoint-000000000018"
+    newest.write_bytes(newest.read_bytes()[:-100])
+    words = ["resume", str(folder)]
+    done = launch(2, tmp_path, what="command", command=words, stopping=0, soon=15)
+    assert done.returncode == 85, done.stderr
+    assert "going on from step 12 of" in done.stderr
+    assert "MPI_ABORT" not in done.stderr
+    assert f"go on, on any number of ranks, with: seismo resume {folder}" in done.stderr
+    resume(folder).close()
+    assert contents(tmp_path / "x.h5") == contents(alone)
+    assert not list(tmp_path.glob("*.run"))
+
+
+@pytest.mark.slow
 def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
     """One rank is asked to stop; two go on with what three left, and one process with theirs."""
     words, folder = command(tmp_path, checkpoint={"steps": 11}), tmp_path / "x.h5.run"
@@ -167,6 +200,7 @@ def test_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
     assert not list(tmp_path.glob("*.run"))
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_all_and_what_it_lacks_does_not_count(tmp_path, alone):
     """Its newest checkpoint is damaged: all take the one before."""
     grid = VOLUME["grid"] | {"decomposition": [2, 1]}  # the others are cut along y

@@ -50,8 +50,19 @@ def assert_goes_on(document: dict, base, stops: tuple[int, ...], **how) -> None:
         assert solver.identical(solver.records(found, shot), solver.records(wanted, shot))
 
 
-@pytest.mark.parametrize("parts", [(1, 1), (2, 1)], ids=["whole", "cut"])
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+@pytest.mark.parametrize(
+    ("name", "dimensions", "parts"),
+    [
+        pytest.param(
+            *case.values, parts, id=f"{case.id}-{cut}",
+            # In space every day one, cut: what the others keep is told by their planes.
+            marks=case.marks or [pytest.mark.slow] * (case.id.endswith("3d") and (case.id, cut)
+                                                      != ("elastic-3d", "cut")),
+        )
+        for case in solver.EVERY_EQUATION
+        for parts, cut in (((1, 1), "whole"), ((2, 1), "cut"))
+    ],
+)  # fmt: skip
 def test_every_equation_goes_on_to_the_same_bits(name, dimensions, parts, tmp_path) -> None:
     """A batch of shots under a free surface, stopped after an even and an odd number of steps."""
     spots = [solver.place(dimensions, n) for n in (9.0, 11.3)]
