@@ -252,6 +252,28 @@ def test_layers_damp_fields_by_what_the_ground_guides() -> None:
         assert setup.guided_damping.late == pytest.approx(damping, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("depth", "speed"), [(100.0, 1500.0), pytest.param(300.0, 4000.0, marks=pytest.mark.slow)]
+)
+def test_no_layer_grows_beside_a_plate_on_a_rigid_bottom(depth, speed) -> None:
+    """Backward Lamb waves: by 10^8 in the second half, before a rigid bottom counted."""
+    document = solver.plan(
+        "elastic", 2, steps=None, time={"duration": 1000.0}, cells=(30, round(depth / 10.0)),
+        grid={"extent": {"x": 300.0, "z": depth}, "spacing": 10.0, "order": 8},
+        boundaries=solver.faces(2, top="free_surface", bottom="rigid") | {"layer": {"points": 12}},
+        model=[{"type": "uniform", "vp": 1.73 * speed, "vs": speed, "rho": 2000.0}],
+        sources=[{"type": "force", "position": {"x": 120.0, "z": 60.0}, "force": {"z": 1.0},
+                  "wavelet": {"type": "ricker", "frequency": speed / 1000.0}}],
+        receivers=[solver.points([{"x": 50.0, "z": 50.0}])],
+    )  # fmt: skip
+    simulation = solver.build(document)
+    peaks = []
+    for _ in range(4):
+        simulation.advance(1000)
+        peaks.append(float(np.abs(solver.wavefield(simulation)["vx"]).max()))
+    assert peaks[3] < peaks[1]
+
+
 SOIL = ground((0.0, 300.0), (50.0, 1500.0))
 SEA = [{"type": "layers", "layers": [
     {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0},

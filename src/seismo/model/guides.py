@@ -16,6 +16,9 @@ cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at
 0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100), 0.055
 (1:130) and 0.05 (1:170).
 
+Between a free surface and a rigid bottom every rock is a plate: in plates of 10 to 40 cells and
+vp / vs 1.5 to 4 waves grew by up to an e-fold in 140 steps, and stopped at 0.02.
+
 Rock may be so anisotropic that energy runs against the phase in it: `_of_rocks` has the p of that.
 
 Waves of ground need time to grow, so that layers begin matched, and reflect less, up to a step that
@@ -54,6 +57,7 @@ THICK = 0.0015
 THIN_RISE = 50.0  # contrast from which on thin ground asks for more,
 THIN_POWER = 1.4  # and the power of the contrast by which it does
 MOST_OF_GROUND = 0.06
+PLATE = 0.03  # the p of a plate between a free surface and a rigid bottom
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
 HARMLESS_RISE = 60.0  # up to that contrast,
 HARMLESS_POINTS = 24  # and so many points of a layer
@@ -99,13 +103,16 @@ class GuidedDamping:
         return (0, self.early), (self.onset, self.late)
 
 
-def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
+def damping(
+    earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False
+) -> GuidedDamping:
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
     Args:
         earth: the earth; nothing grows but P-SV waves.
         grid: the grid, with the widths of its layers.
         free_surface: whether the top is one.
+        rigid_bottom: whether the bottom is rigid.
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return GuidedDamping()
@@ -144,6 +151,8 @@ def damping(earth: Earth, grid: Grid, free_surface: bool) -> GuidedDamping:
     ground = _of_ground(rise)
     uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
     early = max(beds, uneven, rocks) if beds else rocks
+    if free_surface and rigid_bottom and faces:
+        early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
     late = max(early, ground, uneven) if ground else early
     points = max((width for _, width in faces), default=1)
     return GuidedDamping(early, late, rise, points, rocks)

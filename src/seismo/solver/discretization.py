@@ -327,10 +327,11 @@ def discretize(
         earth = replace(earth, relaxation=relaxation)
     shots = shots if share is None else share.take(shots)
     even = even_planes(scenario, physics, grid, earth, extremes, contacts)
+    on_rigid = scenario.boundaries.bottom == "rigid"
     found = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, interfaces=interfaces, even=even,
-        guided_damping=damping(earth, grid, closure is not None),
+        guided_damping=damping(earth, grid, closure is not None, on_rigid),
     )  # fmt: skip
     return batched(found, batch_points)
 
