@@ -15,7 +15,7 @@ from seismo.errors import ScenarioError
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="Input file of SW4."),
+        typer.Argument(metavar="INPUT", help="Input file of SW4, or run folder of SPECFEM3D."),
     ],
     output: Annotated[
         Path | None,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from seismo.errors import ModelError, ScenarioError
 from seismo.scenario.convert.converted_run import ConvertedRun
+from seismo.scenario.convert.specfem3d import convert_specfem3d, parameter_file
 from seismo.scenario.convert.sw4 import convert_sw4, is_sw4
 from seismo.scenario.text_files import read_lines
 
-_EXPECTED = "expected an input file of SW4"
+_EXPECTED = "expected an input file of SW4, or a run folder of SPECFEM3D"
 
 
 def convert(source: Path, target: Path) -> ConvertedRun:
@@ -29,6 +30,13 @@ def convert(source: Path, target: Path) -> ConvertedRun:
 
 
 def _convert(source: Path, target: Path) -> ConvertedRun:
+    par_file = parameter_file(source)
+    if par_file is not None:
+        run = ConvertedRun("SPECFEM3D", source, target)
+        convert_specfem3d(run, par_file)
+        return run
+    if source.is_dir():
+        raise ScenarioError(f"{source}: has no Par_file; {_EXPECTED}")
     lines = read_lines(source, _EXPECTED)
     if is_sw4(lines):
         run = ConvertedRun("SW4", source, target)
