@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -15,13 +15,23 @@ from seismo.errors import ScenarioError
 def convert(
     source: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="Input file of SW4, or run folder of SPECFEM3D."),
+        typer.Argument(
+            metavar="INPUT", help="Input file of SW4, run folder of SPECFEM3D, or .npz of arrays."
+        ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output", "-o", metavar="NAME.yaml", help="The scenario [default: INPUT's name]."
         ),
+    ] = None,
+    axes: Annotated[
+        Literal["zx", "xz", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"] | None,
+        typer.Option(help="Axes of the arrays of an .npz [default: zx, or zyx]."),
+    ] = None,
+    units: Annotated[
+        Literal["m/s", "km/s"] | None,
+        typer.Option(help="Units of its velocities [default: by their size]."),
     ] = None,
     force: ForceOption = False,
 ) -> None:
@@ -32,7 +42,7 @@ def convert(
     from seismo.scenario.text_files import printable
 
     target = output or Path(f"{source.resolve().stem}.yaml")
-    run = converted(source, target)
+    run = converted(source, target, axes, units)
     write_new(target, run.text(), force)
     for name, content in run.side_files.items():
         write_file(target.parent / name, content)

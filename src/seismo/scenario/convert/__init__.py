@@ -5,31 +5,42 @@ from __future__ import annotations
 from pathlib import Path
 
 from seismo.errors import ModelError, ScenarioError
+from seismo.scenario.convert.array_archive import convert_arrays, is_archive
 from seismo.scenario.convert.converted_run import ConvertedRun
 from seismo.scenario.convert.specfem3d import convert_specfem3d, parameter_file
 from seismo.scenario.convert.sw4 import convert_sw4, is_sw4
 from seismo.scenario.text_files import read_lines
 
-_EXPECTED = "expected an input file of SW4, or a run folder of SPECFEM3D"
+_EXPECTED = "expected an input file of SW4, a run folder of SPECFEM3D, or an .npz"
 
 
-def convert(source: Path, target: Path) -> ConvertedRun:
+def convert(
+    source: Path, target: Path, axes: str | None = None, units: str | None = None
+) -> ConvertedRun:
     """Return a run of another program as a scenario, which is not written yet.
 
     Args:
         source: the input of the other program.
         target: the scenario to be, a YAML file, beside which further files may come.
+        axes: of arrays in an .npz, such as xz; None: zx or zyx.
+        units: of their velocities, m/s or km/s; None: by their size.
 
     Raises:
         ScenarioError: it is no input that is known, or a line of it is malformed.
     """
     try:
-        return _convert(source, target)
+        return _convert(source, target, axes, units)
     except ModelError as error:
         raise ScenarioError(error.problem) from None
 
 
-def _convert(source: Path, target: Path) -> ConvertedRun:
+def _convert(source: Path, target: Path, axes: str | None, units: str | None) -> ConvertedRun:
+    if is_archive(source):
+        run = ConvertedRun("NumPy", source, target)
+        convert_arrays(run, axes, units)
+        return run
+    if axes or units:
+        raise ScenarioError(f"--axes and --units are for arrays in an .npz; {source} is none")
     par_file = parameter_file(source)
     if par_file is not None:
         run = ConvertedRun("SPECFEM3D", source, target)
