@@ -4,12 +4,34 @@ import os
 
 import pytest
 
+DAILY = "not slow and not gpu and not slurm"  # as `pyproject.toml` has it
+
+# Files of tests run side by side: matrices of some rows are no work for several threads each.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 def pytest_configure(config) -> None:
-    """Hide GPUs, from processes started by tests too, unless tests that need one are asked for."""
+    """Hide GPUs, from processes started by tests too, unless tests that need one are asked for.
+
+    `-m gpu` leaves those out that are slow, too, as the suite on the CPU does: they are
+    `-m "gpu and slow"`.
+    """
     wanted = config.getoption("markexpr") or ""
+    if wanted.strip() == "gpu":
+        config.option.markexpr = "gpu and not slow"
     if "gpu" not in wanted or "not gpu" in wanted:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def pytest_pycollect_makeitem(collector, name: str, obj: object) -> list | None:
+    """Make no items of tests that the daily suite would only deselect, by thousands."""
+    options = collector.config.option
+    if options.markexpr != DAILY or any("::" in word for word in collector.config.args):
+        return None
+    marks = [collector.obj, obj] if name.startswith("test_") else []
+    marks = [getattr(marked, "pytestmark", []) for marked in marks]
+    names = {mark.name for some in marks for mark in (some if isinstance(some, list) else [some])}
+    return [] if names & {"slow", "gpu", "slurm"} else None
 
 
 @pytest.fixture
