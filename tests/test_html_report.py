@@ -61,3 +61,18 @@ def test_what_a_file_says_is_no_markup(path, monkeypatch):
         text = html_report(results)
     assert "<script" not in text
     assert re.search(r"<title>&lt;script&gt;", text)
+
+
+def test_numbers_and_gaps_are_readable(path, monkeypatch):
+    from seismo.output import Results
+
+    facts = {"commit": None, "seconds": 1.2345678901, "threads": 4, "ends": [0.1, None]}
+    monkeypatch.setattr(Results, "provenance", facts)
+    monkeypatch.setattr("seismo.output.html_report._figures", lambda results: [])
+    with open_results(path) as results:
+        text = html_report(results)
+    for name, shown in (
+        ("commit", "not recorded"), ("seconds", "1.23457"), ("threads", "4"),
+        ("ends", "0.1, not recorded"),
+    ):  # fmt: skip
+        assert f"<td>{name}</td><td>{shown}</td>" in text

@@ -54,6 +54,12 @@ def test_the_scenarios_that_are_spoiled_below_are_good(text):
     parse(text)
 
 
+def test_a_volume_that_changes_nothing_and_is_not_there_is_told_of_both():
+    changed, lost = mistakes(FLAT.replace(UNIFORM, UNIFORM + "\n  - {type: volume, path: no.nc}"))
+    assert "model[1]: changes nothing" in changed
+    assert lost == "s.yaml:7:20: model[1].path: 'no.nc': no such file as no.nc"
+
+
 @pytest.mark.parametrize("rho", [1.2, 10.0])
 def test_the_density_of_air_or_foam_is_one(rho):
     assert parse(FLAT.replace("rho: 2200", f"rho: {rho}")).model[0].rho == rho

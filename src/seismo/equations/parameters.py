@@ -27,6 +27,7 @@ class Parameter:
             which `seismo.model.averaging` knows.
         always: whether parts that cover the whole grid give it, whatever the equation, or what
             stands for it (`seismo.equations.given_rock.stands_for`).
+        reason: for the least value, and what to do with a smaller one.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Parameter:
     default: float | None = None
     mean: Literal["", "arithmetic", "harmonic"] = ""
     always: bool = False
+    reason: str = ""
 
     @property
     def start(self) -> float:
@@ -112,13 +114,19 @@ VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
 # As far as mechanisms are fitted (`seismo.equations.relaxation`).
 _QUALITY = (LEAST_QUALITY, math.inf)
+_WHY = (
+    f"mechanisms are fitted to Q of {LEAST_QUALITY:g} and more; of a medium that loses more give "
+    "attenuation.relaxation"
+)
 # Where qs is given alone, bulk moduli lose nothing (`seismo.model.earth.Earth`).
 QP = Parameter(
-    "qp", "P quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic"
-)
+    "qp", "P quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic",
+    reason=_WHY,
+)  # fmt: skip
 QS = Parameter(
-    "qs", "S quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic"
-)
+    "qs", "S quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic",
+    reason=_WHY,
+)  # fmt: skip
 
 # Thomsen (1986): `seismo.equations.elastic_constants` has the stiffness that they stand for.
 _THOMSEN = (-0.5, 2.0)

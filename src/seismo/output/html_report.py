@@ -120,6 +120,19 @@ def _figures(results: Results) -> list[str]:
 def _table(facts: dict[str, object]) -> str:
     rows = []
     for name, fact in facts.items():
-        text = fact if isinstance(fact, str) else json.dumps(fact)
+        text = _shown(fact)
         rows.append(f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{escape(text)}</td></tr>")
     return "".join(rows)
+
+
+def _shown(fact: object) -> str:
+    """Format a fact of the file: numbers to six digits, and what is not known in words."""
+    if fact is None:
+        return "not recorded"
+    if isinstance(fact, float):
+        return f"{fact:.6g}"
+    if isinstance(fact, list | tuple):
+        return ", ".join(map(_shown, fact))
+    if isinstance(fact, dict):
+        return ", ".join(f"{name}: {_shown(one)}" for name, one in fact.items())
+    return fact if isinstance(fact, str) else json.dumps(fact)

@@ -32,6 +32,7 @@ from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sources import Source, Survey
+from seismo.scenario.volume_part import missing_volumes
 from seismo.scenario.yaml_text import to_text
 
 _RULES = (
@@ -274,6 +275,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         mistakes = list(physics_rules.amounts(scenario.dimensions, document.data))
     except ValidationError as error:
         mistakes = error_messages.translate(error, Scenario, document)
+        mistakes += missing_volumes(document.data.get("model"), base)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
             draft = draft_of_data(document.data, mistakes)
             misspelt_sections = {

@@ -187,6 +187,11 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
     negative = str(item["input"]).lstrip().startswith("-")
     if kind == "greater_than_equal" and negative and item["ctx"]["ge"] > 0.0:
         allowed = f"positive: {allowed}"
+    if kind == "greater_than_equal" and not negative:
+        hint += _why(path, annotation)
+    siblings = schema_text.model_at(schema_text.at(model, loc[:-1]))
+    if kind == "tuple_type" and siblings is not None and "path" in siblings.model_fields:
+        hint = _as_file(item["input"]) or hint
     return Mistake(path, f"must be {allowed}{hint}")
 
 
@@ -213,6 +218,19 @@ def _listed(value: Any) -> str:
     if isinstance(value, Mapping) and value:
         return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
     return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""
+
+
+def _as_file(value: Any) -> str:
+    """Describe where a file goes whose name stands in place of a list."""
+    is_file = isinstance(value, str) and "." in value
+    return f"; a file of them is given by path: {value}" if is_file else ""
+
+
+def _why(path: KeyPath, annotation: Any) -> str:
+    """Return the reason for the least value of a parameter, if it has one."""
+    named = next((key for key in reversed(path) if key in PARAMETERS), "")
+    reason = PARAMETERS[str(named)].reason if named and annotation is not None else ""
+    return f": {reason}" if reason else ""
 
 
 def _tight(value: Any) -> str:

@@ -34,6 +34,7 @@ model:                         # parts are applied in order, later ones over ear
     layers:
       - {{top: 0 m, vp: 1.8 km/s, vs: 1.0 km/s, rho: 2000 kg/m3}}
       - {{top: 300 m, vp: 3.2 km/s, vs: 1.8 km/s, rho: 2.4 g/cm3}}
+      # qp: 60, qs: 30 beside vp make a layer attenuate; epsilon: 0.1, delta: 0.05 make it VTI
   - type: block                # a slow inclusion; what is left out (rho) is kept
     x: [1300 m, 1500 m]
     z: [450 m, 600 m]
@@ -54,6 +55,11 @@ receivers:
     count: 37
     quantities: [velocity]
     # interval: 4 ms           # left out, every time step is recorded
+  # - name: cable              # a fibre (DAS): strain rate along it
+  #   type: fibre
+  #   points: [{{x: 200 m, z: 20 m}}, {{x: 1800 m, z: 20 m}}]
+  #   spacing: 10 m            # of channels
+  #   gauge_length: 10 m
 
 output:
   # path: {name}.h5            # the default

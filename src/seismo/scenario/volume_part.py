@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from seismo.equations.parameters import Parameter
-from seismo.scenario.base import Field, FilePath, ScenarioSection
+from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection
 from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
 
 VOLUMES = {  # formats by suffix
@@ -100,6 +100,28 @@ class VolumePart(ChangingPart):
     def everywhere(self) -> bool:
         """Whether it gives its properties over the whole grid."""
         return "keep" not in (self.outside, self.missing)
+
+
+def missing_volumes(model: Any, base: Path) -> Iterator[Mistake]:
+    """Find volumes whose file is not there among parts of a model that may be wrong otherwise.
+
+    Args:
+        model: the parts as they are written.
+        base: folder that relative paths start from.
+    """
+    for index, section in enumerate(model if isinstance(model, list | tuple) else ()):
+        if not isinstance(section, Mapping) or section.get("type") != "volume":
+            continue
+        path = section.get("path")
+        if isinstance(path, str) and not _is_file(base / path):
+            yield Mistake(("model", index, "path"), f"no such file as {base / path}")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no file can have such a name, which is said elsewhere
+        return True
 
 
 def volume_format(section: Any) -> str:
