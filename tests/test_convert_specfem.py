@@ -133,6 +133,7 @@ def test_materials_are_where_their_regions_are(tmp_path):
     assert layers.layers[1].qs is None
     assert (block.x, block.y, block.z) == ((3000.0, 5000.0), (1000.0, 2000.0), (3000.0, 4000.0))
     assert block.vp == 4000.0
+    assert (block.qp, block.qs) == (np.inf, np.inf)  # of material 3, whatever lies below it
 
 
 def test_without_attenuation_nothing_is_lost(tmp_path):
@@ -211,6 +212,16 @@ def test_mistakes_are_one_line(tmp_path, changed, message):
     (line,) = str(error.value).split("\n")
     assert message in line
     assert str(tmp_path) in line
+
+
+def test_a_fluid_is_carried_over_with_a_warning(tmp_path, command_line, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    water = "1000  1500  0  9999.  9999.  0  1"
+    run_folder(tmp_path, Mesh_Par_file=MESH.replace("2300  3000  1500  2000.  50.  0  2", water))
+    code, out, err = command_line("convert", "run/DATA/Par_file")
+    assert (code, out) == (0, "run.yaml\n")
+    assert "material 2 is a fluid: a source in it would be of another strength" in err
+    assert load("run.yaml").model[0].layers[0].vs == 0.0
 
 
 def test_a_folder_of_something_else(tmp_path):

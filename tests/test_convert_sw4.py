@@ -99,6 +99,9 @@ def test_quality_factors_count_with_attenuation_alone(tmp_path):
     assert (scenario.model[0].layers[0].qp, scenario.model[0].layers[0].qs) == (120.0, 40.0)
     assert scenario.attenuation.reference_frequency == 2.5
     assert len(left_out) == 2
+    scenario, left_out = converted(tmp_path, GRID + "attenuation phasefreq=1\n" + ROCK + SOURCE)
+    assert scenario.attenuation is None
+    assert "no part of the model has qp or qs" in left_out[0]
 
 
 def gaussian(u):
@@ -229,6 +232,21 @@ def test_files_faults_dates_and_faces(tmp_path):
         assert words in reasons
 
 
+def test_an_sfile_without_a_projection_is_named(tmp_path):
+    with pytest.raises(ScenarioError) as error:
+        discretize(
+            converted(
+                tmp_path,
+                GRID.replace("h=100", "h=100 lat=37 lon=-122")
+                + ROCK
+                + "sfile filename=a.sfile\n"
+                + SOURCE,
+            )[0]
+        )
+    assert "a.sfile" in str(error.value)
+    assert "gives no proj" in (tmp_path / "scenario.yaml").read_text().replace("\n#       ", " ")
+
+
 def _point():
     wavelet = {"type": "ricker", "frequency": 2}
     position = {"x": 500, "y": 500, "z": 500}
@@ -268,6 +286,14 @@ def test_the_command_writes_and_lists(tmp_path, command_line, monkeypatch):
     assert (code, out) == (0, "a.yaml\n")
     assert err.splitlines()[0].startswith("a.in:4: refinement zmax=500: one spacing")
     assert load("a.yaml").title == "a, from SW4"
+    (tmp_path / "c.in").write_text(GRID + ROCK + SOURCE.replace("Gaussian", "Liu"))
+    (tmp_path / "c-source1.txt").write_text("mine")
+    code, out, err = command_line("convert", "c.in")
+    assert (code, out) == (2, "")
+    assert err == "c-source1.txt: exists with other content; use --force to replace it\n"
+    assert not (tmp_path / "c.yaml").exists()
+    assert command_line("convert", "c.in", "--force")[0] == 0
+    assert "# Liu of c.in:4 is sampled" in (tmp_path / "c.yaml").read_text()
     (tmp_path / "a.yaml").write_text("mine")
     code, out, err = command_line("convert", "a.in")
     assert code == 2

@@ -41,8 +41,13 @@ def convert(
     from seismo.scenario.convert import convert as converted
     from seismo.scenario.text_files import printable
 
-    target = output or Path(f"{source.resolve().stem}.yaml")
+    named = source.resolve()
+    if named.name == "Par_file":
+        named = named.parents[1]  # the run of its folder DATA
+    target = output or Path(f"{named.stem}.yaml")
     run = converted(source, target, axes, units)
+    if not force and (occupied := run.occupied()):
+        raise ScenarioError(f"{occupied[0]}: exists with other content; use --force to replace it")
     write_new(target, run.text(), force)
     for name, content in run.side_files.items():
         write_file(target.parent / name, content)

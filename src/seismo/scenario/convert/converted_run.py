@@ -6,6 +6,7 @@ what the other program's input has and the scenario does not, each with its reas
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import textwrap
@@ -65,6 +66,11 @@ class ConvertedRun:
         """Return a path as the scenario has to give it: relative to its folder."""
         return os.path.relpath(path.resolve(), self.target.resolve().parent)
 
+    def occupied(self) -> list[Path]:
+        """Return files beside the scenario that are there with other content."""
+        paths = {self.target.parent / name: data for name, data in self.side_files.items()}
+        return [p for p, data in paths.items() if p.exists() and p.read_bytes() != data]
+
     def messages(self) -> list[str]:
         """Return a line for each thing that is not carried over, in the order of the input."""
         ordered = sorted(self.left_out, key=lambda item: _line_number(item[0]))
@@ -75,7 +81,7 @@ class ConvertedRun:
         lines = [*self._header(), ""]
         for key in sorted(self.sections, key=_ORDER.index):
             for remark in dict.fromkeys(self.remarks.get(key, ())):
-                lines += _comment(remark)
+                lines += _comment(remark.replace(f"{self.source.parent}/", ""))
             lines.append(_section(key, self.sections[key]))
         return "\n".join(lines)
 
@@ -92,6 +98,12 @@ class ConvertedRun:
         folder = f"{self.source.parent}/"
         for message in self.messages():
             yield from _comment(message.removeprefix(folder), "#   ", "#       ")
+
+
+def attenuates_anywhere(model: Iterable[dict[str, Any]]) -> bool:
+    """Whether some part of a model, or a layer of it, has a finite quality factor."""
+    rocks = [rock for section in model for rock in section.get("layers", [section])]
+    return any(rock.get(key, math.inf) != math.inf for rock in rocks for key in ("qp", "qs"))
 
 
 def physics_with(parameters: Iterable[str], dimensions: int) -> str:

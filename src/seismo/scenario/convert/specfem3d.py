@@ -10,7 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from seismo.errors import ScenarioError
-from seismo.scenario.convert.converted_run import ConvertedRun, physics_with, short
+from seismo.scenario.convert.converted_run import (
+    ConvertedRun,
+    attenuates_anywhere,
+    physics_with,
+    short,
+)
 from seismo.scenario.convert.specfem3d_mesh import MeshBox, model_of, read_mesh
 from seismo.scenario.convert.specfem3d_sources import add_sources
 from seismo.scenario.convert.specfem_files import ParameterFile, read_parameters
@@ -129,7 +134,7 @@ def _grid_on_earth(run: ConvertedRun, mesh: MeshBox) -> None:
 
 def _attenuation(run: ConvertedRun, parameters: ParameterFile, attenuates: bool) -> None:
     reference = parameters.number("ATTENUATION_F0_REFERENCE", 0.0)
-    if attenuates and reference > 0.0:
+    if attenuates and reference > 0.0 and attenuates_anywhere(run.sections["model"]):
         run.sections["attenuation"] = {"reference_frequency": short(reference)}
     if not attenuates:
         run.remark("model", "ATTENUATION is .false.: the medium is lossless.")

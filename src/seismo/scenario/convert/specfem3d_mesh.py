@@ -10,6 +10,7 @@ Flat interfaces alone are carried over. Q of P follows from those of the moduli 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -120,7 +121,9 @@ def model_of(run: ConvertedRun, mesh: MeshBox, attenuates: bool) -> list[dict[st
             for index in range(max(0, first - 1), min(last, len(rows))):
                 rows[index] = materials[name]
         elif mesh.in_metres:
-            blocks.append(_block(mesh, spans, (first, last)) | materials[name])
+            # A block keeps what it does not give: one without loss has to say so.
+            lossless = {"qp": math.inf, "qs": math.inf} if attenuates else {}
+            blocks.append(_block(mesh, spans, (first, last)) | lossless | materials[name])
         else:
             where = f"{mesh.parameters.path}:{number}: region {' '.join(map(str, map(int, row)))}"
             run.leave_out(where, "parts of a mesh in degrees are not blocks here; add it by hand")
@@ -163,6 +166,11 @@ def _materials(
             raise ScenarioError(
                 f"{where}: material {name:g} is neither acoustic nor elastic with given values; "
                 "poroelastic rock and tomographic files are not carried over"
+            )
+        if domain == 1:
+            run.leave_out(
+                f"{where}: material {name:g} is a fluid",
+                "a source in it would be of another strength: SPECFEM's are of its potential",
             )
         if anisotropy:
             run.leave_out(f"{where}: anisotropy {anisotropy:g}", "its constants are in SPECFEM")

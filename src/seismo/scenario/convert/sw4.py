@@ -14,7 +14,12 @@ from functools import partial
 from typing import Any
 
 from seismo.errors import ScenarioError
-from seismo.scenario.convert.converted_run import ConvertedRun, physics_with, short
+from seismo.scenario.convert.converted_run import (
+    ConvertedRun,
+    attenuates_anywhere,
+    physics_with,
+    short,
+)
 from seismo.scenario.convert.sw4_commands import InputCommand, commands_of
 from seismo.scenario.convert.sw4_left_out import REASONS, TESTS, UNKNOWN, ignored_options
 from seismo.scenario.convert.sw4_model import ModelPainter
@@ -220,6 +225,9 @@ def _boundaries(run: ConvertedRun, by_name: dict[str, list[InputCommand]]) -> No
 
 def _attenuation(run: ConvertedRun, by_name: dict[str, list[InputCommand]]) -> None:
     for command in by_name.get("attenuation", []):
+        if not attenuates_anywhere(run.sections["model"]):
+            run.leave_out(command.label, "no part of the model has qp or qs: it is lossless")
+            continue
         run.sections["attenuation"] = {
             "reference_frequency": short(command.positive("phasefreq", 1.0))
         }

@@ -94,8 +94,14 @@ class ModelPainter:
         body: dict[str, Any] = {"type": "volume", "path": exists(path), "format": kind}
         variables = _VARIABLES[kind]
         body |= {key: variables[key] for key in _PROPERTIES[: 5 if self.attenuates else 3]}
-        if kind == "sfile":
+        if kind == "sfile" and self.crs:
             body["crs"] = self.crs
+        elif kind == "sfile":
+            self.run.leave_out(
+                command.label,
+                "the line `grid` gives no proj, and an sfile does not say its own: add crs, such "
+                "as '+proj=tmerc +datum=WGS84 +units=m +lon_0=-123 +lat_0=35'",
+            )
         # Air and water have no values in these files; those of the rock below go on there.
         body["missing"] = "column"
         body["outside"] = "keep" if self.column else "nearest"
