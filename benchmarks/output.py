@@ -180,7 +180,7 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
     entries = setup.scenario.output.snapshots
     series = [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
     frame = 4 * series[0].cut.points
-    fields = [part.fields for part in simulation.parts]
+    fields = [part.fields for part in simulation.solvers]
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
         taker = SnapshotRecorder(
@@ -192,7 +192,7 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
 
             def take(step: int) -> None:
                 if step in taker.events:
-                    taker.take(step, simulation.left, pipeline, names)
+                    taker.take(step, simulation.last_parity, pipeline, names)
 
             begin = time.perf_counter()
             stepping = _stepped(simulation, stops, take)

@@ -97,7 +97,7 @@ def command(orders: dict) -> None:
             if number == orders.get("stopping"):
                 os.kill(os.getpid(), signal.SIGTERM)
             if number == orders.get("spoiling"):
-                simulation.parts[0].fields.wavefield["vx"][:] = np.nan
+                simulation.solvers[0].fields.wavefield["vx"][:] = np.nan
         advance(simulation, steps)
 
     Simulation.advance = trapped

@@ -221,7 +221,7 @@ def simulate(document: dict[str, Any], base=".", **how):
 
 def coefficient(simulation, name: str) -> np.ndarray:
     """Give a coefficient (z, y, x) of the first part, halo included; even planes tell less."""
-    part = simulation.parts[0]
+    part = simulation.solvers[0]
     fields, sub, fetch = part.fields, part.subdomain, simulation.backend.fetch
     held = {key: fetch(array) for key, array in fields.arrays(0).items()}
     if name not in fields.physics.sparse:
@@ -246,7 +246,7 @@ def add_noise(simulation) -> None:
     for field in simulation.setup.physics.fields:
         scale = 1e-7 if field.remembers else 1e-6**field.late  # strain rates of such velocities
         noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * scale
-        for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.parts):
+        for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.solvers):
             (_, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
             ox = subdomain.halo
             (_, y0, z0), (_, y1, z1) = held.lo, held.hi

@@ -184,7 +184,7 @@ def plane_wave(setup, rock: dict, k: np.ndarray, wave: int):
 
 def start_wave(simulation, amplitudes: dict[str, complex], k: np.ndarray) -> None:
     """Set fields to Re a exp(i k x), each where it stands."""
-    setup, (part,) = simulation.setup, simulation.parts
+    setup, (part,) = simulation.setup, simulation.solvers
     for field in setup.physics.fields:
         if not field.slope:
             array = part.fields.arrays(0)[field.name]
@@ -284,7 +284,9 @@ def test_sources_of_volume_lose_as_c11_does() -> None:
     terms = [t for t in setup.physics.drives["volume_rate"] if t.field == "sxx"]
     warped = 2.0 / setup.clock.dt * np.tan(0.5 * omega * setup.clock.dt)
     response = [term.rate / (term.rate + 1j * warped) if term.rate else 1.0 for term in terms]
-    scales = [term.scale(lambda name, own=False: arrays[name], 1.0).item() for term in terms]
+    scales = [
+        term.scale(lambda name, of_component=False: arrays[name], 1.0).item() for term in terms
+    ]
     assert np.dot(scales, response) / scales[0] == pytest.approx(wanted / unrelaxed, rel=1e-7)
     assert len(terms) == 1 + relaxation.mechanisms
 

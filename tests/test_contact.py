@@ -42,7 +42,7 @@ def closed_box(dimensions: int, model: list, order: int, courant: float = 0.9):
     )  # fmt: skip
     document["receivers"], document["sources"] = [], document["sources"][:1]  # that never acts
     simulation = solver.build(document, courant=courant)
-    part, generator = simulation.parts[0], np.random.default_rng(3)
+    part, generator = simulation.solvers[0], np.random.default_rng(3)
     simulation.load([])
     simulation.total_steps = 10**9
     for axis in simulation.setup.physics.axes:
@@ -55,7 +55,7 @@ def closed_box(dimensions: int, model: list, order: int, courant: float = 0.9):
 
 def columns(simulation) -> dict[str, np.ndarray]:
     """Give weights of rows and stiffnesses (z, 1, 1) from the theory of the module."""
-    setup, part = simulation.setup, simulation.parts[0]
+    setup, part = simulation.setup, simulation.solvers[0]
     dt, names = simulation.dt, ["rho"]
     names += [c for stage in setup.physics.stages for c in stage.coefficients]
     (_, oy, oz), halo, (nx, ny, nz) = (
@@ -233,7 +233,7 @@ def test_three_dimensions_treat_x_and_y_alike() -> None:
     document["grid"]["spacing"]["y"] = document["grid"]["spacing"]["x"]
     document["grid"]["extent"]["y"] = document["grid"]["extent"]["x"]
     simulation = solver.build(document)
-    part = simulation.parts[0]
+    part = simulation.solvers[0]
     simulation.load([])
     view = part.subdomain.inside(part.fields.arrays(0)["vx"])
     view[:] = np.random.default_rng(5).standard_normal(view.shape)

@@ -92,7 +92,7 @@ def test_threads_share_a_shot_whose_rows_fill_the_array(monkeypatch) -> None:
     deal_to(2, monkeypatch)
     faces = solver.faces(2, x_min="rigid", x_max="rigid")
     simulation = solver.build(solver.plan("acoustic", 2, cells=(23, 24), boundaries=faces))
-    sub = simulation.parts[0].subdomain
+    sub = simulation.solvers[0].subdomain
     assert sub.owned.shape[0] + 2 * sub.halo == sub.shape[2]
     assert len(made[-1][0]) > 1
 

@@ -33,7 +33,7 @@ def test_fields_of_denormals_go_to_nothing(precision, by_program, monkeypatch) -
     simulation = solver.build(solver.plan("acoustic", 2, steps=4, precision=precision))
     solver.silence(simulation)
     small = np.finfo(precision).smallest_normal / 4
-    for part in simulation.parts:
+    for part in simulation.solvers:
         for field in part.fields.wavefield.values():
             field[:] = small
     assert ordinary(precision)
@@ -55,7 +55,7 @@ def test_every_way_to_lay_work_out_gives_the_same_bits(
         simulation = solver.build(document, tmp_path)
         solver.silence(simulation)
         solver.add_noise(simulation)
-        for part in simulation.parts:
+        for part in simulation.solvers:
             for field in part.fields.wavefield.values():
                 field *= size
         simulation.advance(9)

@@ -266,7 +266,7 @@ def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, mo
     def spoiled(simulation, steps: int) -> None:
         advance(simulation, steps)
         if simulation.ranks.number == 2 and simulation.step >= 8:
-            simulation.parts[0].fields.wavefield["vx"][:] = np.nan
+            simulation.solvers[0].fields.wavefield["vx"][:] = np.nan
 
     monkeypatch.setattr(Simulation, "advance", spoiled)
     with pytest.raises(UnstableError, match="is unstable"):

@@ -84,7 +84,7 @@ def test_solids_do_not_slip(tmp_path):
     simulation = solver.build(solver.plan("elastic", 2, model=model, **keys), tmp_path)
     rho, rho_x = (solver.coefficient(simulation, name)[14, 0] for name in ("rho", "rho_x"))
     wanted = 0.5 * (rho + np.roll(rho, -1))
-    first = simulation.parts[0].subdomain.halo + simulation.setup.grid.low[0]
+    first = simulation.solvers[0].subdomain.halo + simulation.setup.grid.low[0]
     changed = np.flatnonzero(~np.isclose(rho_x, wanted, rtol=1e-6)[first:][:30])
     assert changed.tolist() == [8, 9]  # beside the fluids' contact, not the solid's
 
@@ -219,10 +219,10 @@ def test_the_inverse_density_is_symmetric(name, dimensions):
     simulation = solver.build(document | {"receivers": []}, courant=0.9)
     solver.silence(simulation)
     simulation.total_steps = 10**9
-    assert simulation.parts[0].stages[0].core_corrections
+    assert simulation.solvers[0].stages[0].core_corrections
     solver.add_noise(simulation)
     field, stiffness = ("sxx", "c11") if name == "elastic" else ("p", "kappa")
-    part = simulation.parts[0]
+    part = simulation.solvers[0]
     k = part.subdomain.inside(part.fields.arrays(0)[stiffness])[0].astype(float)
     for name in (f.name for f in simulation.setup.physics.fields if f.name[0] == "s"):
         part.fields.arrays(0)[name][:] = 0.0  # all normal stresses of a fluid are alike
@@ -241,7 +241,7 @@ def test_parts_and_planes_give_the_same_bits(name, tmp_path):
     document = sphere_in_a_box(name, 2, steps=40)
     whole, parts = (solver.build(document, tmp_path, parts=n) for n in ((1, 1), (2, 1)))
     planes = whole.setup.even["velocity"]
-    assert parts.parts[1].stages[0].edge_corrections  # the cut passes through the sphere
+    assert parts.solvers[1].stages[0].edge_corrections  # the cut passes through the sphere
     assert 8 <= np.count_nonzero(~planes) < len(planes) / 2
     for simulation in (whole, parts):
         simulation.advance(simulation.total_steps)
@@ -254,5 +254,5 @@ def test_fluids_of_one_density_do_not_slip(name):
     document = sphere_in_a_box(name, 2)
     document["model"][1] |= {"vp": 1.5 * LIGHT.vp, "rho": LIGHT.rho}
     simulation = solver.build(document)
-    assert not simulation.parts[0].stages[0].core_corrections
+    assert not simulation.solvers[0].stages[0].core_corrections
     simulation.advance(simulation.total_steps)

@@ -51,7 +51,7 @@ def launched(architecture, name, dimensions, case="free_surface", wanted=lambda 
         **({"precision": "float32", "boundaries": faces(case, dimensions)} | changes),
     )  # fmt: skip
     simulation = solver.build(document, backend=lambda precision: GpuBackend(precision, card))
-    field = next(iter(simulation.parts[0].fields.arrays(0).values()))
+    field = next(iter(simulation.solvers[0].fields.arrays(0).values()))
     simulation.backend.largest(field, 10)
     return card
 

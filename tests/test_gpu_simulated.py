@@ -151,7 +151,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
     monkeypatch.setattr(gpu, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
     keys = {"cells": (35, across, 5), "precision": precision}
     compare(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path)
-    sub = solver.build(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path).parts[0]
+    sub = solver.build(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path).solvers[0]
     assert sub.subdomain.shape[2] % LINE == LINE // 2
     assert sub.subdomain.shape[1] == 2 * -(-(across + 1 + 4 + 4) // 2)
     assert any(turns) == (precision == "float32")
@@ -270,7 +270,7 @@ def test_planes_where_fluids_meet(name, dimensions, tmp_path, monkeypatch):
     planes = discretize(from_dict(document)).even["velocity"]
     assert 0 < np.count_nonzero(~planes) < len(planes)
     compare(document, tmp_path)
-    assert solver.build(document, tmp_path).parts[0].stages[0].core_corrections
+    assert solver.build(document, tmp_path).solvers[0].stages[0].core_corrections
 
 
 def test_shots_side_by_side_and_parts(tmp_path):
@@ -487,7 +487,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
         advance(simulation, count)
         steps.append(simulation.step)
         if simulation.step >= 12:
-            simulation.parts[0].fields.arrays(0)["p"][500] = np.nan
+            simulation.solvers[0].fields.arrays(0)["p"][500] = np.nan
 
     monkeypatch.setattr(run_loop.Simulation, "advance", spoilt)
     with pytest.raises(UnstableError, match="at step 20 ") as caught:

@@ -123,9 +123,9 @@ def test_even_planes_do_without_some_coefficients(parts):
     assert 0 < kept < len(even) / 2
     assert setup.even["velocity"].all()  # no fluids meet
     for name in sparse:
-        planes = [p.fields.size_of(name) / p.subdomain.strides[1] for p in simulation.parts]
+        planes = [p.fields.size_of(name) / p.subdomain.strides[1] for p in simulation.solvers]
         assert sum(planes) == (0 if name.startswith("rho") else kept)
-        held = [p.fields.arrays(0)[name].size - p.fields.size_of(name) for p in simulation.parts]
+        held = [p.fields.arrays(0)[name].size - p.fields.size_of(name) for p in simulation.solvers]
         assert 0 <= min(held) <= max(held) <= 256
 
 

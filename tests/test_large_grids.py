@@ -112,10 +112,10 @@ def the_corner_alone(monkeypatch):
 def picture(simulation: Simulation) -> np.ndarray:
     """Read the pressure where the snapshots do."""
     (series,) = simulation.setup.series
-    fields = [part.fields for part in simulation.parts]
+    fields = [part.fields for part in simulation.solvers]
     reader = FieldSampler(simulation.backend, series.cut, fields, 1, SerialCommunicator())
     found = reader.buffer(np.float32)
-    for launch in reader.launches("p", simulation.left, found, 1.0, added=False):
+    for launch in reader.launches("p", simulation.last_parity, found, 1.0, added=False):
         launch()
     return found
 
@@ -126,7 +126,7 @@ def test_a_corner_beyond_2_to_the_32_points(the_corner_alone):
         Simulation(discretize(from_dict(corner(points, order=4))), Untouched())
         for points in (SMALL, 1650)
     )
-    assert large.parts[0].subdomain.volume > 1 << 32
+    assert large.solvers[0].subdomain.volume > 1 << 32
     assert (small.setup.clock, small.setup.stencil.tolerance) == (
         large.setup.clock, large.setup.stencil.tolerance
     )  # fmt: skip

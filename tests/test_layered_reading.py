@@ -12,7 +12,7 @@ from seismo.exact import metrics
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
 from seismo.solver.discretization import discretize
-from seismo.solver.layered_reading import Quantity
+from seismo.solver.field_slopes import Quantity
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

@@ -169,7 +169,7 @@ def test_memory_holds_what_acts_in_a_window_alone(tmp_path):
         texts = [point(90 + 3 * k, 120, 95.0, onset=0.01 + late * k) for k in range(10)]
         document = elastic([fault(tmp_path, srf(texts))], time={**PLAIN, "duration": 8.0})
         simulation = solver.build(document, tmp_path)
-        (one,) = simulation.parts[0].faults
+        (one,) = simulation.solvers[0].faults
         shares[late] = one._pieces.most
         held = [array for arrays in (*one._held, *one._tables) for array in arrays]
         numbers = sum(array.nbytes for array in held)

@@ -223,7 +223,7 @@ def test_a_shot_that_fits_no_device_is_cut(monkeypatch):
     alone = make_plan(survey(), on_device()).demands[0].need
     small = on_device(KERNEL_BYTES + int(0.7 * (alone - KERNEL_BYTES)))
     plan = make_plan(survey(), small, 4)
-    assert (plan.setup.grids, plan.division.parts) == (2, "2 x 1")
+    assert (plan.setup.grids, plan.division.counts) == (2, "2 x 1")
     assert "µs on 4 (too large)" in plan.sharing
     assert all(demand.fits for demand in plan.demands)
     words = r"survey.spread: 'shots': the run needs .* on a card, .* free there; use auto, or grid"

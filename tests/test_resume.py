@@ -519,7 +519,7 @@ def test_a_run_that_blows_up_leaves_no_checkpoint(tmp_path, every_step, monkeypa
     def spoil(simulation, count):
         advance(simulation, count)
         if simulation.step == 60:
-            simulation.parts[0].fields.arrays(0)["szz"][:] = np.nan
+            simulation.solvers[0].fields.arrays(0)["szz"][:] = np.nan
 
     advance = run_loop.Simulation.advance
     monkeypatch.setattr(run_loop.Simulation, "advance", spoil)

@@ -267,7 +267,7 @@ def test_an_unstable_batch_keeps_the_batches_before(tmp_path, monkeypatch):
         take(simulation, prepared)
         batches.append(prepared)
         if len(batches) == 2:
-            simulation.parts[0].fields.arrays(0)["p"][:] = np.nan
+            simulation.solvers[0].fields.arrays(0)["p"][:] = np.nan
 
     monkeypatch.setattr(run_loop.Simulation, "start", start)
     survey = surveyed([80.0, 103.0, 222.0], batch=1) | {"output": {}}

@@ -52,7 +52,7 @@ class Energy:
 
     def __init__(self, simulation) -> None:
         self.simulation = simulation
-        self.part = simulation.parts[0]
+        self.part = simulation.solvers[0]
         self.physics = simulation.setup.physics
         self.axes = self.physics.axes
 

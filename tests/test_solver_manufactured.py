@@ -143,7 +143,7 @@ class Manufactured:
     ) -> None:
         self.h, self.fields = SIZE / cells, FREE if surface else PERIODIC
         self.simulation = _simulation(name, order, cells, folder, surface)
-        self.part = self.simulation.parts[0]
+        self.part = self.simulation.solvers[0]
         self.averaged = averaged
         self.physics = self.simulation.setup.physics
         for field in self.physics.fields:

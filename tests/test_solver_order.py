@@ -61,7 +61,7 @@ def waves_in_a_box(name: str, order: int, waves, box=BOX):
         | {"x_min": "periodic", "x_max": "periodic"} | dict.fromkeys(("top", "bottom"), "periodic"),
     )  # fmt: skip
     simulation = solver.build(document, backend=ReferenceBackend)
-    part, grid, physics = simulation.parts[0], simulation.setup.grid, simulation.setup.physics
+    part, grid, physics = simulation.solvers[0], simulation.setup.grid, simulation.setup.physics
     solver.silence(simulation)
     spacing = np.array([grid.spacing[0], grid.spacing[2]])
     k = 2 * np.pi * np.array(waves) / (np.array([grid.points[0], grid.points[2]]) * spacing)
@@ -183,7 +183,7 @@ def standing_wave_error(name: str, order: int, cells: int) -> float:
         name, 2, order=order, cells=(18, cells), steps=4 * cells, boundaries=closed_box("free", 2)
     )
     simulation = solver.build(document)
-    part, grid = simulation.parts[0], simulation.setup.grid
+    part, grid = simulation.solvers[0], simulation.setup.grid
     solver.silence(simulation)
     field = physics.named(moving)
     z = (np.arange(grid.points[2]) + 0.5 * ("z" in field.half)) * grid.spacing[2]

@@ -133,6 +133,6 @@ def assert_counted(simulation) -> None:
     planned, beyond = memory_of(setup, backend), 0
     if backend.at_once and setup.physics.at_once:
         rows = 2 * setup.reach * len(setup.physics.fields)
-        beyond = 8 * rows * simulation.parts[0].subdomain.strides[1]
+        beyond = 8 * rows * simulation.solvers[0].subdomain.strides[1]
     assert planned.wavefield + planned.layers - beyond < 1.05 * held
     assert held <= planned.state < 1.6 * held

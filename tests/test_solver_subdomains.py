@@ -83,7 +83,7 @@ def test_one_domain_equals_many(name, dimensions, parts, top, tmp_path) -> None:
     document = crossing(name, dimensions, tmp_path, top, parts)
     whole = solver.simulate(document, tmp_path)
     cut = solver.simulate(document, tmp_path, parts=parts)
-    assert len(cut.parts) == parts[0] * parts[1]
+    assert len(cut.solvers) == parts[0] * parts[1]
     assert solver.identical(solver.records(cut), solver.records(whole))
     assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
 

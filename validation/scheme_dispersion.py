@@ -63,7 +63,7 @@ def standing_wave(
 ) -> tuple[np.ndarray, Discretization]:
     """Set fields to a standing wave; return the first at one node (step), and the set-up."""
     simulation = build(from_dict(document))
-    part = simulation.parts[0]
+    part = simulation.solvers[0]
     kh = 2 * np.pi * np.array(wave) / POINTS
     n = np.arange(POINTS)
     shape = np.cos(kh[0] * n[None, :] + kh[1] * n[:, None] + 0.3)

@@ -16,7 +16,7 @@ Take = Callable[[int, int], None]
 
 def step(interior: Interior, take: Take, steps: int) -> None:
     """Take steps of a simulation whose fields live on the host."""
-    fields = [part.fields.wavefield for part in interior.simulation.parts]
+    fields = [part.fields.wavefield for part in interior.simulation.solvers]
     for number in range(steps):
         held = [{name: interior.backend.fetch(a) for name, a in f.items()} for f in fields]
         for arrays, values in zip(fields, held, strict=True):

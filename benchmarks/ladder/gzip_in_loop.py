@@ -57,7 +57,7 @@ def measure(stand: Stand) -> Worth:
     setup = simulation.setup
     entry = setup.scenario.output.snapshots[0]
     series = make_series(entry, setup.grid, setup.physics, setup.clock)
-    fields = [part.fields for part in simulation.parts]
+    fields = [part.fields for part in simulation.solvers]
 
     def step(writer: Any, pipeline: Any) -> None:
         taker = SnapshotRecorder(
@@ -65,7 +65,7 @@ def measure(stand: Stand) -> Worth:
         )
         for stop in sorted(taker.events):
             simulation.advance(stop - simulation.step)
-            taker.take(stop, simulation.left, pipeline, ["shot"])
+            taker.take(stop, simulation.last_parity, pipeline, ["shot"])
         backend.wait()
 
     with tempfile.TemporaryDirectory() as name:

@@ -262,7 +262,7 @@ class Interior:
     def begin(self) -> None:
         """Fill all fields, what lies outside the grid too, with noise."""
         for n, field in enumerate(self.simulation.setup.physics.fields):
-            for part in self.simulation.parts:
+            for part in self.simulation.solvers:
                 array = part.fields.arrays(0)[field.name]
                 noise = np.resize(np.roll(self._noise, n), array.size)
                 array[:] = self.backend.array(noise * np.float32(1e-6**field.late))

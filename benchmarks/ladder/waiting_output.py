@@ -76,7 +76,7 @@ def measure(stand: Stand) -> Worth:
     setup, shots = simulation.setup, simulation.setup.shots
     entry = setup.scenario.output.snapshots[0]
     series = make_series(entry, setup.grid, setup.physics, setup.clock)
-    fields = [part.fields for part in simulation.parts]
+    fields = [part.fields for part in simulation.solvers]
 
     def runner(backend: Any) -> tuple[Any, Nowhere]:
         sink = Nowhere(backend, series.cut.points)
@@ -87,7 +87,7 @@ def measure(stand: Stand) -> Worth:
                 simulation.step = 0
                 for step in range(0, EVERY * FRAMES, EVERY):
                     simulation.advance(EVERY)
-                    taker.take(step + EVERY, simulation.left, sink, ["shot"])
+                    taker.take(step + EVERY, simulation.last_parity, sink, ["shot"])
                 sink.finish(0)
                 sink.finish(1)
 

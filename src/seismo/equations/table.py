@@ -118,7 +118,8 @@ class SourceTerm:
         field: the field it adds to, in the stage that writes it first.
         component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
         scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
-            to the field's points; mean(name, own=True) that for its axis, where planes have it.
+            to the field's points; mean(name, of_component=True) that for its axis, where
+            planes have it.
         derivative: time derivative of the source's moment (or force, or amplitude) that acts;
             -1 is its integral.
         rate: w in rad/s, with which the signal s relaxes: xi of dxi/dt + w xi = w s acts in its

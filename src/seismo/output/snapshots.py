@@ -69,7 +69,7 @@ class _SnapshotBuffer:
         for launch in self._rounding:
             launch()
         self.reader.meet()
-        gathered = self.reader.whole(self.buffer, range(len(names)))
+        gathered = self.reader.gathered(self.buffer, range(len(names)))
         if gathered is not None:
             self._copy = pipeline.send(gathered, names, self.series.order[step])
 
@@ -113,12 +113,14 @@ class SnapshotRecorder:
         half_step_buffers = [
             snapshot_buffer
             for snapshot_buffer in self._buffers
-            if snapshot_buffer.component.late and snapshot_buffer.reader.own
+            if snapshot_buffer.component.late and snapshot_buffer.reader.takes_points
         ]
         return {
             (
                 array_name := f"{snapshot_buffer.series.name}/{snapshot_buffer.component.name}"
-            ): CheckpointArray(snapshot_buffer.buffer, [snapshot_buffer.reader.place(array_name)])
+            ): CheckpointArray(
+                snapshot_buffer.buffer, [snapshot_buffer.reader.global_block(array_name)]
+            )
             for snapshot_buffer in half_step_buffers
         }
 

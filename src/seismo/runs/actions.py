@@ -30,7 +30,7 @@ class TakeSnapshots:
         """Act after a step."""
         context = self.context
         with context.noted("snapshots"):
-            parity = context.simulation.left
+            parity = context.simulation.last_parity
             context.snapshots.take(step, parity, context.pipeline, self.batch.names)
 
 

@@ -190,12 +190,13 @@ def refuse_uncarried(scenario: Any, waves: Waves) -> None:
         return
     highest = list(dominant_frequencies(scenario))
     number = highest.index(max(highest))
-    place = scenario.where("sources", number, "wavelet")
+    location = scenario.where("sources", number, "wavelet")
     raise scenario.mistake(
         "grid", "spacing",
         problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
         f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
-        f"the energy of the sources lies below: sources[{number}].wavelet{place and f' ({place})'} "
+        "the energy of the sources lies below: "
+        f"sources[{number}].wavelet{location and f' ({location})'} "
         f"has a dominant frequency of {max(highest):.4g} Hz; check its unit, or make the spacing "
         "finer",
     )  # fmt: skip
@@ -221,13 +222,13 @@ def choose_stencil(spec: Any, waves: Waves) -> Stencil:
         waves: that it carries.
     """
     orders = AUTO_ORDERS if spec.order == "auto" else (spec.order,)
-    found = [stencil_for(spec.stencil, order, waves) for order in orders]
-    if len(found) == 1:
-        return found[0]
+    stencils = [stencil_for(spec.stencil, order, waves) for order in orders]
+    if len(stencils) == 1:
+        return stencils[0]
     # The lowest order within the wanted accuracy, or that of the contacts and the surface.
-    errors = [dispersion_error(waves, stencil) for stencil in found]
+    errors = [dispersion_error(waves, stencil) for stencil in stencils]
     wanted = max(spec.accuracy, boundary_error(waves))
     return next(
-        (stencil for stencil, error in zip(found, errors, strict=True) if error <= wanted),
-        found[errors.index(min(errors))],
+        (stencil for stencil, error in zip(stencils, errors, strict=True) if error <= wanted),
+        stencils[errors.index(min(errors))],
     )

@@ -45,8 +45,8 @@ class Face:
 
 def touching(faces: list[Face], subdomain: Subdomain) -> list[Face]:
     """Return the faces that bound a subdomain, in the order x, y, z."""
-    found = [face for face in faces if _touches(face, subdomain)]
-    return sorted(found, key=lambda face: face.axis)
+    touched = [face for face in faces if _touches(face, subdomain)]
+    return sorted(touched, key=lambda face: face.axis)
 
 
 def _touches(face: Face, subdomain: Subdomain) -> bool:
@@ -163,20 +163,22 @@ def image(
         outside.append(last + depth - (mirrored_half and face.high) if face.high else first - depth)
         inside.append(source_of(face, mirrored_half, depth, first, last))
 
-    def launch(to, given, factor: int) -> Launch:
+    def launch(to, source_layers, factor: int) -> Launch:
         steps = (1, 1)
         # Faces across y and z: whole rows along x, halo included.
         length = subdomain.owned.shape[0] + 2 * subdomain.halo
         if axis == "x":  # one line across the face holds all layers
-            steps = (_step(to), _step(given))
+            steps = (_step(to), _step(source_layers))
             length = len(to)
             to = to[:1]
-            given = given[:1]
-        to_rows, from_rows = (_rows(subdomain, shots, axis, layers) for layers in (to, given))
+            source_layers = source_layers[:1]
+        to_rows, from_rows = (
+            _rows(subdomain, shots, axis, layers) for layers in (to, source_layers)
+        )
         rows = (backend.array(to_rows), backend.array(from_rows))
         owners = (from_rows - subdomain.before) // subdomain.volume
-        held = (array, *rows, *steps, array.dtype.type(factor))
-        return backend.each_row(mirror, to_rows.size, length, held, writes=(0,), shots=owners)
+        arguments = (array, *rows, *steps, array.dtype.type(factor))
+        return backend.each_row(mirror, to_rows.size, length, arguments, writes=(0,), shots=owners)
 
     on_face = [last if face.high else first]
     # Odd fields vanish on the face itself.

@@ -43,18 +43,19 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
             rows.append((*moved, sign * coefficient * w))
     if axis == "z" and around.closure is not None:
         return _along_closed(around.closure, half, h, rows, points)
-    return tuple(np.concatenate(part) for part in zip(*rows, strict=True))
+    return tuple(np.concatenate(columns) for columns in zip(*rows, strict=True))
 
 
 def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     x, y, z, w = points
     # Rows below a closed surface: one-sided differences in place of the pairs.
-    near = z < closure.rows
+    is_closed = z < closure.rows
     table = (closure.down if half else closure.up) / h
-    kept = [tuple(part[~near] for part in row) for row in rows]
+    kept = [tuple(column[~is_closed] for column in row) for row in rows]
     for k in range(table.shape[1]):
-        kept.append((x[near], y[near], np.full(near.sum(), k), w[near] * table[z[near], k]))
-    return tuple(np.concatenate(part) for part in zip(*kept, strict=True))
+        row = np.full(is_closed.sum(), k)
+        kept.append((x[is_closed], y[is_closed], row, w[is_closed] * table[z[is_closed], k]))
+    return tuple(np.concatenate(column) for column in zip(*kept, strict=True))
 
 
 def _term_points(
@@ -115,24 +116,24 @@ def _among_layers(
     With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
     """
     fluid = "p" in (f.name for f in around.physics.fields)
-    own = term.field[1:]
+    component = term.field[1:]
     # Stress at the position, with its own moduli.
     if not term.along:
         yield from strains.stress(term.field).items()
     # Normal strain e_aa, on the stress that does work on it.
-    elif own == term.along:
-        for name, points in strains.strain("p" if fluid else f"s{own}{own}").items():
-            axis = own if fluid else name[1]
+    elif component == term.along:
+        for name, points in strains.strain("p" if fluid else f"s{component}{component}").items():
+            axis = component if fluid else name[1]
             yield _derivative(around, f"v{axis}", axis, stencil, points)
     # d_z v_a = 2 e_az - d_a vz
     elif term.along == "z":
         turns = "vz" in (f.name for f in around.physics.fields)  # SH waves: d_z vy = 2 e_yz
-        for points in strains.strain(f"s{own}z").values():
+        for points in strains.strain(f"s{component}z").values():
             yield _derivative(around, term.field, "z", stencil, points)
             if turns:
-                yield _derivative(around, "vz", own, stencil, points)
+                yield _derivative(around, "vz", component, stencil, points)
         if turns:
-            yield _slope(around, "vz", own, position, stencil, -1.0)
+            yield _slope(around, "vz", component, position, stencil, -1.0)
     else:
         yield _slope(around, term.field, term.along, position, stencil, 1.0)
 
@@ -179,7 +180,7 @@ def receiver_points(
     if group.fibre is None:
         terms = observables[base][component]
         return channel_points(around, terms, position, stencil)
-    found = dict[str, Points]()
+    points_by_field = dict[str, Points]()
     ends = zip(group.fibre.ends[number], group.fibre.weights[number], strict=True)
     for end, weights in ends:
         # Fibre: weighted velocities at the ends of the gauge length.
@@ -190,8 +191,9 @@ def receiver_points(
             for term in (observables["velocity"][name] if share else ())
         )
         for name, points in channel_points(around, terms, end, stencil).items():
-            found[name] = joined(found[name], points) if name in found else points.added_up()
-    return found
+            earlier = (points_by_field[name],) if name in points_by_field else ()
+            points_by_field[name] = joined(*earlier, points)
+    return points_by_field
 
 
 def refuse_unreadable(around: PointInterpolation, group: ReceiverGroup, stencil: Stencil) -> None:
@@ -229,9 +231,11 @@ def channel_points(
     around: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
 ) -> dict[str, Points]:
     """Return the points, by their field, that read a sum of terms for a position in m."""
-    found = dict[str, Points]()
+    points_by_field = dict[str, Points]()
     for term in terms:
         for name, points in _term_points(around, term, position, stencil):
-            both = zip(found[name], points, strict=True) if name in found else ()
-            found[name] = Points(*map(np.concatenate, both)) if both else points
-    return found
+            both = (
+                zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
+            )
+            points_by_field[name] = Points(*map(np.concatenate, both)) if both else points
+    return points_by_field

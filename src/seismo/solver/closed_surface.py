@@ -76,8 +76,8 @@ class FreeSurface(NamedTuple):
             uses; 0 without vz.
         even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
         moments: whether what acts among the rows of a fitted closure wants that for moments.
-        near: by how much the near field of sources among them, or of moments on the surface, errs
-            whatever the closure, in that of a moment.
+        near_field: by how much the near field of sources among them, or of moments on the surface,
+            errs whatever the closure, in that of a moment.
         power: that a plain closure is best exact for.
         contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
     """
@@ -85,7 +85,7 @@ class FreeSurface(NamedTuple):
     rows: int
     even_rows: float
     moments: bool
-    near: float = 0.0
+    near_field: float = 0.0
     power: int = 3
     contact: float = math.inf
 
@@ -127,7 +127,7 @@ def free_surface(
         return FreeSurface(0, 0.0, False)
     # Depths, in cells, of sources and of what is read.
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
-    moments, near = _shallow(acting)
+    moments, near_field = _shallow(acting)
     ends = np.append([z for _, z in acting], grid.index("z", read))
     beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
     contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
@@ -139,7 +139,7 @@ def free_surface(
     rows = max(1, math.ceil(min(contact, MOST_ROWS, halves)))
     fitted = math.inf if beside or halves < CONTACT_ROWS else _lone_contact(earth, grid)
     power = _plain_power(earth, grid, contact)
-    return FreeSurface(rows, even, moments, near, power, fitted)
+    return FreeSurface(rows, even, moments, near_field, power, fitted)
 
 
 def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
@@ -197,15 +197,15 @@ def _lone_contact(earth: Earth, grid: Grid) -> float:
     """
     if not earth.layered:
         return math.inf
-    values = _moduli(earth, grid, np.arange(CONTACT_ROWS * _FINE + 1) / _FINE)
-    if not values.all():
+    profiles = _moduli(earth, grid, np.arange(CONTACT_ROWS * _FINE + 1) / _FINE)
+    if not profiles.all():
         return math.inf
     # One sudden change among the rows, even media above and below.
-    change = np.abs(np.diff(values)) / np.minimum(values[:, 1:], values[:, :-1]).clip(1e-300)
+    change = np.abs(np.diff(profiles)) / np.minimum(profiles[:, 1:], profiles[:, :-1]).clip(1e-300)
     jumps = np.flatnonzero((change > GRADIENT).any(0))
     if jumps.size != 1:
         return math.inf
-    above, below = np.split(values, jumps + 1, axis=1)
+    above, below = np.split(profiles, jumps + 1, axis=1)
     even = all((np.ptp(v, axis=1) < GRADIENT * v.min(axis=1)).all() for v in (above, below))
     # Depth of the contact in cells.
     depth = float(jumps[0] + 1) / _FINE
@@ -226,7 +226,7 @@ def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     across = np.zeros(1) if grid.dimensions == 3 else None
     # Modes of the closed rows: group against phase velocity.
     medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)
-    flat = {name: values.reshape(-1) for name, values in medium.items()}
+    flat = {name: array.reshape(-1) for name, array in medium.items()}
     velocity = math.sqrt(flat["c44"][0] / flat["rho"][0])
     return slowest(closure, stencil, flat) < -BACKWARD * velocity
 

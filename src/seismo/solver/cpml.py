@@ -264,11 +264,11 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
     if closed_rows:
         rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in z_cuts if hi > closed_rows]
         z_cuts = [(0, closed_rows, False), *rest]
-    found = []
+    groups = []
     for y, z in product(y_cuts, z_cuts):
         # Stretched axes of the interior of a row and of its ends.
         middle = ("y" if y[2] else "") + ("z" if z[2] else "")
         ends = "x" + middle if grid.low[0] or grid.high[0] else middle
         box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
-        found.append(RowGroup(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
-    return found
+        groups.append(RowGroup(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
+    return groups

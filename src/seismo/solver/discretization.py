@@ -101,10 +101,10 @@ class Discretization:
 
     def sharing(self, batch: int, grids: int) -> Discretization:
         """Return the same run with other shots together; the facts of both are the same."""
-        found = copy(self)
-        object.__setattr__(found, "batch", batch)
-        object.__setattr__(found, "grids", grids)
-        return found
+        shared = copy(self)
+        object.__setattr__(shared, "batch", batch)
+        object.__setattr__(shared, "grids", grids)
+        return shared
 
     def shots_on(self, grid: int) -> range:
         """Return the shots on one of the grids, of those that advance together."""
@@ -122,10 +122,10 @@ class Discretization:
         # Coefficients that the surface stage reads are kept in its row.
         surface = {n for s in self.physics.stages if s.where == "surface" for n in s.coefficients}
         closed = {stage for name, stage in self.physics.sparse.items() if name in surface}
-        found = {stage: ~planes for stage, planes in self.even.items()}
+        stored = {stage: ~planes for stage, planes in self.even.items()}
         for stage in closed:  # the free surface's row does
-            found[stage][0] |= self.closure is not None
-        return found
+            stored[stage][0] |= self.closure is not None
+        return stored
 
     @property
     def extra_steps(self) -> int:
@@ -300,10 +300,10 @@ def discretize(
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
-    near = surface.near if surface else 0.0
+    near_field = surface.near_field if surface else 0.0
     # Order and coefficients, by the waves that the grid has to carry.
     waves = waves_of(
-        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, near
+        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, near_field
     )
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
@@ -328,12 +328,12 @@ def discretize(
     shots = shots if share is None else share.take(shots)
     even = even_planes(scenario, physics, grid, earth, extremes, contacts)
     on_rigid = scenario.boundaries.bottom == "rigid"
-    found = Discretization(
+    discretization = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, interfaces=interfaces, even=even,
         guided_damping=damping(earth, grid, closure is not None, on_rigid),
     )  # fmt: skip
-    return batched(found, batch_points)
+    return batched(discretization, batch_points)
 
 
 def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:

@@ -51,8 +51,8 @@ class FieldPieces:
         self._subfaults = subfaults
         self._deep = subfaults.depths.width
         # First point of each subfault along each axis: WIDTH x WIDTH x depth points follow.
-        own = subfaults.spread
-        self._first = {a: subfaults.first(field, a)[own] for a in "xyz"}
+        spread = subfaults.spread
+        self._first = {a: subfaults.first(field, a)[spread] for a in "xyz"}
         y = self._first["y"]
         z = self._first["z"]
         low = [int(along.min()) if along.size else 0 for along in (y, z)]
@@ -71,10 +71,10 @@ class FieldPieces:
         self._blocks = subdomain.owned.shape[0] // BLOCK + 2
         self.pieces = self._all_pieces(subdomain)
         self._number = np.full(len(subfaults.fault), -1)
-        self._number[own] = np.arange(own.size)
+        self._number[spread] = np.arange(spread.size)
 
     @property
-    def places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def first_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """First x, y, z (piece) in the grid."""
         x, y, z = self.pieces.T
         return x, y + self._origin[0], z + self._origin[1]
@@ -85,11 +85,11 @@ class FieldPieces:
         touched = np.zeros(self.lines.shape, bool)
         touched[self.pieces[:, 2], self.pieces[:, 1]] = True
         z, y = (self._first[a] - o for a, o in zip("zy", self._origin[::-1], strict=True))
-        found = np.zeros(z.size, bool)
+        acts = np.zeros(z.size, bool)
         for k in range(self._deep):
             for j in range(WIDTH):
-                found |= touched[z + k, y + j]
-        return found
+                acts |= touched[z + k, y + j]
+        return acts
 
     def shapes(self, most: int) -> tuple[tuple[int, ...], ...]:
         """Return the shapes of a `Table` with room for so many subfaults, but for the signals."""
@@ -99,14 +99,13 @@ class FieldPieces:
 
     def table(self, numbers: np.ndarray, most: int, kind: np.dtype) -> tuple[Table, np.ndarray]:
         """Return what some subfaults act by, and their order, with room for `most`."""
-        own = self._number[numbers]
-        line = self._line[own]
-        x = self._first["x"][own]
+        spread_numbers = self._number[numbers]
+        line = self._line[spread_numbers]
+        x = self._first["x"][spread_numbers]
         # Compressed rows: subfaults sorted by line and block along x.
         order = np.lexsort((numbers, x // BLOCK, line))
         line = line[order]
         x = x[order]
-        own = own[order]
         # First entry of each block of each line, and the end.
         cells = np.bincount(line * self._blocks + x // BLOCK, minlength=self._count * self._blocks)
         ends = np.cumsum(cells).reshape(self._count, self._blocks)
@@ -121,7 +120,7 @@ class FieldPieces:
                 "smaller one"
             )
         firsts, along, across, down = (
-            _with_room(a, most, t)
+            _padded(a, most, t)
             for a, t in ((x, np.dtype(np.int32)), (weights.along, kind), (weights.across, kind),
                          (weights.down, kind))
         )  # fmt: skip
@@ -141,12 +140,12 @@ class FieldPieces:
         rows = np.repeat(np.arange(z.size), last - first)
         # Number of each piece within its row.
         n = np.arange(rows.size) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
-        found = np.stack([(first[rows] + n) * PIECE, y[rows], z[rows]], axis=1)
+        pieces = np.stack([(first[rows] + n) * PIECE, y[rows], z[rows]], axis=1)
         # Neighbours see the same subfaults, and stay together; groups of them, which do not act
         # at one time, are mixed, so that threads take equal shares.
-        group = (found[:, 0] // PIECE) * 1000003 + found[:, 2] // _TOGETHER
+        group = (pieces[:, 0] // PIECE) * 1000003 + pieces[:, 2] // _TOGETHER
         mixed = np.argsort((group * 0x9E3779B1) % 2**32, kind="stable")
-        return found[mixed].astype(np.int32)
+        return pieces[mixed].astype(np.int32)
 
     def _spans(self, line: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return (piece, 2) the points from and up to which subfaults act."""
@@ -169,15 +168,15 @@ class FieldPieces:
         high = np.full(shape, -(2**30))
         low[begun] = least
         high[begun] = most
-        found = low.copy(), high.copy()
+        reached = low.copy(), high.copy()
         # Spread to the rows y .. y + WIDTH, z .. z + depth that its subfaults act on.
         for k in range(self._deep):
             for j in range(WIDTH):
                 to = slice(k, None), slice(j, None)
-                given = slice(shape[0] - k), slice(shape[1] - j)
-                np.minimum(found[0][to], low[given], out=found[0][to])
-                np.maximum(found[1][to], high[given], out=found[1][to])
-        return found
+                source = slice(shape[0] - k), slice(shape[1] - j)
+                np.minimum(reached[0][to], low[source], out=reached[0][to])
+                np.maximum(reached[1][to], high[source], out=reached[1][to])
+        return reached
 
 
 class FaultPieces:
@@ -186,8 +185,8 @@ class FaultPieces:
     def __init__(self, subfaults: Subfaults, subdomain: Subdomain) -> None:
         """Find them."""
         self.subfaults = subfaults
-        found = [FieldPieces(subfaults, field, subdomain) for field in subfaults.fields]
-        self.fields = [one for one in found if len(one.pieces)]
+        field_pieces = [FieldPieces(subfaults, field, subdomain) for field in subfaults.fields]
+        self.fields = [one for one in field_pieces if len(one.pieces)]
         # Subfaults that act on any point of this subdomain.
         touched = [one.members() for one in self.fields]
         members = np.any(touched, axis=0) if touched else np.zeros(0, bool)
@@ -211,21 +210,21 @@ class FaultPieces:
     def host_bytes(self) -> int:
         """Count the bytes on the host: what the file has, where it acts, and signals in use."""
         subfaults = self.subfaults
-        places = 8 * NUMBERS_PLACED * len(subfaults.fault)
-        return subfaults.fault.nbytes + places + self._signals.kept_bytes(self.most)
+        position_bytes = 8 * NUMBERS_PLACED * len(subfaults.fault)
+        return subfaults.fault.nbytes + position_bytes + self._signals.kept_bytes(self.most)
 
     def tables(self, begin: int, kind: np.dtype) -> list[Table]:
         """Work out what acts in the window that begins with a step, for each field."""
         # Subfaults that act in this window, in the order of each field's table.
         numbers = self._signals.acting(begin, self.members)
         signals = self._signals.window(begin, numbers)
-        found = []
+        tables = []
         for one in self.fields:
             table, order = one.table(numbers, self.most, kind)
-            own = np.zeros((WINDOW, self.most), kind)
-            own[:, : numbers.size] = signals[:, order]
-            found.append(table._replace(signals=own))
-        return found
+            padded_signals = np.zeros((WINDOW, self.most), kind)
+            padded_signals[:, : numbers.size] = signals[:, order]
+            tables.append(table._replace(signals=padded_signals))
+        return tables
 
 
 class FaultInjection:
@@ -266,11 +265,11 @@ class FaultInjection:
             return
         # The window worked out by the thread, unless the run went elsewhere.
         prepared = {later: future.result() for later, future in self._next.items()}
-        found = prepared.get(begin) or self._pieces.tables(begin, self._kind)
+        tables = prepared.get(begin) or self._pieces.tables(begin, self._kind)
         # Copy into the arrays that launches are bound to.
-        for held, table in zip(self._tables, found, strict=True):
-            for array, values in zip(held, table, strict=True):
-                array[:] = self._backend.array(values)
+        for bound_table, table in zip(self._tables, tables, strict=True):
+            for array, numbers in zip(bound_table, table, strict=True):
+                array[:] = self._backend.array(numbers)
         self._window[:] = self._backend.array(np.array([begin]))
         # Work the next window out meanwhile.
         later = begin + WINDOW
@@ -286,38 +285,41 @@ class FaultInjection:
 
     def worked_out(self) -> list[Launch]:
         """Return what sums what a step injects, before any stage needs it."""
-        found = []
+        launches = []
         for (amounts, pieces, lines), table in zip(self._held, self._tables, strict=True):
             spans, *others = table
             arguments = (amounts, pieces, spans, lines, *others, self._window, self._backend.clock)
-            found.append(
+            launches.append(
                 self._backend.each_row(spread, len(pieces), PIECE, arguments, (0,), _first(pieces))
             )
-        return found
+        return launches
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
         """Return what to launch once a stage has updated the edges, or the core."""
         subdomain = self._fields.subdomain
-        found = []
+        launches = []
         physics = self._fields.physics
-        for one, held, table in zip(self._pieces.fields, self._held, self._tables, strict=True):
+        for one, bound_arrays, table in zip(
+            self._pieces.fields, self._held, self._tables, strict=True
+        ):
             name = one.field.name
-            (x, y, z) = one.places
+            (x, y, z) = one.first_points
             # Pieces of the edges, or of the core.
             numbers = np.flatnonzero(subdomain.in_core(y, z) == core)
             if physics.stage_writing(name) != stage or not numbers.size:
                 continue
-            places = subdomain.flat(x, y, z)[numbers].astype(np.int64)
+            flat_indices = subdomain.flat(x, y, z)[numbers].astype(np.int64)
             put = self._backend.array
             arguments = (
-                self._fields.written(name, parity), held[0], put(numbers), put(places), table.spans
+                self._fields.written(name, parity), bound_arrays[0], put(numbers),
+                put(flat_indices), table.spans,
             )  # fmt: skip
-            found.append(
+            launches.append(
                 self._backend.each_row(
                     add_spread, numbers.size, PIECE, arguments, (0,), _first(numbers)
                 )
             )
-        return found
+        return launches
 
 
 def _first(items: Any) -> np.ndarray:
@@ -325,7 +327,7 @@ def _first(items: Any) -> np.ndarray:
     return np.zeros(len(items), np.int64)
 
 
-def _with_room(values: np.ndarray, most: int, kind: np.dtype) -> np.ndarray:
-    found = np.zeros((most, *values.shape[1:]), kind)
-    found[: len(values)] = values
-    return found
+def _padded(array: np.ndarray, most: int, kind: np.dtype) -> np.ndarray:
+    padded = np.zeros((most, *array.shape[1:]), kind)
+    padded[: len(array)] = array
+    return padded

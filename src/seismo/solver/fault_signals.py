@@ -63,9 +63,9 @@ class FaultSignals:
 
     def alone(self) -> FaultSignals:
         """Return the same signals, of which it keeps those of its own windows."""
-        found = copy(self)
-        found._blocks = []
-        return found
+        signals = copy(self)
+        signals._blocks = []
+        return signals
 
     def kept_bytes(self, most: int) -> int:
         """Return the bytes of signals that are kept, of so many subfaults together at most."""
@@ -105,17 +105,17 @@ class FaultSignals:
         # Drop blocks that have ended; evaluate those that begin.
         known = np.concatenate([b[0] for b in self._blocks] or [np.zeros(0, np.int64)])
         self._work_out(np.setdiff1d(numbers, known))
-        found = np.zeros((numbers.size, WINDOW), self._kind)
+        samples = np.zeros((numbers.size, WINDOW), self._kind)
         for some, signals in self._blocks:
             rows = np.searchsorted(numbers, some).clip(max=numbers.size - 1)
-            here = numbers[rows] == some
+            in_block = numbers[rows] == some
             # Step of the window within each kept signal; 0 outside it.
-            at = begin + np.arange(WINDOW) - self.first[some[here], None]
-            length = (self.stop - self.first)[some[here], None]
+            at = begin + np.arange(WINDOW) - self.first[some[in_block], None]
+            length = (self.stop - self.first)[some[in_block], None]
             inside = (at >= 0) & (at < length)
-            taken = np.take_along_axis(signals[here], np.where(inside, at, 0), 1)
-            found[rows[here]] = np.where(inside, taken, 0.0)
-        return found.T
+            taken = np.take_along_axis(signals[in_block], np.where(inside, at, 0), 1)
+            samples[rows[in_block]] = np.where(inside, taken, 0.0)
+        return samples.T
 
     def _work_out(self, numbers: np.ndarray) -> None:
         """Keep the signals of subfaults; none depends on which others are among them."""

@@ -73,7 +73,7 @@ class Slice:
     @property
     def shape(self) -> tuple[int, ...]:
         """Points along the axes that are left."""
-        return tuple(len(values) for values in self.axes.values())
+        return tuple(len(ticks) for ticks in self.axes.values())
 
 
 def components_of(name: str, physics: Any) -> list[Component]:
@@ -82,20 +82,20 @@ def components_of(name: str, physics: Any) -> list[Component]:
     if name not in _GROUPS:
         field = fields[name]
         return [Component(name, field.unit, ((name, 1.0),), field.late)]
-    found = []
+    components = []
     for component, terms in physics.observables[name].items():
         # Weighted fields of the component; it stands in time where the first does.
         first = fields[terms[0].field]
         weights = tuple((t.field, t.factor) for t in terms)
-        found.append(Component(component, first.unit, weights, first.late))
-    return found
+        components.append(Component(component, first.unit, weights, first.late))
+    return components
 
 
 def make_slice(entry: Any, grid: Grid) -> Slice:
     """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
-    given = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
+    requested = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
     # Nearest plane, and every n-th point along the other axes.
-    plane = {a: round(float(grid.index(a, v))) for a, v in given.items() if v is not None}
+    plane = {a: round(float(grid.index(a, v))) for a, v in requested.items() if v is not None}
     index = {a: _kept(grid, a, entry, plane) for a in AXES}
     axes = {
         a: grid.ticks(a, np.array(index[a])) for a in "zyx" if a in grid.axes and a not in plane
@@ -133,7 +133,7 @@ class SampledRows:
         shots: whose shot each row is (row).
         z: grid index of each row along z.
         y: and along y.
-        given: where each row begins in a field.
+        field_rows: where each row begins in a field.
         to: where it begins in a flat array (shot, z, y, x) of the cut, or of what is kept of it.
     """
 
@@ -141,12 +141,12 @@ class SampledRows:
     shots: np.ndarray
     z: np.ndarray
     y: np.ndarray
-    given: np.ndarray
+    field_rows: np.ndarray
     to: np.ndarray
 
     def taking(self, some: np.ndarray) -> SampledRows:
         """Return some of the rows."""
-        arrays = (a[some] for a in (self.shots, self.z, self.y, self.given, self.to))
+        arrays = (a[some] for a in (self.shots, self.z, self.y, self.field_rows, self.to))
         return SampledRows(self.fields, *arrays)
 
     def beside(self, points: StencilOffsets) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +165,7 @@ class FieldSampler:
     """
 
     def __init__(
-        self, backend: Backend, cut: Slice, parts: list[Fields], shots: int,
+        self, backend: Backend, cut: Slice, fields: list[Fields], shots: int,
         ranks: SerialCommunicator,
         at_first: bool = False,
     ) -> None:  # fmt: skip
@@ -174,7 +174,7 @@ class FieldSampler:
         Args:
             backend: where the fields are.
             cut: the points.
-            parts: of the fields.
+            fields: of the subdomains.
             shots: that advance together, on all ranks.
             ranks: that have some of the points each.
             at_first: whether all write to arrays of the first rank's, where they see its memory.
@@ -183,15 +183,15 @@ class FieldSampler:
         self.cut = cut
         self._ranks = ranks
         self._at_first = at_first and ranks.share_memory(backend)
-        self.shots = range(shots) if self._at_first else parts[0].subdomain.shots
-        every = (_rows(cut, part, self.shots.start) for part in parts)
+        self.shots = range(shots) if self._at_first else fields[0].subdomain.shots
+        every = (_rows(cut, subdomain_fields, self.shots.start) for subdomain_fields in fields)
         self.rows = [rows for rows in every if rows.to.size]
         self.points = cut.points
         self._numbers = np.arange(cut.points // self.length)
         if not self._at_first:
             self._keep_own()
         self.size = self.points * len(self.shots)
-        self.held = [[backend.array(a) for a in (rows.to, rows.given)] for rows in self.rows]
+        self.held = [[backend.array(a) for a in (rows.to, rows.field_rows)] for rows in self.rows]
 
     def _keep_own(self) -> None:
         """Let the rows that are here move together, in their order."""
@@ -207,14 +207,14 @@ class FieldSampler:
         make = self._ranks.same if self._at_first else _made
         return make(lambda: self._backend.array(np.zeros(self.size, number)))
 
-    def place(self, whole: str, more: int = 1) -> GlobalBlock:
+    def global_block(self, array_name: str, count: int = 1) -> GlobalBlock:
         """Describe what so many of such arrays one behind the other hold."""
-        counts = (index_range(0, more), index_range(self.shots.start, self.shots.stop))
+        counts = (index_range(0, count), index_range(self.shots.start, self.shots.stop))
         index = (*counts, index_ranges(self._numbers), index_range(0, self.length))
-        return GlobalBlock(whole, 0, (self.size, self.points, self.length, 1), index)
+        return GlobalBlock(array_name, 0, (self.size, self.points, self.length, 1), index)
 
     @property
-    def own(self) -> bool:
+    def takes_points(self) -> bool:
         """Whether this rank's arrays take the points."""
         return self._ranks.first or not self._at_first
 
@@ -228,24 +228,26 @@ class FieldSampler:
         """Points of a row."""
         return len(self.cut.index[0])
 
-    def whole(self, array: Any, shots: range) -> Any:
+    def gathered(self, array: Any, shots: range) -> Any:
         """Put together what the arrays of all ranks have of shots; None but on the first rank."""
         # Part of the array that belongs to these shots.
-        own = intersection(shots, self.shots)
-        first, last = (self.points * (n - self.shots.start) for n in (own.start, own.stop))
+        local_shots = intersection(shots, self.shots)
+        first, last = (
+            self.points * (n - self.shots.start) for n in (local_shots.start, local_shots.stop)
+        )
         if self._at_first:
             return array[first:last] if self._ranks.first else None
         pieces = self._ranks.gather_arrays(self._backend.fetch(array[first:last]))
         if pieces is None or self._places is None:
             return None
         rows = self.cut.points // self.length
-        whole = np.empty((len(shots), rows, self.length), array.dtype)
+        block = np.empty((len(shots), rows, self.length), array.dtype)
         # Rank 0: rows of each rank to their global places.
-        for (held, numbers), piece in zip(self._places, pieces, strict=True):
-            given = intersection(shots, held)
-            into = slice(given.start - shots.start, given.stop - shots.start)
-            whole[into, numbers] = piece.reshape(len(given), numbers.size, self.length)
-        return self._backend.array(whole.ravel())
+        for (rank_shots, numbers), piece in zip(self._places, pieces, strict=True):
+            common_shots = intersection(shots, rank_shots)
+            into = slice(common_shots.start - shots.start, common_shots.stop - shots.start)
+            block[into, numbers] = piece.reshape(len(common_shots), numbers.size, self.length)
+        return self._backend.array(block.ravel())
 
     def launches(
         self, name: str, parity: int, target: Any, factor: float, *, added: bool,
@@ -264,20 +266,20 @@ class FieldSampler:
         """
         put = self._backend.array
         number = np.dtype(self._backend.precision).type
-        for rows, (to, given) in zip(self.rows, self.held, strict=True):
+        for rows, (to, field_rows) in zip(self.rows, self.held, strict=True):
             source = rows.fields.written(name, parity)
             step = self.cut.index[0].step
             # target = factor * field, or * a weighted sum of points beside it.
             if beside is not None and beside.factor is not None:
                 yield from self._multiplied(rows, source, target, factor, first, beside)
                 continue
-            held = (target, put(rows.to + first) if first else to, source, given, step)
+            arguments = (target, put(rows.to + first) if first else to, source, field_rows, step)
             if beside is None:
-                yield self.each_row(kernels.cut, rows, (*held, number(factor), int(added)))
+                yield self.each_row(kernels.cut, rows, (*arguments, number(factor), int(added)))
             else:
                 offsets, weights = rows.beside(beside)
                 sums = (put(offsets), put(number(factor * weights)))
-                yield self.each_row(kernels.cut_beside, rows, (*held, *sums, int(added)))
+                yield self.each_row(kernels.cut_beside, rows, (*arguments, *sums, int(added)))
 
     def _multiplied(
         self,
@@ -299,7 +301,7 @@ class FieldSampler:
         factors = number(beside.factor(y[:, None], np.array(x)[None, :]))
         offsets, weights = rows.beside(beside)
         yield self.each_row(kernels.add_multiplied, rows, (
-            target, put(rows.to + first), source, put(rows.given), x.step, put(offsets),
+            target, put(rows.to + first), source, put(rows.field_rows), x.step, put(offsets),
             put(number(factor * weights)), put(factors.ravel()), put(which * len(x)),
         ))  # fmt: skip
 
@@ -315,17 +317,17 @@ def _made(make: Callable[[], Any]) -> Any:
 
 def _rows(cut: Slice, fields: Fields, first: int) -> SampledRows:
     """Find the rows within a subdomain, for arrays that begin with one of the shots."""
-    part = fields.subdomain
+    subdomain = fields.subdomain
     (x, y, z) = cut.index
-    (_, ylo, zlo) = part.owned.lo
-    (_, yhi, zhi) = part.owned.hi
+    (_, ylo, zlo) = subdomain.owned.lo
+    (_, yhi, zhi) = subdomain.owned.hi
     # Rows of the slice that the subdomain owns, for all shots.
     ys = np.array([n for n in y if ylo <= n < yhi], np.int64)
     zs = np.array([n for n in z if zlo <= n < zhi], np.int64)
-    shots = np.arange(part.batch)
+    shots = np.arange(subdomain.batch)
     shot, z_of, y_of = (a.ravel() for a in np.meshgrid(shots, zs, ys, indexing="ij"))
     # Row of the slice: (shot, z, y) in its own order.
-    plane = (shot + part.first - first) * len(z) + (z_of - z.start) // z.step
+    plane = (shot + subdomain.first - first) * len(z) + (z_of - z.start) // z.step
     row = plane * len(y) + (y_of - y.start) // y.step
-    given = part.flat(x.start, y_of, z_of) + shot * part.volume
-    return SampledRows(fields, shot, z_of, y_of, given, row * len(x))
+    field_rows = subdomain.flat(x.start, y_of, z_of) + shot * subdomain.volume
+    return SampledRows(fields, shot, z_of, y_of, field_rows, row * len(x))

@@ -88,10 +88,10 @@ class Fields:
             plane = nodes[2] + self.subdomain.offset[2]
             kept = np.isin(plane, planes)
             flat = flat - (plane - np.searchsorted(planes, plane)) * self.subdomain.strides[1]
-        found = np.full(flat.shape, np.nan)
+        fetched = np.full(flat.shape, np.nan)
         if kept.any():
-            found[kept] = self._backend.fetch(array[flat[kept]])
-        return found
+            fetched[kept] = self._backend.fetch(array[flat[kept]])
+        return fetched
 
     def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
@@ -105,36 +105,36 @@ class Fields:
             if stage and not self._planes[stage].size:
                 self._coefficients[name] = self._backend.zeros(self.subdomain.before)
                 continue
-            held = self._whole(padded[name])
-            fill(held)
-            self._coefficients[name] = self._some(held, self._planes[stage]) if stage else held
+            array = self._padded(padded[name])
+            fill(array)
+            self._coefficients[name] = self._some(array, self._planes[stage]) if stage else array
 
-    def _whole(self, values: np.ndarray) -> np.ndarray:
+    def _padded(self, samples: np.ndarray) -> np.ndarray:
         sub = self.subdomain
         halo = sub.halo
         end = sub.halo + sub.owned.shape[0]
-        held = self._backend.zeros(sub.volume + sub.before)
-        (rows,) = sub.view(held)
-        given = self._backend.array(values.astype(self._backend.precision))
+        array = self._backend.zeros(sub.volume + sub.before)
+        (rows,) = sub.view(array)
+        source = self._backend.array(samples.astype(self._backend.precision))
         ny = sub.padded.shape[1]
         # Owned points; padding rows and halos along x repeat the last ones.
-        rows[:, :ny, halo:end] = given
+        rows[:, :ny, halo:end] = source
         for spare in range(ny, rows.shape[1]):
-            rows[:, spare, halo:end] = given[:, -1]
+            rows[:, spare, halo:end] = source[:, -1]
         rows[:, :, :halo] = rows[:, :, halo : halo + 1]
         rows[:, :, end:] = rows[:, :, end - 1 : end]
-        held[: sub.before] = given[0, 0, 0]
-        return held
+        array[: sub.before] = source[0, 0, 0]
+        return array
 
-    def _some(self, whole: np.ndarray, planes: np.ndarray) -> np.ndarray:
+    def _some(self, array: np.ndarray, planes: np.ndarray) -> np.ndarray:
         stride = self.subdomain.strides[1]
         before = self.subdomain.before
-        held = self._backend.zeros(len(planes) * stride + before)
+        packed = self._backend.zeros(len(planes) * stride + before)
         for n, plane in enumerate(planes):
             to = before + n * stride
-            given = before + plane * stride
-            held[to : to + stride] = whole[given : given + stride]
-        return held
+            start = before + plane * stride
+            packed[to : to + stride] = array[start : start + stride]
+        return packed
 
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""

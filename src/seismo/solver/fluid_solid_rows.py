@@ -32,18 +32,18 @@ class ContactRows:
         """
         for contact in self._contacts:
             k = contact.row - self._first
-            own = contact.medium
+            rock = contact.medium
             if 0 <= k < len(medium["rho"]):
                 if contact.closed:
-                    medium["c33"][k] = own.stiffness
+                    medium["c33"][k] = rock.stiffness
                 # Own medium with the given c33: c13 = l c33, c11 = E + l^2 c33.
                 c33 = medium["c33"][k]
-                medium["rho"][k] = own.rho
-                medium["c13"][k] = own.thin_stretch * c33
-                medium["c11"][k] = own.plate + own.thin_stretch**2 * c33
-                medium["c44"][k] = own.shear
+                medium["rho"][k] = rock.rho
+                medium["c13"][k] = rock.thin_stretch * c33
+                medium["c11"][k] = rock.plate + rock.thin_stretch**2 * c33
+                medium["c44"][k] = rock.shear
                 if "c66" in medium:
-                    medium["c66"][k] = own.level_shear
+                    medium["c66"][k] = rock.level_shear
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,
@@ -72,7 +72,7 @@ class ContactRows:
                 bound.follow(at_edges, rows.bind(wanted, core, tables), rows.memories)
 
     def _terms(self, medium: dict, c: np.ndarray, closed) -> dict[str, list]:
-        column = {name: values[:, 0, 0] for name, values in medium.items()}
+        column = {name: array[:, 0, 0] for name, array in medium.items()}
 
         def at(name: str, row: int) -> float:
             # Rows that are not held here are not corrected here: any number will do.

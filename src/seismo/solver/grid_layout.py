@@ -105,12 +105,12 @@ def refuse_thin(
 
 def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
     """List the faces whose outside is an image of the inside."""
-    found = []
+    faces = []
     for axis, (first, last) in FACES.items():
         for name, high in ((first, False), (last, True)):
             kind = getattr(scenario.boundaries, name)
             # Absorbing faces have layers; closed free surfaces have operators of their own.
             closed = kind == "free_surface" and physics.closes_surface
             if axis in grid.axes and kind != "absorbing" and not closed:
-                found.append(Face(axis, high, kind))
-    return found
+                faces.append(Face(axis, high, kind))
+    return faces

@@ -47,16 +47,17 @@ class Halo:
     """
 
     def __init__(
-        self, backend: Backend, division: Partition, near: Mapping[int, Mapping[int, Fields]],
-        names: tuple[str, ...], parity: int, reached: Box,
+        self, backend: Backend, division: Partition,
+        peer_fields: Mapping[int, Mapping[int, Fields]], names: tuple[str, ...], parity: int,
+        reached: Box,
     ) -> None:  # fmt: skip
         """Bind the exchange.
 
         Args:
             backend: where the fields are.
             division: all subdomains.
-            near: the fields of ranks that write to this one's arrays as it does to theirs, its own
-                among them, by rank and by number.
+            peer_fields: the fields of ranks that write to this one's arrays as it does to theirs,
+                its own among them, by rank and by number.
             names: what to exchange.
             parity: of the steps.
             reached: points that may have changed.
@@ -64,29 +65,31 @@ class Halo:
         self._backend = backend
         self._names = names
         self._parity = parity
-        self._fields = near[division.ranks.number]
+        self._fields = peer_fields[division.ranks.number]
         self._subdomains = division.subdomains
         copies: list[Launch] = []
         out = defaultdict[int, Ends](list)
         into = defaultdict[int, Ends](list)
         # Each pair of neighbours: the points of the halo of one that the other owns.
-        for to, given, held in division.meetings():
-            box = held & reached
+        for to, source, owned in division.neighbour_pairs():
+            box = owned & reached
             if not (names and box.size):
                 continue
-            there = division.owner(to)
-            here = division.owner(given)
+            target_rank = division.owner(to)
+            source_rank = division.owner(source)
             # Copies between arrays that see one another; messages else.
-            large = min(self._subdomains[n].owned.size for n in (to, given)) >= backend.copied_from
+            large = min(self._subdomains[n].owned.size for n in (to, source)) >= backend.copied_from
             # Same rank, or large halos of peers: copy from field to field.
-            copied = there == here or (large and near.keys() >= {there, here})
-            if given in self._fields and copied:
-                copies.append(self._copy(near[there][to], to, given, box))
+            copied = target_rank == source_rank or (
+                large and peer_fields.keys() >= {target_rank, source_rank}
+            )
+            if source in self._fields and copied:
+                copies.append(self._copy(peer_fields[target_rank][to], to, source, box))
             # Points to send, and points to receive.
-            elif given in self._fields:
-                out[there].append((given, box))
+            elif source in self._fields:
+                out[target_rank].append((source, box))
             elif to in self._fields and not copied:
-                into[here].append((to, box))
+                into[source_rank].append((to, box))
         # One message for each rank: pack, exchange, unpack.
         sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
         link = division.ranks.link(backend, *sizes) if names else Link()
@@ -98,10 +101,10 @@ class Halo:
         self.start = [*_each(link.ready), *sent, *_each(link.start)]
         self.finish = [*_each(link.finish), Group(unpacking, "halo")]
 
-    def _copy(self, there: Fields, to: int, given: int, box: Box) -> Launch:
-        rows, to_rows = (_rows(self._subdomains[n], box) for n in (given, to))
+    def _copy(self, target: Fields, to: int, source: int, box: Box) -> Launch:
+        rows, to_rows = (_rows(self._subdomains[n], box) for n in (source, to))
         return self._backend.copy(
-            self._arrays(self._fields[given]), rows, self._arrays(there), to_rows
+            self._arrays(self._fields[source]), rows, self._arrays(target), to_rows
         )
 
     def _size(self, ends: Ends) -> int:
@@ -122,9 +125,13 @@ class Halo:
             fields = self._arrays(self._fields[n])
             # All rows of all fields of a box, one behind the other in the buffer.
             which = np.repeat(np.arange(len(fields)), rows.size)
-            held = (buffer, start, length, put(which), put(np.tile(rows, len(fields))), *fields)
-            body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(range(5, len(held))))
-            launches.append(self._backend.each_row(body, which.size, length, held, writes=writes))
+            of_rows = (put(which), put(np.tile(rows, len(fields))))
+            arguments = (buffer, start, length, *of_rows, *fields)
+            written = range(5, len(arguments))
+            body, writes = (pack_rows, (0,)) if pack else (unpack_rows, tuple(written))
+            launches.append(
+                self._backend.each_row(body, which.size, length, arguments, writes=writes)
+            )
             start += which.size * length
         return launches
 

@@ -43,13 +43,13 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
         step[AXES.index(axis)] = 1
         nodes += [node + step for node in nodes]
 
-    def mean(name: str, own: bool = False) -> np.ndarray:
-        found = np.mean([fields.at(node, name) for node in nodes], axis=0)
-        if not own:
-            return found
+    def mean(name: str, of_component: bool = False) -> np.ndarray:
+        average = np.mean([fields.at(node, name) for node in nodes], axis=0)
+        if not of_component:
+            return average
         # The component's own density where its plane keeps one.
         there = fields.at(nodes[0], f"{name}_{field.half}")
-        return np.where(np.isnan(there), found, there)
+        return np.where(np.isnan(there), average, there)
 
     return mean
 
@@ -115,45 +115,45 @@ class Injection:
                     acted_on = self._around.spreading(field, source.position)
                     for name, points in acted_on.items():
                         rows.setdefault(name, []).append((shot, source, drive, points))
-        found: dict[Key, InjectionTable] = {}
+        tables: dict[Key, InjectionTable] = {}
         # One table for each field, in the order of the equation.
         for field in physics.fields:
             if field.name in rows:  # which are no longer needed then
-                found |= self._tables(field, rows.pop(field.name), steps)
-        return found
+                tables |= self._tables(field, rows.pop(field.name), steps)
+        return tables
 
     def load(self, tables: dict[Key, InjectionTable]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
         fits = True
-        held = self._held
+        bound = self._held
         for key, table in tables.items():
             # Same shapes: overwrite the numbers that launches are bound to.
-            if key in held and held[key].shapes == table.shapes:
-                for array, values in zip(held[key], table, strict=True):
-                    array[:] = self._backend.array(values)
+            if key in bound and bound[key].shapes == table.shapes:
+                for array, numbers in zip(bound[key], table, strict=True):
+                    array[:] = self._backend.array(numbers)
             else:
-                held[key] = InjectionTable(*map(self._backend.array, table))
+                bound[key] = InjectionTable(*map(self._backend.array, table))
                 fits = False
-                places = np.full(table.cells.size, -1)
-                amounts = np.zeros(places.size, table.weights.dtype)
-                self._due[key] = self._backend.array(places), self._backend.array(amounts)
+                indices = np.full(table.cells.size, -1)
+                amounts = np.zeros(indices.size, table.weights.dtype)
+                self._due[key] = self._backend.array(indices), self._backend.array(amounts)
         # Fields that these shots do not drive: no point has any entry.
-        for key in held.keys() - tables.keys():
-            held[key].starts[:] = 0
+        for key in bound.keys() - tables.keys():
+            bound[key].starts[:] = 0
         return fits
 
     def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, InjectionTable]:
         precision = self._fields.arrays(0)[field.name].dtype
         # Points of all rows, one behind the other; `row` tells whose each is.
-        own = [self._points(field, points) for *_, points in rows]
-        x, y, z, weights = (np.concatenate(part) for part in zip(*own, strict=True))
-        sizes = np.array([w.size for *_, w in own])
+        row_points = [self._points(field, points) for *_, points in rows]
+        x, y, z, weights = (np.concatenate(columns) for columns in zip(*row_points, strict=True))
+        sizes = np.array([w.size for *_, w in row_points])
         row = np.repeat(np.arange(len(rows)), sizes)
         ends = np.cumsum(sizes)
         # Weight: interpolation weight / volume times the scale of the term, by its medium.
-        for (drive, place), numbers in self._alike(rows).items():
+        for (drive, position), numbers in self._alike(rows).items():
             some = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
-            mean = self._mean(field, place, x[some], y[some], z[some])
+            mean = self._mean(field, position, x[some], y[some], z[some])
             weights[some] *= drive.scale(mean, self._clock.dt)
         # Times the strength of the component.
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
@@ -188,32 +188,32 @@ class Injection:
 
         Among layers a moment acts by the medium at the source; a force by that of each point.
         """
-        found: dict[tuple[SourceTerm, Position | None], list[int]] = {}
+        groups: dict[tuple[SourceTerm, Position | None], list[int]] = {}
         for n, (_, source, drive, _) in enumerate(rows):
-            place = None
+            position = None
             if drive.field[0] != "v" and self._around.strains(source.position):
-                place = source.position
-            found.setdefault((drive, place), []).append(n)
-        return found
+                position = source.position
+            groups.setdefault((drive, position), []).append(n)
+        return groups
 
-    def _mean(self, field: Field, place: Position | None, x, y, z) -> Callable[..., np.ndarray]:
+    def _mean(self, field: Field, position: Position | None, x, y, z) -> Callable[..., np.ndarray]:
         """Return what gives coefficients at points, or of the medium at a place (`_mean_at`)."""
-        strains = self._around.strains(place) if place else None
+        strains = self._around.strains(position) if position else None
         if strains is None:
             return _mean_at(self._fields, field, x, y, z)
         # Among layers: coefficients of the rock at the source itself.
         medium = strains.medium | strains.losses
-        own = self._around.physics.coefficients(medium, self._clock.dt)
-        return lambda name: own[name]
+        coefficients = self._around.physics.coefficients(medium, self._clock.dt)
+        return lambda name: coefficients[name]
 
     def _table(
-        self, room: InjectionTable | None, begins: np.ndarray, samples: np.ndarray,
+        self, bound: InjectionTable | None, begins: np.ndarray, samples: np.ndarray,
         at: np.ndarray, shot: np.ndarray, weights: np.ndarray, signals: np.ndarray,
     ) -> InjectionTable:  # fmt: skip
         """Sort entries by the cell they act on, with as much room as there is already.
 
         Args:
-            room: what is bound now.
+            bound: what is bound now.
             begins: (signal) step of the first sample.
             samples: (signal, step) of the signals.
             at: (entry) the cell in the first shot's array.
@@ -228,7 +228,7 @@ class Injection:
         cells, sizes = np.unique((at + shot * volume)[order], return_counts=True)
         # Equal room for each shot.
         counts = np.bincount(cells // volume, minlength=shots)
-        each = max(counts.max(), len(room.cells) // shots if room else 0)
+        each = max(counts.max(), len(bound.cells) // shots if bound else 0)
         # The n-th cell of all is the n-th of its shot but for those of the shots before.
         shift = np.arange(shots) * each - np.cumsum(counts) + counts
         slots = np.arange(cells.size) + shift[cells // volume]
@@ -237,7 +237,7 @@ class Injection:
         ends = np.zeros(shots * each + 1, np.int64)
         placed[slots] = cells
         ends[slots + 1] = sizes
-        spare = (0, max(0, len(room.weights) - at.size if room else 0))
+        spare = (0, max(0, len(bound.weights) - at.size if bound else 0))
         return InjectionTable(
             placed, np.cumsum(ends), np.pad(weights[order], spare),
             np.pad(signals[order], spare), begins, samples,
@@ -248,11 +248,11 @@ class Injection:
         """Return x, y, z of the points of a source that are here, and weights per volume."""
         # Points beyond faces move to what they are images of.
         x, y, z, w = folded(self._faces, self._around.grid, field, points)
-        own = self._fields.subdomain.owns(y, z) & (w != 0)
-        x = x[own]
-        y = y[own]
-        z = z[own]
-        w = w[own]
+        is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
+        x = x[is_owned]
+        y = y[is_owned]
+        z = z[is_owned]
+        w = w[is_owned]
         # Discrete delta: weight over the volume that the point stands for.
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
@@ -267,7 +267,7 @@ class Injection:
         """
         numbers = dict[tuple, int]()
         sources = list[tuple]()
-        found = list[int]()
+        signal_numbers = list[int]()
         # Each signal once, however many points it drives.
         for _, source, drive, _ in rows:
             how = (drive.derivative, drive.rate)
@@ -275,7 +275,7 @@ class Injection:
             if key not in numbers:
                 numbers[key] = len(sources)
                 sources.append((source, drive))
-            found.append(numbers[key])
+            signal_numbers.append(numbers[key])
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
         driven_late = not field.late and self._around.physics.differences == "first"
@@ -305,7 +305,7 @@ class Injection:
         if length < steps:
             samples = np.pad(samples, ((0, 0), (1, 1)))
             begins = begins - 1
-        return np.array(found), begins, samples
+        return np.array(signal_numbers), begins, samples
 
     def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
         """Return the steps in which a source acts: all, but for the short ones of a fault.

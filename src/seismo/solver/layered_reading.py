@@ -1,22 +1,11 @@
 """Weights that read continuous fields beside contacts of layers, where their slopes jump.
 
-Across a horizontal contact of two solids, or of two fluids, motion and traction are continuous.
-Their slopes along z are, with strains and accelerations that are continuous, too::
-
-    vx, vy      sxz / mu                        vz    szz / c33 - (c13 / c33) exx
-    szz, p      rho az                          sxz   rho ax - d_x [(c13 / c33) szz + E exx]
-
-E = c11 - c13^2 / c33. So beside what is smooth a field has parts that go as the integrals along z
-of 1 / mu; of 1 / c33 and c13 / c33; of rho; of rho, c13 / c33 and E. The grid has these integrals,
-too: the sums of the averages that its nodes have, as its own differences D invert to them,
-D phi = average. The weights are those of even media, changed as little as makes them read every
-such phi as its integral is at the position: as cubics are read exactly
-(`seismo.grid.interpolation`), so are kinks, of any number of contacts, as the scheme itself has
-them.
-
-In a fluid rho vx is read, which goes as the integral of rho (`seismo.solver.one_sided_reading`),
-and vz has a part that goes as that of 1 / rho, by which exx jumps.
-Symbols: v velocity, s stress, e strain, a acceleration; c11, c13, c33, mu moduli (Pa), rho density.
+Beside what is smooth a field has parts that go as the integrals along z of the moduli that its
+slope goes as (`seismo.solver.field_slopes`). The grid has these integrals, too: the sums of the
+averages that its nodes have, as its own differences D invert to them, D phi = average. The weights
+are those of even media, changed as little as makes them read every such phi as its integral is at
+the position: as cubics are read exactly (`seismo.grid.interpolation`), so are kinks, of any number
+of contacts, as the scheme itself has them.
 """
 
 from __future__ import annotations
@@ -36,6 +25,7 @@ from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kais
 from seismo.model import Earth
 from seismo.model.column import SAMPLES
 from seismo.model.loss import effective_medium, without_losses
+from seismo.solver.field_slopes import Quantity, Values, kinks_of, moduli
 from seismo.solver.one_sided_reading import ON_CONTACT, below
 
 MARGIN = 24  # rows beyond the grid that sums begin in
@@ -44,49 +34,8 @@ ALIKE = 1e-9  # relative difference of moduli that count as one
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
-Quantity = Literal["along", "across", "pull", "shear"]
-KINDS: dict[str, Quantity] = {
-    "vx": "along", "vy": "along", "vz": "across", "szz": "pull", "p": "pull",
-    "sxz": "shear", "syz": "shear",
-}  # fmt: skip
-Values = dict[str, np.ndarray]
 Side = tuple[int, int]  # first and last row of a solid, or of a fluid
 Result = TypeVar("Result")
-
-
-def moduli(medium: Values) -> Values:
-    """Return the density and the moduli of what an equation averages (`Physics.medium`).
-
-    Those are rho, c11, c13, c33, c44 and, but for P-SV waves in 2-D, c66.
-    """
-    if "mu_yz" in medium:
-        # SH waves: shear moduli only.
-        nothing = np.zeros_like(medium["rho"])
-        stiff = {"c11": nothing, "c13": nothing, "c33": nothing}
-        return {"rho": medium["rho"], **stiff, "c44": medium["mu_yz"], "c66": medium["mu_xy"]}
-    if "c33" in medium:
-        return medium
-    # Fluids: c11 = c13 = c33 = kappa; density 1 where the equation has none.
-    fluid = medium["vp"] ** 2 if "vp" in medium else medium["p_modulus"]
-    light = {name: medium.get(name, np.ones_like(fluid)) for name in ("rho", "rho_x")}
-    return {**light, "c11": fluid, "c13": fluid, "c33": fluid, "c44": np.zeros_like(fluid)}
-
-
-def _kinks(kind: Quantity, m: Values) -> list[np.ndarray]:
-    """Return what a field's slopes go as, (rows) each, where the medium is not the same."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Slopes of each kind of field: see the table above.
-        turn = np.nan_to_num(m["c13"] / m["c33"])
-        if kind == "pull":
-            found = [m["rho"]]
-        elif kind == "along":
-            found = [1.0 / m["c44"]]
-        elif kind == "across":
-            found = [1.0 / m["c33"], turn, *([1.0 / m["rho_x"]] if "rho_x" in m else [])]
-        else:
-            found = [m["rho"], turn, m["c11"] - m["c13"] * turn]
-            found += [m["c66"]] if "c66" in m else []
-    return [q for q in found if np.isfinite(q).all()]
 
 
 @dataclass(frozen=True)
@@ -128,18 +77,19 @@ class Layers:
         return self._average(z, 1.0, names=("rho_z",))["rho_z"]
 
     def _average(
-        self, z: np.ndarray, part: float, samples: int | None = None, names: tuple[str, ...] = ()
-    ) -> Values:
+        self, z: np.ndarray, fraction: float, samples: int | None = None,
+        names: tuple[str, ...] = (),
+    ) -> Values:  # fmt: skip
         """Return averages (n) at depths z (n) m over a part of a cell."""
         spacing = {a: self.grid.spacing[AXES.index(a)] for a in self.grid.axes}
-        spacing["z"] *= part
+        spacing["z"] *= fraction
         across = np.zeros(1) if self.grid.dimensions == 3 else None
-        averaging: Literal["effective", "point"] = "effective" if part else "point"
+        averaging: Literal["effective", "point"] = "effective" if fraction else "point"
         medium = effective_medium(
             self.earth, z, across, np.zeros(1), spacing, names or self.names, averaging,
             subsamples=samples,
         )  # fmt: skip
-        return {name: values.ravel() for name, values in medium.items()}
+        return {name: array.ravel() for name, array in medium.items()}
 
     @cached_property
     def _known(self) -> dict[tuple, Any]:
@@ -151,56 +101,56 @@ class Layers:
             self._known[work.__name__, key] = work(*key)
         return self._known[work.__name__, key]
 
-    def _side(self, place: float) -> Side:
+    def _side(self, z_index: float) -> Side:
         """Return the first and last row of the solid, or fluid, where a place is."""
         # Contacts of fluid and solid bound the side; their own rows are left out.
-        over = [c.half + 2 for c in self.contacts if below(c, place)]
-        under = [c.half - 1 for c in self.contacts if not below(c, place)]
+        over = [c.half + 2 for c in self.contacts if below(c, z_index)]
+        under = [c.half - 1 for c in self.contacts if not below(c, z_index)]
         low = max(over, default=-MARGIN)
         high = min(under, default=int(self._rows[-1]))
         return low, max(low, high)
 
-    def _own(self, values: Values, side: Side) -> Values:
+    def _of_side(self, samples: Values, side: Side) -> Values:
         """Return values of rows as if the medium of a side went on beyond its last rows."""
         rows = np.clip(self._rows, *side) + MARGIN
-        return {name: some[rows] for name, some in values.items()}
+        return {name: some[rows] for name, some in samples.items()}
 
-    def moduli_of(self, z: np.ndarray, part: float) -> Values:
+    def moduli_of(self, z: np.ndarray, fraction: float) -> Values:
         """Return the moduli (n) of a part of a cell about places z (n), in rows."""
-        return moduli(self._average(self.grid.coordinate("z", z), part))
+        return moduli(self._average(self.grid.coordinate("z", z), fraction))
 
-    def rows(self, place: float) -> Values:
+    def rows(self, z_index: float) -> Values:
         """Return the moduli (rows) of node rows -MARGIN and on, as the scheme has them."""
-        return self._once(self._rows_of, self._side(place))
+        return self._once(self._rows_of, self._side(z_index))
 
     def _rows_of(self, side: Side) -> Values:
-        return self._own(self._effective, side)
+        return self._of_side(self._effective, side)
 
-    def at(self, place: float) -> Values:
+    def at(self, z_index: float) -> Values:
         """Return the averages (1) of the medium at a place, in rows; on a contact of that below.
 
         On a contact of fluid and solid of the solid.
         """
-        return self._once(self._medium, place, self.names)
+        return self._once(self._medium, z_index, self.names)
 
-    def losses_at(self, place: float) -> Values:
+    def losses_at(self, z_index: float) -> Values:
         """Return the losses (1) of the same medium."""
-        return self._once(self._medium, place, self.losses)
+        return self._once(self._medium, z_index, self.losses)
 
-    def _medium(self, place: float, names: tuple[str, ...]) -> Values:
-        on = [c for c in self.contacts if abs(c.z_index - place) <= ON_CONTACT]
-        above = any(not below(contact, place) for contact in on)
+    def _medium(self, z_index: float, names: tuple[str, ...]) -> Values:
+        on = [c for c in self.contacts if abs(c.z_index - z_index) <= ON_CONTACT]
+        above = any(not below(contact, z_index) for contact in on)
         # Just beside a contact, on the side that counts.
         nudge = -2 * ON_CONTACT if above else 2 * ON_CONTACT
-        z = self.grid.coordinate("z", np.array([place + nudge]))
+        z = self.grid.coordinate("z", np.array([z_index + nudge]))
         return self._average(z, 0.0, names=names) if names else {}
 
-    def uneven(self, place: float) -> bool:
+    def uneven(self, z_index: float) -> bool:
         """Whether the medium varies in the rows about a place, and is all solid or fluid."""
         # Rows about the place: any modulus that differs, in a solid or in a fluid alone.
-        first = int(np.floor(place)) - NEAR + 1 + MARGIN
-        near = slice(max(0, first), first + 2 * NEAR)
-        rows = {name: values[near] for name, values in self.rows(place).items()}
+        first = int(np.floor(z_index)) - NEAR + 1 + MARGIN
+        about = slice(max(0, first), first + 2 * NEAR)
+        rows = {name: array[about] for name, array in self.rows(z_index).items()}
         wet = rows["c44"] == 0.0
         if wet.any() and not wet.all():
             return False
@@ -209,20 +159,20 @@ class Layers:
                 return True
         return False
 
-    def weights(self, kind: Quantity, half: bool, place: float) -> Along | None:
+    def weights(self, kind: Quantity, half: bool, z_index: float) -> Along | None:
         """Return rows and weights that read a field; None where those of an even medium do.
 
         Args:
             kind: of the field (`KINDS`).
             half: whether it stands on half rows.
-            place: where, in rows.
+            z_index: where, in rows.
         """
-        return self._once(self._weights, kind, half, place)
+        return self._once(self._weights, kind, half, z_index)
 
-    def _weights(self, kind: Quantity, half: bool, place: float) -> Along | None:
-        if not self.uneven(place):
+    def _weights(self, kind: Quantity, half: bool, z_index: float) -> Along | None:
+        if not self.uneven(z_index):
             return None
-        wet = self.rows(place)["c44"] == 0.0
+        wet = self.rows(z_index)["c44"] == 0.0
         # In a fluid rho v goes as the integral of rho.
         if wet.all() and kind == "along":
             kind = "pull"
@@ -230,17 +180,17 @@ class Layers:
             return None
         shift = 0.5 if half else 0.0
         # The stencil of an even medium, on a row exactly where the position is on one.
-        rows = int(np.floor(place - shift)) - RADIUS + 1 + np.arange(2 * RADIUS)
-        if abs(place - shift - np.rint(place - shift)) < ON_GRID:
-            rows += int(np.rint(place - shift)) - rows[RADIUS - 1]
+        rows = int(np.floor(z_index - shift)) - RADIUS + 1 + np.arange(2 * RADIUS)
+        if abs(z_index - shift - np.rint(z_index - shift)) < ON_GRID:
+            rows += int(np.rint(z_index - shift)) - rows[RADIUS - 1]
         plain = np.zeros(rows.size)
-        known, some = axis_weights(place, half)
+        known, some = axis_weights(z_index, half)
         plain[np.searchsorted(rows, known)] = some
         # Correct the weights for the kinks phi, orthogonally to cubics.
-        distance = place - shift - rows
+        distance = z_index - shift - rows
         window = kaiser_window(distance)
         powers = powers_of(distance)
-        seen, wanted = self._phi(kind, half, place, rows)
+        seen, wanted = self._phi(kind, half, z_index, rows)
         if not len(seen):
             return None
         # What cubics have of phi they read already; the rest is read by the least change.
@@ -253,44 +203,46 @@ class Layers:
         return None if np.abs(change).max() < _NONE else (rows, plain + change)
 
     def _phi(
-        self, kind: Quantity, half: bool, place: float, rows: np.ndarray
+        self, kind: Quantity, half: bool, z_index: float, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
-        kinks = self._once(self._integrals, kind, half, self._side(place), self._settled(place))
+        kinks = self._once(self._integrals, kind, half, self._side(z_index), self._settled(z_index))
         # phi at rows and at the place, from the integral at the nearest half row above.
-        edge = int(np.floor(place + 0.5))  # the half row above the place belongs to row edge - 1
-        part = place + 0.5 - edge
+        edge = int(np.floor(z_index + 0.5))  # the half row above the place belongs to row edge - 1
+        fraction = z_index + 0.5 - edge
         mean: list[np.ndarray] | None = None
-        if part > ON_GRID:
-            mean = _kinks(kind, moduli(self._mean_above(place, part)))
+        if fraction > ON_GRID:
+            mean = kinks_of(kind, moduli(self._mean_above(z_index, fraction)))
         seen = []
         wanted = []
         for n, (phi, exact, unit) in kinks.items():
             start = exact[edge + MARGIN]
             seen.append(phi[rows + MARGIN] - start)
-            wanted.append(part * float(mean[n][0]) / unit if mean is not None else 0.0)
+            wanted.append(fraction * float(mean[n][0]) / unit if mean is not None else 0.0)
         return np.array(seen), np.array(wanted)
 
-    def _mean_above(self, place: float, part: float) -> Values:
+    def _mean_above(self, z_index: float, fraction: float) -> Values:
         """Return the means (1) of a part of a row above a place, with the place's medium in all.
 
         Beyond a contact of fluid and solid that medium goes on.
         """
-        top = max((c.z_index for c in self.contacts if below(c, place)), default=-np.inf)
-        part = min(part, place - top)
-        if part <= ON_CONTACT:
-            return self.at(place)
-        z = self.grid.coordinate("z", np.array([place - 0.5 * part]))
-        return self._average(z, part, SAMPLES)
+        top = max((c.z_index for c in self.contacts if below(c, z_index)), default=-np.inf)
+        fraction = min(fraction, z_index - top)
+        if fraction <= ON_CONTACT:
+            return self.at(z_index)
+        z = self.grid.coordinate("z", np.array([z_index - 0.5 * fraction]))
+        return self._average(z, fraction, SAMPLES)
 
     def _integrals(
         self, kind: Quantity, half: bool, side: Side, settled: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
         """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
-        found = {}
-        own = self._once(self._rows_of, side)
-        plain = self._own(self._plain, side)
-        for n, (seen, true) in enumerate(zip(_kinks(kind, own), _kinks(kind, plain), strict=True)):
+        integrals = {}
+        averages = self._once(self._rows_of, side)
+        plain = self._of_side(self._plain, side)
+        for n, (seen, true) in enumerate(
+            zip(kinks_of(kind, averages), kinks_of(kind, plain), strict=True)
+        ):
             # Sums of the scheme's averages, with the inverse of its staggered difference.
             unit = np.abs(true).max()
             if not np.ptp(true) > ALIKE * unit:
@@ -307,43 +259,43 @@ class Layers:
             exact = np.append(0.0, np.cumsum(true / unit))
             # Averages beside a fluid leave out some of a contact, which is not to be read.
             middle = exact[1:] if half else 0.5 * (exact[1:] + exact[:-1])
-            found[n] = phi - (phi - middle)[settled], exact, unit
-        return found
+            integrals[n] = phi - (phi - middle)[settled], exact, unit
+        return integrals
 
-    def _settled(self, place: float) -> int:
+    def _settled(self, z_index: float) -> int:
         """Return the number of the nearest row with only one medium about it, that of a place.
 
         Without one it is that of the nearest with any, and at last the first of all.
         """
         # Nearest row with one medium within the stencil's radius, if possible the place's own.
-        even = self._once(self._even, self._side(place))
-        own = moduli(self.at(place))
-        rows = self.rows(place)
-        alike = [np.isclose(rows[name][even], own[name], 1e-6, 0.0, True) for name in own]
+        even = self._once(self._even, self._side(z_index))
+        medium = moduli(self.at(z_index))
+        rows = self.rows(z_index)
+        alike = [np.isclose(rows[name][even], medium[name], 1e-6, 0.0, True) for name in medium]
         chosen = even[np.all(alike, axis=0)]
         chosen = chosen if chosen.size else even
-        return int(chosen[np.abs(chosen - MARGIN - place).argmin()]) if chosen.size else 0
+        return int(chosen[np.abs(chosen - MARGIN - z_index).argmin()]) if chosen.size else 0
 
     def _even(self, side: Side) -> np.ndarray:
         """Return the numbers of rows with rows of one medium about them, as `rows` counts."""
-        found = np.ones(self._rows.size, bool)
-        for values in self._once(self._rows_of, side).values():
+        is_even = np.ones(self._rows.size, bool)
+        for array in self._once(self._rows_of, side).values():
             # Largest difference of each modulus within the radius.
-            near = np.lib.stride_tricks.sliding_window_view(
-                np.pad(values, RADIUS, "edge"), 2 * RADIUS + 1
+            windows = np.lib.stride_tricks.sliding_window_view(
+                np.pad(array, RADIUS, "edge"), 2 * RADIUS + 1
             )
-            spread = np.ptp(near, axis=1)
-            largest = np.abs(near).max(axis=1)
-            found &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
-        return np.flatnonzero(found)
+            spread = np.ptp(windows, axis=1)
+            largest = np.abs(windows).max(axis=1)
+            is_even &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
+        return np.flatnonzero(is_even)
 
     def _between(self, kind: Quantity, nodes: np.ndarray, side: Side) -> np.ndarray:
         """Return what the scheme has half-way between nodes: fluids have a density of their own."""
         # Mean of two nodes; fluids have effective densities of their own.
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
         if kind == "pull" and "rho" in self.names:
-            own = self._own({"rho": self._fluid}, side)["rho"]
-            mean = np.where(np.isnan(own), mean, own)
+            fluid_density = self._of_side({"rho": self._fluid}, side)["rho"]
+            mean = np.where(np.isnan(fluid_density), mean, fluid_density)
         return mean
 
 

@@ -91,9 +91,9 @@ class PeakMapSet:
 
     def numbers(self) -> int:
         """Count the numbers that a point takes on the device."""
-        values = len(self.channels) * (3 if self.changing else 1)
+        channel_numbers = len(self.channels) * (3 if self.changing else 1)
         states = 2 * len(self.periods) * len(self.oscillating)
-        return values + states + sum(q.peaks for q in self.quantities)
+        return channel_numbers + states + sum(q.peaks for q in self.quantities)
 
     def substeps(self, dt: float) -> list[int]:
         """Return in how many parts of a time step each period's oscillators are stepped."""
@@ -109,13 +109,15 @@ def make_all_maps(scenario: Any, grid: Grid, physics: Physics, dt: float) -> lis
     entries = scenario.output.maps
     least = LEAST_STEPS * dt
     for number, entry in enumerate(entries):
-        for place, period in enumerate(entry.periods or ()):
+        for period_number, period in enumerate(entry.periods or ()):
             if period < least:
                 problem = (
                     f"is below {LEAST_STEPS} time steps ({with_unit(least, 's')}), between which "
                     "the motion is not known: leave it out, or set a shorter time.step"
                 )
-                raise scenario.mistake("output", "maps", number, "periods", place, problem=problem)
+                raise scenario.mistake(
+                    "output", "maps", number, "periods", period_number, problem=problem
+                )
     return [make_maps(entry, grid, physics) for entry in entries]
 
 
@@ -130,8 +132,8 @@ def _quantities(name: str, physics: Physics, periods: tuple[float, ...]) -> list
     """Return what a name in the scenario stands for; of SA, one of each period."""
     peak, _, which = name.partition("_")
     if peak not in _UNITS:
-        found = components_of(name, physics)
-        return [MapQuantity(name, found[0].unit, tuple(found))]
+        field_components = components_of(name, physics)
+        return [MapQuantity(name, field_components[0].unit, tuple(field_components))]
     # Components of the vector: all, the horizontal ones, or one.
     axes = _AXES.get(which, which)
     components = tuple(c for c in components_of("velocity", physics) if c.name[1] in axes)

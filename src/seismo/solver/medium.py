@@ -37,7 +37,7 @@ def even_planes(
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = dict(zip(AXES, grid.spacing, strict=True))
-    found = {}
+    even_by_stage = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
         if earth.layered:
             column = effective_medium(
@@ -57,12 +57,12 @@ def even_planes(
             even[:-1] &= even[1:].copy()
         else:
             even[[contact.row for contact in contacts]] = False
-        found[stage.name] = even
+        even_by_stage[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):
             # Short runs are not worth a launch of their own.
             even[first:last] &= last - first >= EVEN_RUN
-    return found
+    return even_by_stage
 
 
 def read_earth(
@@ -76,8 +76,10 @@ def read_earth(
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
     try:
-        place = scenario.geographic
-        projection = None if place is None else partial(Projection, place, scenario.ground)
+        geographic = scenario.geographic
+        projection = (
+            None if geographic is None else partial(Projection, geographic, scenario.ground)
+        )
         earth = build_earth(
             scenario.model, scenario.base, physics.needs, clamp, spacing, projection
         )
@@ -96,10 +98,11 @@ def read_earth(
 
 def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
     """Return how what the model gives becomes what the waves take; None where it is that."""
-    found = physics.conversion
-    if found is None or set(found.names) != set(physics.needs):
-        return found
-    return found if given_parameters(scenario.model) & set(found.takes) - set(found.names) else None
+    conversion = physics.conversion
+    if conversion is None or set(conversion.names) != set(physics.needs):
+        return conversion
+    needed = given_parameters(scenario.model) & set(conversion.takes) - set(conversion.names)
+    return conversion if needed else None
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:

@@ -53,8 +53,8 @@ def with_storage(
     Raises:
         ScenarioError: 16 bits are asked for, and will not do.
     """
-    asked = scenario.attenuation.storage if scenario.attenuation else "auto"
-    if asked == 32 or (asked == "auto" and grid.dimensions == 2):
+    storage = scenario.attenuation.storage if scenario.attenuation else "auto"
+    if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
     problem = _problem(relaxation, scenario, physics)
     peak = 1.0
@@ -64,11 +64,11 @@ def with_storage(
         rates = strain_rates(physics, earth, sources, grid.cell, clock.dt, steps * clock.dt)
         problem = _unlike(sources, rates)
         peak = float(rates.max()) or 1.0
-    if asked == 16 and problem:
+    if storage == 16 and problem:
         raise scenario.mistake(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
-    if not problem and asked == "auto":
+    if not problem and storage == "auto":
         problem = weakened(scenario, earth, grid.dimensions, sources, groups)
     if problem:
         return relaxation
@@ -189,7 +189,7 @@ def strain_rates(
     for kind in {source.kind for source in sources}:
         for term in physics.drives[kind]:
             peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
-            scale = term.scale(lambda name, own=False: arrays[name], dt)
+            scale = term.scale(lambda name, of_component=False: arrays[name], dt)
             # Strain rate: stress rate over modulus, or acceleration over wave speed.
             resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
             rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)

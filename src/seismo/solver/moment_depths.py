@@ -64,15 +64,15 @@ class MomentDepths:
         # Components that any moment has.
         acting = [d for d in drives if np.any(strengths[d.component])]
         self.fields = {d.component: around.physics.named(d.field) for d in acting}
-        self._places = np.asarray(around.grid.index("z", positions[:, 2]), float)
-        self._even = self._even_places()
+        self._z_indices = np.asarray(around.grid.index("z", positions[:, 2]), float)
+        self._even = self._is_even()
         self._half_rows: list[_HalfRow] = []
         self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
         # Depths where weights change suddenly: contacts.
         ends = [c.z_index for c in around.contacts]
         ends += np.atleast_1d(around.grid.index("z", breaks)).tolist()
         depths = self._sorted_out(np.sort(np.array(ends, float)))
-        self._parts = [self._parts_at(place) for place in depths]
+        self._depth_weights = [self._weights_at(depth) for depth in depths]
         self._first = self._first_rows()
         self._profiles: dict[tuple[str, str, int], np.ndarray] = {}
         self.width = max([WIDTH, *(self._last_row(t) for t in self.targets)])
@@ -85,52 +85,55 @@ class MomentDepths:
     @property
     def _names(self) -> set[str]:
         return {f.name for f in self.fields.values()} | {
-            name for parts in self._parts for found in parts.values() for name in found
+            name
+            for by_component in self._depth_weights
+            for by_field in by_component.values()
+            for name in by_field
         }
 
     def first(self, field: Field) -> np.ndarray:
         """Return the first row (moment) of a field that each acts on."""
-        rows = np.floor(self._places - 0.5 * ("z" in field.half)).astype(np.int64) - RADIUS + 1
-        near = self._of >= 0
+        rows = np.floor(self._z_indices - 0.5 * ("z" in field.half)).astype(np.int64) - RADIUS + 1
+        is_uneven = self._of >= 0
         # Elsewhere: the first row of the half row's own weights.
-        rows[near] = self._first[field.name][self._of[near]]
+        rows[is_uneven] = self._first[field.name][self._of[is_uneven]]
         return rows
 
     def weights(self, field: Field, numbers: np.ndarray) -> np.ndarray:
         """Return the weights (n, width) of some moments from their first rows, in N m."""
-        found = np.zeros((numbers.size, self.width))
-        own = self._of[numbers]
+        totals = np.zeros((numbers.size, self.width))
+        half_rows = self._of[numbers]
         for component, its in self.fields.items():
             if its.name == field.name:
                 # Even medium: Kaiser sinc weights along z.
-                even = numbers[own < 0]
-                _, some = even_weights(self._places[even], "z" in field.half)
-                found[own < 0, :WIDTH] = self._strengths[component][even, None] * some
-        for which in np.unique(own[own >= 0]).tolist():
-            rows = np.flatnonzero(own == which)
+                even = numbers[half_rows < 0]
+                _, some = even_weights(self._z_indices[even], "z" in field.half)
+                totals[half_rows < 0, :WIDTH] = self._strengths[component][even, None] * some
+        for which in np.unique(half_rows[half_rows >= 0]).tolist():
+            rows = np.flatnonzero(half_rows == which)
             half_row = self._half_rows[which]
             # Uneven: interpolate the weights of the nodes in depth.
-            shares = _shares(half_row.nodes, self._places[numbers[rows]])
+            shares = _shares(half_row.nodes, self._z_indices[numbers[rows]])
             for component in self.fields:
                 profile = self._profile(field.name, component, which)
                 if profile.any():
                     strength = self._strengths[component][numbers[rows], None]
                     for n, weights in enumerate(profile):
-                        found[rows] += strength * shares[:, n, None] * weights
-        return found
+                        totals[rows] += strength * shares[:, n, None] * weights
+        return totals
 
-    def _even_places(self) -> np.ndarray:
+    def _is_even(self) -> np.ndarray:
         """Return (moment) whether no surface, contact or layer changes the weights."""
         around = self._around
-        places = self._places
-        even = np.ones(places.size, bool)
+        z_indices = self._z_indices
+        even = np.ones(z_indices.size, bool)
         # Stencils that reach neither a surface, nor a contact, nor an uneven layer.
         if around.closure is not None or around.imaged:
-            even &= places >= RADIUS - 0.5
+            even &= z_indices >= RADIUS - 0.5
         for contact in around.contacts:
-            even &= np.abs(places - contact.z_index) > _NEAR
+            even &= np.abs(z_indices - contact.z_index) > _NEAR
         if around.layers is not None:
-            rows, row = np.unique(np.floor(places), return_inverse=True)
+            rows, row = np.unique(np.floor(z_indices), return_inverse=True)
             uneven = np.array([around.layers.uneven(float(r) + 0.25) for r in rows], bool)
             even &= ~uneven[row]
         return even
@@ -138,32 +141,35 @@ class MomentDepths:
     def _sorted_out(self, breaks: np.ndarray) -> list[float]:
         """Group uneven places between half rows; return the depths whose weights it takes."""
         depths: list[float] = []
-        near = np.flatnonzero(~self._even)
-        places = self._places[near]
-        on = np.isclose(places[:, None], breaks[None], 0.0, _SAME).any(axis=1)
+        uneven = np.flatnonzero(~self._even)
+        z_indices = self._z_indices[uneven]
+        on = np.isclose(z_indices[:, None], breaks[None], 0.0, _SAME).any(axis=1)
         # By half row, by the layer between breaks, and on breaks or not.
-        kinds = np.stack([np.floor(2.0 * places), np.searchsorted(breaks, places), on], axis=1)
+        kinds = np.stack(
+            [np.floor(2.0 * z_indices), np.searchsorted(breaks, z_indices), on], axis=1
+        )
         which, kind = np.unique(kinds, axis=0, return_inverse=True)
         for n in range(len(which)):
-            own = near[kind.ravel() == n]
-            exact = np.unique(self._places[own].round(9))
+            numbers = uneven[kind.ravel() == n]
+            exact = np.unique(self._z_indices[numbers].round(9))
             if exact.size <= _NODES or which[n][2]:
-                for place in exact.tolist():
-                    self._of[own[self._places[own].round(9) == place]] = len(self._half_rows)
-                    self._half_rows.append(_HalfRow(len(depths), np.array([place])))
-                    depths.append(place)
+                for z_index in exact.tolist():
+                    same_depth = self._z_indices[numbers].round(9) == z_index
+                    self._of[numbers[same_depth]] = len(self._half_rows)
+                    self._half_rows.append(_HalfRow(len(depths), np.array([z_index])))
+                    depths.append(z_index)
                 continue
             # Chebyshev nodes across the depths of the half row.
             angle = np.pi * (np.arange(_NODES) + 0.5) / _NODES
             middle = 0.5 * (exact[0] + exact[-1])
             half = 0.5 * (exact[-1] - exact[0])
             nodes = middle + half * np.cos(angle)
-            self._of[own] = len(self._half_rows)
+            self._of[numbers] = len(self._half_rows)
             self._half_rows.append(_HalfRow(len(depths), nodes))
             depths += nodes.tolist()
         return depths
 
-    def _parts_at(self, place: float) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
+    def _weights_at(self, z_index: float) -> dict[str, dict[str, tuple[np.ndarray, np.ndarray]]]:
         """Return by component, and by the field that it acts on, rows and weights at a depth.
 
         They are those of a source on a node in the middle of the grid, of its column alone.
@@ -171,10 +177,10 @@ class MomentDepths:
         grid = self._around.grid
         middle = [n // 2 for n in grid.points]
         position = [float(grid.coordinate(a, middle[AXES.index(a)])) for a in "xy"]
-        position.append(float(grid.coordinate("z", place)))
-        found: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
+        position.append(float(grid.coordinate("z", z_index)))
+        by_component: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
         for component, field in self.fields.items():
-            found[component] = {}
+            by_component[component] = {}
             for name, points in self._around.spreading(field, tuple(position)).items():
                 column = np.ones(points.z.size, bool)
                 share = 1.0
@@ -186,14 +192,19 @@ class MomentDepths:
                         # One column of the separable weights, over its share along x and y.
                         column &= getattr(points, axis) == rows[nearest]
                         share *= float(weights[nearest])
-                found[component][name] = points.z[column], points.weights[column] / share
-        return found
+                by_component[component][name] = points.z[column], points.weights[column] / share
+        return by_component
 
     def _rows_of(self, name: str, which: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return what all components have on a field, at all depths of a half row."""
         half_row = self._half_rows[which]
-        parts = self._parts[half_row.first : half_row.first + half_row.nodes.size]
-        return [found[name] for own in parts for found in own.values() if name in found]
+        at_depths = self._depth_weights[half_row.first : half_row.first + half_row.nodes.size]
+        return [
+            by_field[name]
+            for by_component in at_depths
+            for by_field in by_component.values()
+            if name in by_field
+        ]
 
     def _first_rows(self) -> dict[str, np.ndarray]:
         """Return by field the first row that each half row's moments act on."""
@@ -210,12 +221,12 @@ class MomentDepths:
 
     def _last_row(self, field: Field) -> int:
         """Return how many rows the moments of any half row act on."""
-        found = [
+        row_counts = [
             rows.max() + 1 - self._first[field.name][n]
             for n in range(len(self._half_rows))
             for rows, _ in self._rows_of(field.name, n)
         ]
-        return int(max(found, default=0))
+        return int(max(row_counts, default=0))
 
     def _profile(self, name: str, component: str, which: int) -> np.ndarray:
         """Return the weights (node, width) of a component on a field, in a half row."""
@@ -227,19 +238,19 @@ class MomentDepths:
     def _made_profile(self, name: str, component: str, which: int) -> np.ndarray:
         half_row = self._half_rows[which]
         first = self._first[name][which]
-        found = np.zeros((half_row.nodes.size, self.width))
+        profile = np.zeros((half_row.nodes.size, self.width))
         for n in range(half_row.nodes.size):
-            rows, weights = self._parts[half_row.first + n][component].get(
+            rows, weights = self._depth_weights[half_row.first + n][component].get(
                 name, (np.zeros(0, int), np.zeros(0))
             )
-            np.add.at(found[n], rows - first, weights)
-        return found
+            np.add.at(profile[n], rows - first, weights)
+        return profile
 
 
-def _shares(nodes: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _shares(nodes: np.ndarray, z_indices: np.ndarray) -> np.ndarray:
     """Return what nodes have of the polynomial at places, (place, node) (Lagrange)."""
     distinct = ~np.eye(nodes.size, dtype=bool)
-    apart = np.where(distinct, nodes[:, None] - nodes, 1.0)
-    off = np.where(distinct, places[:, None, None] - nodes, 1.0)
+    differences = np.where(distinct, nodes[:, None] - nodes, 1.0)
+    off = np.where(distinct, z_indices[:, None, None] - nodes, 1.0)
     # prod over m of (x - x_m) / (x_n - x_m)
-    return np.prod(off / apart, axis=2)
+    return np.prod(off / differences, axis=2)

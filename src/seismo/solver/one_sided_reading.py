@@ -31,15 +31,15 @@ ON_CONTACT = 1e-6  # cells: so near to one is on it
 ALIKE = 1e-9  # relative difference of densities that count as one
 
 
-def below(contact: Contact, place: float) -> bool:
+def below(contact: Contact, z_index: float) -> bool:
     """Whether a place, in rows, is of the medium below a contact."""
-    if abs(place - contact.z_index) <= ON_CONTACT:
+    if abs(z_index - contact.z_index) <= ON_CONTACT:
         return not contact.solid_above
-    return place > contact.z_index
+    return z_index > contact.z_index
 
 
 def side_weights(
-    contacts: tuple[Contact, ...], name: str, half: bool, place: float, points: int
+    contacts: tuple[Contact, ...], name: str, half: bool, z_index: float, points: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the rows and weights that read a field from its own side; None away from contacts.
 
@@ -47,16 +47,16 @@ def side_weights(
         contacts: of the run.
         name: of the field.
         half: whether it stands on half rows.
-        place: where, in rows.
+        z_index: where, in rows.
         points: rows of the grid.
     """
-    top, bottom = _sides(contacts, place)
+    top, bottom = _sides(contacts, z_index)
     shift = 0.5 if half else 0.0
-    first = int(np.floor(place - shift)) - RADIUS + 1
+    first = int(np.floor(z_index - shift)) - RADIUS + 1
     last = first + 2 * RADIUS - 1
     # Rows that the stencil of an even medium would read.
-    nearest = int(np.rint(place - shift))
-    if abs(place - shift - nearest) < ON_GRID:
+    nearest = int(np.rint(z_index - shift))
+    if abs(z_index - shift - nearest) < ON_GRID:
         first = last = nearest
     # Rows of the position's own side.
     low = top.half + 1 if top else min(first, 0)
@@ -69,40 +69,40 @@ def side_weights(
     if shear and not solid:
         return np.array([nearest]), np.zeros(1)
     rows = list(range(max(low, 0), min(high, points - 1) + 1))
-    places = [row + shift for row in rows]
+    supports = [row + shift for row in rows]
     # The half row of a closed contact is a support point where the contact is.
     if half and top and (edge := _edge(top, shear, True)) is not None:
         rows = [top.half, *rows]
-        places = [edge, *places]
+        supports = [edge, *supports]
     if half and bottom and (edge := _edge(bottom, shear, False)) is not None:
         rows = [*rows, bottom.half]
-        places = [*places, edge]
+        supports = [*supports, edge]
     # Lagrange polynomial through the nearest POINTS rows.
-    start = int(np.searchsorted(places, place)) - POINTS // 2
+    start = int(np.searchsorted(supports, z_index)) - POINTS // 2
     start = min(max(start, 0), max(len(rows) - POINTS, 0))
     chosen = np.array(rows[start : start + POINTS])
-    weights = lagrange(np.array(places[start : start + POINTS]), place)
+    weights = lagrange(np.array(supports[start : start + POINTS]), z_index)
     if shear:  # what vanishes on a contact is not read
         kept = ~np.isin(chosen, [c.half for c in (top, bottom) if c])
         return chosen[kept], weights[kept]
     return chosen, weights
 
 
-def own_side(contacts: tuple[Contact, ...], half: bool, place: float, rows: np.ndarray) -> bool:
+def own_side(contacts: tuple[Contact, ...], half: bool, z_index: float, rows: np.ndarray) -> bool:
     """Whether rows of a field, on half rows or not, are all of the side of a place, in rows."""
-    top, bottom = _sides(contacts, place)
+    top, bottom = _sides(contacts, z_index)
     above = top is not None and rows.min() <= top.half
     return not above and (bottom is None or rows.max() <= bottom.half - int(half))
 
 
-def _sides(contacts: tuple[Contact, ...], place: float) -> tuple[Contact | None, Contact | None]:
+def _sides(contacts: tuple[Contact, ...], z_index: float) -> tuple[Contact | None, Contact | None]:
     """Return the next contacts above and below a place, in rows."""
-    top = max((c for c in contacts if below(c, place)), key=_place, default=None)
-    bottom = min((c for c in contacts if not below(c, place)), key=_place, default=None)
+    top = max((c for c in contacts if below(c, z_index)), key=_z_index, default=None)
+    bottom = min((c for c in contacts if not below(c, z_index)), key=_z_index, default=None)
     return top, bottom
 
 
-def _place(contact: Contact) -> float:
+def _z_index(contact: Contact) -> float:
     return contact.z_index
 
 
@@ -128,14 +128,14 @@ class FluidDensity:
 
     def ratios(self, z: np.ndarray, depth: float) -> np.ndarray:
         """Return the densities of rows z over that at a depth in m, 1 beside any solid."""
-        near = self.rows[np.clip(z, 0, self.rows.size - 1)]
+        row_densities = self.rows[np.clip(z, 0, self.rows.size - 1)]
         z_of = np.full((1, 1, 1), depth)
-        here = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
-        if np.isnan(near).any() or np.any(here.get("vs", 0.0) != 0.0):
+        sample = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
+        if np.isnan(row_densities).any() or np.any(sample.get("vs", 0.0) != 0.0):
             return np.ones(len(z))
         # rho v is interpolated: weights times rho(row) / rho(position).
-        found = near / here["rho"].ravel()[0]
-        return np.where(np.abs(found - 1.0) < ALIKE, 1.0, found)
+        ratios = row_densities / sample["rho"].ravel()[0]
+        return np.where(np.abs(ratios - 1.0) < ALIKE, 1.0, ratios)
 
 
 def fluid_density(

@@ -29,8 +29,8 @@ class Oscillators:
         self._maps = maps
         self._size = size
         self._dt = dt
-        self._parts = maps.substeps(dt)
-        self.most = max(self._parts, default=0)
+        self._substeps = maps.substeps(dt)
+        self.most = max(self._substeps, default=0)
         self.copies = 2 * len(maps.periods) * len(maps.oscillating)
         self.state = backend.array(np.zeros(self.copies * size, backend.precision))
 
@@ -40,22 +40,22 @@ class Oscillators:
 
     def _pair(self, number: int, channel: int) -> int:
         # Flat index of Re z in (period, channel, 2, size).
-        place = self._maps.oscillating.index(channel)
-        return 2 * (number * len(self._maps.oscillating) + place) * self._size
+        index = self._maps.oscillating.index(channel)
+        return 2 * (number * len(self._maps.oscillating) + index) * self._size
 
     def scale(self, period: float) -> float:
         """Return the factor that makes m/s^2 of Im z, whose acceleration is in m/s a step."""
         return recurrence(period, self._maps.damping, self._dt).scale / self._dt
 
-    def moves(self, period: float, part: int) -> bool:
-        """Whether oscillators of a period take a step in more than `part` parts."""
-        return self._parts[self._maps.periods.index(period)] > part
+    def moves(self, period: float, substep: int) -> bool:
+        """Whether oscillators of a period take a step in more than `substep` parts."""
+        return self._substeps[self._maps.periods.index(period)] > substep
 
-    def tables(self, part: int, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def tables(self, substep: int, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Return what advances all that `moves` in a part of the step.
 
         Args:
-            part: number of the part.
+            substep: number of the part.
             rows: where the rows of one channel begin.
 
         Returns:
@@ -63,24 +63,24 @@ class Oscillators:
             `seismo.backends.kernels.peaks.oscillate` takes them.
         """
         # Rows of all (period, channel) pairs that still move in this part.
-        moving = [n for n, parts in enumerate(self._parts) if parts > part]
+        moving = [n for n, substeps in enumerate(self._substeps) if substeps > substep]
         pairs = [(k, n, c) for k, n in enumerate(moving) for c in self._maps.oscillating]
         return {
             "state_rows": np.concatenate([self._pair(n, c) + rows for _, n, c in pairs]),
             "rows": np.concatenate([c * self._size + rows for _, _, c in pairs]),
             "numbers": np.repeat([k for k, _, _ in pairs], rows.size),
-            "coefficients": np.array([self._coefficients(n, part) for n in moving]),
+            "coefficients": np.array([self._coefficients(n, substep) for n in moving]),
         }
 
-    def _coefficients(self, number: int, part: int) -> list[float]:
+    def _coefficients(self, number: int, substep: int) -> list[float]:
         """Return g, p, q of `oscillate`: of z, and of the acceleration at both ends of the step."""
-        parts = self._parts[number]
+        substeps = self._substeps[number]
         one: Recurrence = recurrence(
-            self._maps.periods[number], self._maps.damping, self._dt / parts
+            self._maps.periods[number], self._maps.damping, self._dt / substeps
         )
         # Linear in between: a(begin) = a0 + (a1 - a0) part / parts, and its change is 1 / parts.
-        begin = part / parts
-        share = one.linear / parts
+        begin = substep / substeps
+        share = one.linear / substeps
         first = -(one.constant * (1.0 - begin) - share)
         last = -(one.constant * begin + share)
         return [n for c in (one.growth, first, last) for n in (c.real, c.imag)]

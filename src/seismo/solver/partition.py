@@ -37,7 +37,7 @@ class Partition:
     pml_cost: float = 1.0
 
     @property
-    def crew(self) -> int:
+    def ranks_per_grid(self) -> int:
         """How many ranks share a grid."""
         return self.ranks.count // self.grids
 
@@ -52,7 +52,7 @@ class Partition:
         return [subdomain for row in self.rows for subdomain in row]
 
     @property
-    def own(self) -> list[int]:
+    def local_numbers(self) -> list[int]:
         """The numbers of those that this rank has."""
         numbers = range(len(self.rows) * len(self.rows[0]))
         return [n for n in numbers if self.owner(n) == self.ranks.number]
@@ -60,20 +60,20 @@ class Partition:
     def owner(self, number: int) -> int:
         """Return the rank of this crew that has a subdomain."""
         # Subdomains are dealt to the ranks of a shot group in runs of about equal number.
-        first = self.ranks.number // self.crew * self.crew
-        return first + number * self.crew // (len(self.rows) * len(self.rows[0]))
+        first = self.ranks.number // self.ranks_per_grid * self.ranks_per_grid
+        return first + number * self.ranks_per_grid // (len(self.rows) * len(self.rows[0]))
 
     def owners(self, y, z) -> np.ndarray:
         """Return the ranks that update points; images beyond a face count as the point on it."""
-        found = np.zeros(np.broadcast(y, z).shape, np.int64)
+        owners = np.zeros(np.broadcast(y, z).shape, np.int64)
         (_, ylo, zlo) = self.rows[0][0].grid.box.lo
         (_, yhi, zhi) = self.rows[0][0].grid.box.hi
         # Images beyond a face belong to the point on it.
         y = np.clip(y, ylo, yhi - 1)
         z = np.clip(z, zlo, zhi - 1)
         for n, subdomain in enumerate(self.subdomains):
-            found[subdomain.owns(y, z)] = self.owner(n)
-        return found
+            owners[subdomain.owns(y, z)] = self.owner(n)
+        return owners
 
     @property
     def imbalance(self) -> float:
@@ -88,18 +88,18 @@ class Partition:
         return max(costs) / sum(costs)
 
     @property
-    def parts(self) -> str:
+    def counts(self) -> str:
         """How the grid is cut along z and y, such as "2 x 1"."""
         return f"{len(self.rows)} x {len(self.rows[0])}"
 
     def describe(self) -> dict[str, object]:
         """Return how many ranks there are, and how they share the grid."""
         return {
-            "ranks": self.ranks.count, "grids": self.grids, "parts": self.parts,
+            "ranks": self.ranks.count, "grids": self.grids, "parts": self.counts,
             "imbalance": self.imbalance,
         }  # fmt: skip
 
-    def meetings(self) -> Iterator[tuple[int, int, Box]]:
+    def neighbour_pairs(self) -> Iterator[tuple[int, int, Box]]:
         """Return, for each pair of neighbours, what the other owns of the first's halo.
 
         All ranks see them in the same order.
@@ -122,7 +122,7 @@ def divide(
     setup: Discretization,
     backend: Backend,
     ranks: SerialCommunicator,
-    parts: tuple[int, int] | None = None,
+    counts: tuple[int, int] | None = None,
 ) -> Partition:
     """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
 
@@ -130,47 +130,51 @@ def divide(
         setup: what to run.
         backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
         ranks: that share it.
-        parts: along z and y; None for those that the scenario names, or that suit the ranks.
+        counts: along z and y; None for those that the scenario names, or that suit the ranks.
 
     Raises:
         ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
     """
     scenario = setup.scenario
-    given = scenario.grid.decomposition
+    requested = scenario.grid.decomposition
     periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
-    crew = ranks.count // setup.grids
+    ranks_per_grid = ranks.count // setup.grids
     # Factors of the ranks with the smallest cuts.
-    if parts is None and given == "auto":
-        parts = best_parts(setup.grid, setup.halo, crew, periodic)
+    if counts is None and requested == "auto":
+        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic)
     try:
-        cut = parts or given
-        _refuse(cut, crew, periodic)
+        cut = counts or requested
+        _refuse(cut, ranks_per_grid, periodic)
         dear = backend.pml_costs[setup.physics.differences]
-        number = ranks.number // crew
+        number = ranks.number // ranks_per_grid
         parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
         return Partition(parted, ranks, setup.grids, dear)
     except ScenarioError as error:
-        if parts is not None:
+        if counts is not None:
             raise
         problem = str(error).removeprefix("decomposition: ")
         raise scenario.mistake("grid", "decomposition", problem=problem) from None
 
 
-def _refuse(parts: tuple[int, int], ranks: int, periodic: str) -> None:
-    for axis, count in zip("zy", parts, strict=True):
+def _refuse(counts: tuple[int, int], ranks: int, periodic: str) -> None:
+    for axis, count in zip("zy", counts, strict=True):
         if count > 1 and axis in periodic:
             raise ScenarioError(
                 f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
             )
-    if parts[0] * parts[1] < ranks:
+    if counts[0] * counts[1] < ranks:
         raise ScenarioError(
-            f"decomposition: {parts[0]} x {parts[1]} parts for {ranks} ranks; use a part for each, "
-            "or auto, or start fewer"
+            f"decomposition: {counts[0]} x {counts[1]} parts for {ranks} ranks; use a part for "
+            "each, or auto, or start fewer"
         )
 
 
 def subdomains(
-    setup: Discretization, lane: int, parts: tuple[int, int] = (1, 1), number: int = 0, **how: float
+    setup: Discretization,
+    lane: int,
+    counts: tuple[int, int] = (1, 1),
+    number: int = 0,
+    **how: float,
 ) -> list[list[Subdomain]]:
     """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
 
@@ -186,5 +190,5 @@ def subdomains(
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
     uncut |= frozenset(range(setup.closed_rows))
     return decompose(
-        setup.grid, setup.halo, parts, len(shots), middle, shots.start, unit, uncut=uncut, **how
+        setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, uncut=uncut, **how
     )

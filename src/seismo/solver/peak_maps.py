@@ -40,10 +40,10 @@ class PeakMaps:
 
     def __init__(
         self, backend: Backend, around: PointInterpolation, sets: list[PeakMapSet],
-        parts: list[Fields],
+        fields: list[Fields],
         shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
-        self._sets = [_Peaks(backend, around, one, parts, shots, clock, ranks) for one in sets]
+        self._sets = [_Peaks(backend, around, one, fields, shots, clock, ranks) for one in sets]
 
     def launches(self, parity: int) -> list[Launch]:
         """List what raises the peaks as a step has left the fields, in order."""
@@ -59,26 +59,26 @@ class PeakMaps:
         They are whole a step after the duration, and stay so. All ranks have to ask for them; the
         first gets them.
         """
-        found = {}
+        peaks = {}
         for one in self._sets:
             for quantity in one.maps.quantities:
-                values = one.peaks(quantity, shot)
-                if values is not None:
-                    found[f"{one.maps.name}/{quantity.name}"] = values
-        return found
+                array = one.peaks(quantity, shot)
+                if array is not None:
+                    peaks[f"{one.maps.name}/{quantity.name}"] = array
+        return peaks
 
 
 class _Peaks:
     """The running maxima of one set of maps."""
 
     def __init__(
-        self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, parts: list[Fields],
+        self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, fields: list[Fields],
         shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         self.maps = maps
         self._backend = backend
         self._clock = clock
-        self._reader = FieldSampler(backend, maps.cut, parts, shots, ranks)
+        self._reader = FieldSampler(backend, maps.cut, fields, shots, ranks)
         size = self._reader.size
         # Values of the step, their change, and the values before it.
         zeros = np.zeros(len(maps.channels) * size, backend.precision)
@@ -105,17 +105,17 @@ class _Peaks:
         raised = self._found[quantity.name]
         # One array of the slice for each direction.
         copies = [raised[n * size : (n + 1) * size] for n in range(quantity.peaks)]
-        gathered = [self._reader.whole(copy, shots) for copy in copies]
+        gathered = [self._reader.gathered(copy, shots) for copy in copies]
         if gathered[0] is None:
             return None
-        values = np.stack([self._backend.fetch(one) for one in gathered])
+        samples = np.stack([self._backend.fetch(one) for one in gathered])
         # Median over the directions (Boore 2010), some points at a time.
         if quantity.along_directions:
-            blocks = range(0, values.shape[1], _BLOCK)
-            values = np.concatenate(
-                [median_of_directions(values[:, k : k + _BLOCK]) for k in blocks]
+            blocks = range(0, samples.shape[1], _BLOCK)
+            samples = np.concatenate(
+                [median_of_directions(samples[:, k : k + _BLOCK]) for k in blocks]
             )
-        return self._scale(quantity) * values.reshape(self.maps.cut.shape)
+        return self._scale(quantity) * samples.reshape(self.maps.cut.shape)
 
     def _scale(self, quantity: MapQuantity) -> np.float32:
         """Return the factor that makes SI units of what is raised."""
@@ -132,8 +132,9 @@ class _Peaks:
         if self.maps.periods:
             kept |= {"rates": self._rates, "oscillators": self._oscillators.state}
         return {
-            (whole := f"{self.maps.name}/{name}"): CheckpointArray(
-                array, [self._reader.place(whole, array.size // max(1, self._reader.size))]
+            (array_name := f"{self.maps.name}/{name}"): CheckpointArray(
+                array,
+                [self._reader.global_block(array_name, array.size // max(1, self._reader.size))],
             )
             for name, array in kept.items()
         }
@@ -142,66 +143,68 @@ class _Peaks:
         """List what raises the peaks after steps of a parity, in order."""
         size = self._reader.size
         channels = self.maps.channels
-        found = list[Launch]()
+        launches = list[Launch]()
         if not size:
-            return found
+            return launches
         # 1. Read the components, interpolated to the nodes where they form a vector.
         for n, (component, at_nodes) in enumerate(channels):
             added = False
             for name, factor in component.terms:
                 sums = beside(self._around, name) if at_nodes else {name: None}
                 for field, points in sums.items():
-                    found += self._reader.launches(
+                    launches += self._reader.launches(
                         field, parity, self._values, factor, added=added, first=n * size,
                         beside=points,
                     )  # fmt: skip
                     added = True
         # 2. Oscillators, from the acceleration of the step before to that of this one.
-        found += self._responses()
+        launches += self._responses()
         # 3. Change since the step before.
         if self.maps.changing:
             starts = np.arange(len(channels))[:, None] * size
             rows = (starts + self._rows).ravel()
-            held = (self._rates, self._before, self._values)
-            found.append(self._rowwise(kernels.change, held, rows, (0, 1)))
+            arguments = (self._rates, self._before, self._values)
+            launches.append(self._rowwise(kernels.change, arguments, rows, (0, 1)))
         # 4. Length of the vector, or its part along directions, and the maximum so far.
         for quantity in (q for q in self.maps.quantities if q.period is None):
             which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
-            values = self._rates if quantity.of_change else self._values
-            found.append(self._raise(quantity, values, [n * size for n in which]))
-        return found
+            array = self._rates if quantity.of_change else self._values
+            launches.append(self._raise(quantity, array, [n * size for n in which]))
+        return launches
 
     def _responses(self) -> list[Launch]:
         """List what advances the oscillators and raises the peaks of their responses."""
-        own = self._oscillators
+        oscillators = self._oscillators
         put = self._backend.array
         channels = self.maps.channels
-        found = list[Launch]()
+        launches = list[Launch]()
         # Short periods take a step in parts, in all of which peaks are raised.
-        for part in range(own.most):
-            tables = own.tables(part, self._rows)
+        for substep in range(oscillators.most):
+            tables = oscillators.tables(substep, self._rows)
             coefficients = tables["coefficients"].astype(self._backend.precision)
-            held = (
-                own.state, put(tables["state_rows"]), self._reader.size, self._rates, self._before,
-                self._values,
+            arguments = (
+                oscillators.state, put(tables["state_rows"]), self._reader.size, self._rates,
+                self._before, self._values,
             )  # fmt: skip
             more = (put(tables["numbers"]), put(coefficients))
-            found.append(self._rowwise(kernels.oscillate, held, tables["rows"], (0,), *more))
+            launches.append(
+                self._rowwise(kernels.oscillate, arguments, tables["rows"], (0,), *more)
+            )
             for quantity in self.maps.quantities:
                 period = quantity.period
-                if period is not None and own.moves(period, part):
+                if period is not None and oscillators.moves(period, substep):
                     numbers = [channels.index((c, True)) for c in quantity.components]
-                    starts = [own.response(period, n) for n in numbers]
-                    found.append(self._raise(quantity, own.state, starts))
-        return found
+                    starts = [oscillators.response(period, n) for n in numbers]
+                    launches.append(self._raise(quantity, oscillators.state, starts))
+        return launches
 
-    def _raise(self, quantity: MapQuantity, values: Any, starts: list[int]) -> Launch:
+    def _raise(self, quantity: MapQuantity, array: Any, starts: list[int]) -> Launch:
         """Bind the raising of a quantity's peaks to vectors, until the duration is over.
 
         After step n fields stand at t = (n + 1) dt at most, and acceleration at n dt.
         """
         last = self._clock.steps - (0 if quantity.follows_acceleration else 1)
-        both = (self._found[quantity.name], values)
+        both = (self._found[quantity.name], array)
         first = self._backend.array(np.array(starts, np.int64))
         until = (self._backend.clock, last)
         if not quantity.along_directions:
@@ -209,8 +212,8 @@ class _Peaks:
         more = (first, self._reader.size, *self._directions, *until)
         return self._rowwise(kernels.raise_along, both, self._rows, (0,), *more)
 
-    def _rowwise(self, body: Any, held: tuple, rows: np.ndarray, writes, *more: Any) -> Launch:
-        arguments = (*held, self._backend.array(rows), *more)
+    def _rowwise(self, body: Any, arrays: tuple, rows: np.ndarray, writes, *more: Any) -> Launch:
+        arguments = (*arrays, self._backend.array(rows), *more)
         shots = np.resize(self._shots, rows.size)
         length = self._reader.length
         return self._backend.each_row(body, rows.size, length, arguments, writes, shots)
@@ -240,17 +243,17 @@ def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | 
         weights[z] = 0.0
         steps[z, : rows.size] = rows - z
         weights[z, : rows.size] = some
-    found: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
+    offsets_by_field: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
     if slope is None:
-        return found
+        return offsets_by_field
     # d_z vz = -r (d_x vx + d_y vy), as reads of vx and vy.
     for axis in slope.across:
         rows, some = slope.derivative(axis)
         steps, weights = _tables(around, rows, some)
         weights[MOST_REACH:] = 0.0
         weights[:MOST_REACH] *= -around.grid.spacing[2] * shares[:, None]
-        found[f"v{axis}"] = StencilOffsets(axis, steps, weights, slope.ratio)
-    return found
+        offsets_by_field[f"v{axis}"] = StencilOffsets(axis, steps, weights, slope.ratio)
+    return offsets_by_field
 
 
 def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):

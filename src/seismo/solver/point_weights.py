@@ -25,7 +25,8 @@ from seismo.grid.interpolation import (
     slope_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.solver.layered_reading import KINDS, Layers, Quantity
+from seismo.solver.field_slopes import KINDS, Quantity
+from seismo.solver.layered_reading import Layers
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading
 from seismo.solver.surface_slope import Points, SurfaceSlope
@@ -92,9 +93,8 @@ class PointInterpolation:
         Args:
             field: the field.
             position: x, y, z in m.
-            kind: of what is read where the field stands (`seismo.solver.layered_reading`), the
-                field's
-                own when None.
+            kind: of what is read where the field stands (`seismo.solver.field_slopes`), the
+                field's own when None.
         """
         index = self._index(position)
         half = "z" in field.half
@@ -112,29 +112,29 @@ class PointInterpolation:
             side = self.layers.weights(kind, half, index[2])
             if side and not own_side(self.contacts, half, index[2], side[0]):
                 side = None
-        found = point_weights(index, field.half, 0, surface, side)
-        self.refuse_outside(found, position, "interpolate", ", or onto a grid point")
+        points = point_weights(index, field.half, 0, surface, side)
+        self.refuse_outside(points, position, "interpolate", ", or onto a grid point")
         # Layers of fluid: rho v is continuous, not v.
         if self.fluids is not None and field.name in ("vx", "vy") and not half:
-            *places, some = found
-            found = (*places, some * self.fluids.ratios(places[2], position[2]))
-        return found
+            *indices, some = points
+            points = (*indices, some * self.fluids.ratios(indices[2], position[2]))
+        return points
 
     @staticmethod
-    def _under(place: float, half: bool, surface: Surface | None) -> bool:
+    def _under(z_index: float, half: bool, surface: Surface | None) -> bool:
         """Whether weights of even media reach no free surface at a place, in rows."""
-        return surface is None or place - 0.5 * half >= RADIUS - 1
+        return surface is None or z_index - 0.5 * half >= RADIUS - 1
 
     def deep(self, position) -> bool:
         """Whether no weights for a position in m reach a free surface."""
         surfaces = [(self.surface(f), "z" in f.half) for f in self.physics.fields]
-        place = self._index(position)[2]
-        return all(self._under(place, half, surface) for surface, half in surfaces)
+        z_index = self._index(position)[2]
+        return all(self._under(z_index, half, surface) for surface, half in surfaces)
 
     def strains(self, position) -> StrainReading | None:
         """Return what reads strains among layers; None where the medium is even."""
-        place = self._index(position)[2]
-        if self.layers is None or not self.layers.uneven(place):
+        z_index = self._index(position)[2]
+        if self.layers is None or not self.layers.uneven(z_index):
             return None
 
         def read(field: Field, kind: Quantity) -> Points:
@@ -145,7 +145,7 @@ class PointInterpolation:
             # szz = 0 on the surface, where the differences of vz do not tell ezz.
             return points._replace(weights=np.where(points.z == 0, 0.0, points.weights))
 
-        return StrainReading(self.layers, self.physics, place, read)
+        return StrainReading(self.layers, self.physics, z_index, read)
 
     def columns(self, field: Field, position) -> Points | None:
         """Return the points of the surface whose slope takes part in a field, and how much (m)."""
@@ -167,9 +167,9 @@ class PointInterpolation:
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
-        found = {field.name: Points(*self.weights(field, position))}
+        points_by_field = {field.name: Points(*self.weights(field, position))}
         columns = self.columns(field, position)
-        return found | (self.slope.points(columns) if self.slope and columns else {})
+        return points_by_field | (self.slope.points(columns) if self.slope and columns else {})
 
     def spreading(self, field: Field, position) -> dict[str, Points]:
         """Return the points, by their field, that a source at a position in m acts on.
@@ -236,6 +236,6 @@ class PointInterpolation:
         if self.closure is not None:
             half = "z" in field.half
             norm = self.closure.half_norm if half else self.closure.node_norm
-            near = z < len(norm)
-            share[near] = norm[z[near]]
+            is_closed = z < len(norm)
+            share[is_closed] = norm[z[is_closed]]
         return share

@@ -84,13 +84,13 @@ class RecordRows:
 
     Attributes:
         fields: the sparse rows that read each field.
-        own: (shot, set) -> the numbers of its receivers that this rank has.
+        receivers: (shot, set) -> the numbers of its receivers that this rank has.
         index: (shot, set, component) -> its channels.
         channels: in all.
     """
 
     fields: dict[str, _Channels]
-    own: dict[tuple[int, str], np.ndarray]
+    receivers: dict[tuple[int, str], np.ndarray]
     index: dict[tuple[int, str, str], slice]
     channels: int
 
@@ -133,14 +133,16 @@ class Recorder:
         for number in self._division.shots:
             shot = shots[min(number, len(shots) - 1)].name
             for group in self._groups:
-                own = _own(group, shot, self._around, self._division)
-                rows.own[number, group.name] = own
+                receivers = _receivers_on_rank(group, shot, self._around, self._division)
+                rows.receivers[number, group.name] = receivers
                 bases = dict.fromkeys(
                     (b, c) for _, b, c in group.components(self._around.physics).values()
                 )
                 for base in bases:
-                    rows.index[number, group.name, base[1]] = slice(channel, channel + own.size)
-                    for points in self._points(group, shot, own, base, known):
+                    rows.index[number, group.name, base[1]] = slice(
+                        channel, channel + receivers.size
+                    )
+                    for points in self._points(group, shot, receivers, base, known):
                         for name, some in points.items():
                             rows.fields[name].append(
                                 channel, number - self._division.shots.start, some
@@ -151,7 +153,7 @@ class Recorder:
         return replace(rows, channels=channel)
 
     def _points(
-        self, group: ReceiverGroup, shot: str, own: np.ndarray, base: tuple[str, str],
+        self, group: ReceiverGroup, shot: str, receivers: np.ndarray, base: tuple[str, str],
         known: dict[tuple, dict[str, WeightedPoints]],
     ) -> Iterator[dict[str, WeightedPoints]]:  # fmt: skip
         """Yield the points that read a component at each of some receivers, once for all shots.
@@ -159,12 +161,12 @@ class Recorder:
         Args:
             group: the receivers.
             shot: name of the shot.
-            own: numbers of those that are read.
+            receivers: numbers of those that are read.
             base: quantity and component.
             known: points that were computed for this batch, which is added to.
         """
         positions = group.at(shot)
-        for n in own.tolist():
+        for n in receivers.tolist():
             key = (*base, *positions[n].tolist()) if group.fibre is None else (group.name, *base, n)
             if key not in known:
                 known[key] = self._known.get(key) or receiver_points(
@@ -182,7 +184,7 @@ class Recorder:
         self._loans: dict[str, RemotePoints] = {}
         self.record: Any = None
         # Receivers of all ranks, to put the record together.
-        self._numbers = division.ranks.gather(rows.own)
+        self._numbers = division.ranks.gather(rows.receivers)
         self.record = backend.array(np.zeros((self._steps, rows.channels), backend.precision))
         # Points that other ranks update travel in each step.
         self._loans = {
@@ -204,11 +206,11 @@ class Recorder:
 
     def launches(self, parity: int) -> list[Launch]:
         """List what records the fields as a step has left them, in order."""
-        loans = self._loans.values()
+        remotes = self._loans.values()
         return [
-            *(one for loan in loans for one in loan.pack[parity]),
-            *(one for loan in loans for one in loan.start),
-            *(one for loan in loans for one in loan.finish),
+            *(one for remote in remotes for one in remote.pack[parity]),
+            *(one for remote in remotes for one in remote.start),
+            *(one for remote in remotes for one in remote.finish),
             *(one for r in self._reads for one in r.launches(self.record, parity)),
         ]
 
@@ -217,13 +219,13 @@ class Recorder:
         # Record (step, channel) by its global indices.
         strides = (self.record.shape[1], 1)
         rows = self._loaded
-        places = [
-            GlobalBlock(f"record.{shot}.{group}.{component}", own.start, strides,
-                  (index_range(0, step), index_ranges(rows.own[shot, group])))
-            for (shot, group, component), own in rows.index.items()
-            if own.stop > own.start
+        blocks = [
+            GlobalBlock(f"record.{shot}.{group}.{component}", channels.start, strides,
+                  (index_range(0, step), index_ranges(rows.receivers[shot, group])))
+            for (shot, group, component), channels in rows.index.items()
+            if channels.stop > channels.start
         ]  # fmt: skip
-        return CheckpointArray(self.record[:step], places)
+        return CheckpointArray(self.record[:step], blocks)
 
     @property
     def _loaded(self) -> RecordRows:
@@ -236,22 +238,26 @@ class Recorder:
         The shot is one of those that advance together; some ranks may have nothing of it.
         Receivers that do not record in it are NaN.
         """
-        part = self.record[:, self._loaded.index.get((shot, group, component), slice(0))]
-        found = self._ranks.gather_arrays(self._backend.fetch(part).T)
-        if found is None or self._numbers is None:
+        local_record = self.record[:, self._loaded.index.get((shot, group, component), slice(0))]
+        records = self._ranks.gather_arrays(self._backend.fetch(local_record).T)
+        if records is None or self._numbers is None:
             return None
         # Rank 0 puts the receivers of all ranks in their order.
-        numbers = [own.get((shot, group), np.zeros(0, int)) for own in self._numbers]
-        here = [(own, record) for own, record in zip(numbers, found, strict=True) if own.size]
-        if len(here) == 1 and len(here[0][1]) == self._shapes[group][0]:
-            return np.array(here[0][1])
-        whole = np.full(self._shapes[group], np.nan, part.dtype)
-        for own, record in here:
-            whole[own] = record
-        return whole
+        numbers = [receivers.get((shot, group), np.zeros(0, int)) for receivers in self._numbers]
+        recorded = [
+            (receivers, record)
+            for receivers, record in zip(numbers, records, strict=True)
+            if receivers.size
+        ]
+        if len(recorded) == 1 and len(recorded[0][1]) == self._shapes[group][0]:
+            return np.array(recorded[0][1])
+        gathered = np.full(self._shapes[group], np.nan, local_record.dtype)
+        for receivers, record in recorded:
+            gathered[receivers] = record
+        return gathered
 
 
-def _own(
+def _receivers_on_rank(
     group: ReceiverGroup, shot: str, around: PointInterpolation, division: Partition
 ) -> np.ndarray:
     """Number the receivers that record in a shot and whose nearest nodes this rank has."""
@@ -269,8 +275,8 @@ class _Reading:
     """
 
     def __init__(
-        self, backend: Backend, name: str, rows: _Channels, parts: list[Fields], loan: RemotePoints,
-        longest: int,
+        self, backend: Backend, name: str, rows: _Channels, fields: list[Fields],
+        remote: RemotePoints, longest: int,
     ) -> None:  # fmt: skip
         self._backend = backend
         put = backend.array
@@ -280,15 +286,15 @@ class _Reading:
         indices = np.arange(len(weights))
         self._gathers: list[list[Launch]] = [[], []]
         # One subdomain: sum over the field itself; else gather the points first.
-        if len(parts) == 1 and not loan.borrows:  # the sums read the field itself
-            values = [parts[0].written(name, parity) for parity in (0, 1)]
-            indices = flat(parts[0], points)
+        if len(fields) == 1 and not remote.borrows:  # the sums read the field itself
+            arrays = [fields[0].written(name, parity) for parity in (0, 1)]
+            indices = flat(fields[0], points)
         else:
-            values = [put(np.zeros(len(weights), backend.precision))] * 2
-            some = [gathering(backend, name, part, points, values[0]) for part in parts]
-            borrowed = loan.unpack(values[0])
+            arrays = [put(np.zeros(len(weights), backend.precision))] * 2
+            some = [gathering(backend, name, source, points, arrays[0]) for source in fields]
+            borrowed = remote.unpack(arrays[0])
             self._gathers = [
-                [*borrowed, *(one for part in some for one in part[p])] for p in (0, 1)
+                [*borrowed, *(one for source in some for one in source[p])] for p in (0, 1)
             ]
         self._sums: list[tuple] = []
         self._shots = np.array(rows.owners)
@@ -297,14 +303,15 @@ class _Reading:
             pieces, starts = _pieces(starts)
             self._piece_shots = np.repeat(self._shots, np.diff(starts))
             partial = put(np.zeros(len(pieces) - 1, backend.precision))
-            held = (put(indices), put(pieces), put(weights), partial)
-            self._sums = [(v, *held) for v in values]
-            values = [partial] * 2
+            arguments = (put(indices), put(pieces), put(weights), partial)
+            self._sums = [(v, *arguments) for v in arrays]
+            arrays = [partial] * 2
             indices = np.arange(partial.size)
             weights = np.ones(partial.size, backend.precision)
         # Channel = sum of weights times values, by compressed rows.
-        held = (put(indices), put(starts), put(weights), put(np.array(rows.channels, np.int64)))
-        self._rows = [(v, *held) for v in values]
+        channels = np.array(rows.channels, np.int64)
+        arguments = (put(indices), put(starts), put(weights), put(channels))
+        self._rows = [(v, *arguments) for v in arrays]
 
     def launches(self, traces, parity: int) -> list[Launch]:
         """List what adds this field's share to the record of a step."""

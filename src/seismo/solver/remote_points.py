@@ -23,7 +23,7 @@ def flat(fields: Fields, points: Points) -> np.ndarray:
 
 
 def gathering(
-    backend: Backend, name: str, fields: Fields, points: Points, values
+    backend: Backend, name: str, fields: Fields, points: Points, target
 ) -> list[list[Launch]]:
     """Bind, for both parities, what copies the points that a subdomain has to their slots."""
     _, y, z, _ = points
@@ -38,9 +38,9 @@ def gathering(
     # Slots of the points that this subdomain owns.
     slots = np.flatnonzero(subdomain.owns(*inside))
     indices = backend.array(flat(fields, points)[slots])
-    held = backend.array(slots)
+    target_slots = backend.array(slots)
     return [
-        [backend.each(gather, slots.size, (array, indices, held, values), (3,))]
+        [backend.each(gather, slots.size, (array, indices, target_slots, target), (3,))]
         if slots.size else []
         for array in (fields.written(name, parity) for parity in (0, 1))
     ]  # fmt: skip
@@ -56,7 +56,7 @@ class RemotePoints:
     """
 
     def __init__(
-        self, backend: Backend, ranks: SerialCommunicator, name: str, parts: list[Fields],
+        self, backend: Backend, ranks: SerialCommunicator, name: str, fields: list[Fields],
         points: Points,
         homes: np.ndarray,
     ) -> None:  # fmt: skip
@@ -66,7 +66,7 @@ class RemotePoints:
             backend: where the fields are.
             ranks: all of them.
             name: of the field.
-            parts: its subdomains on this rank.
+            fields: its subdomains on this rank.
             points: that are read here.
             homes: the ranks that have them.
         """
@@ -78,16 +78,18 @@ class RemotePoints:
         for r, slots in self._slots.items():
             wanted[r] = tuple(p[slots] for p in points)
         # Requests of the others, and one message buffer for each pair.
-        asked = ranks.alltoall(wanted)
-        out = {r: asked[r][0].size for r in others if asked[r][0].size}
+        requests = ranks.alltoall(wanted)
+        out = {r: requests[r][0].size for r in others if requests[r][0].size}
         link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
         self._got = link.into
         self.pack: list[list[Launch]] = [[*link.ready], [*link.ready]]
         # Pack what others requested, from all subdomains of this rank.
         for r, buffer in link.out.items():
-            for part in parts:
+            for subdomain_fields in fields:
                 for pack, some in zip(
-                    self.pack, gathering(backend, name, part, asked[r], buffer), strict=True
+                    self.pack,
+                    gathering(backend, name, subdomain_fields, requests[r], buffer),
+                    strict=True,
                 ):
                     pack += some
         self.start = link.start
@@ -98,13 +100,13 @@ class RemotePoints:
         """Whether there is anything to unpack."""
         return bool(self._got)
 
-    def unpack(self, values) -> list[Launch]:
+    def unpack(self, target) -> list[Launch]:
         """Bind what copies what has come to its slots."""
         put = self._backend.array
         return [
             self._backend.each(
                 gather, self._slots[r].size,
-                (buffer, put(np.arange(self._slots[r].size)), put(self._slots[r]), values), (3,),
+                (buffer, put(np.arange(self._slots[r].size)), put(self._slots[r]), target), (3,),
             )
             for r, buffer in self._got.items()
         ]  # fmt: skip

@@ -85,30 +85,32 @@ class RowCorrections:
         source = self._arrays[term.source]
         weights = np.array([[inside.get((t, s), 0.0) for s in sources] for t in rows], target.dtype)
         to = self._offsets(rows)
-        given = self._offsets(sources)
+        source_offsets = self._offsets(sources)
         (bases, _, shots) = self._bases(box)
         length = box.shape[0]
         put = self._backend.array
-        held = (target, source, put(bases), put(to), put(given), put(weights))
-        return [self._backend.each_row(add_rows, bases.size, length, held, (0,), shots)]
+        arguments = (target, source, put(bases), put(to), put(source_offsets), put(weights))
+        return [self._backend.each_row(add_rows, bases.size, length, arguments, (0,), shots)]
 
-    def _memory(self, whole: str, box: Box, rows: int, number: np.dtype) -> tuple[Any, Any]:
+    def _memory(self, array_name: str, box: Box, rows: int, number: np.dtype) -> tuple[Any, Any]:
         """Return the layer memory of a term in a box, and where it finds slopes: (row, x) each."""
-        if (whole, box) not in self._scratch:
+        if (array_name, box) not in self._scratch:
             length = box.shape[0]
-            own = self._subdomain.shots
-            memory, found = (
+            shots = self._subdomain.shots
+            memory, slopes = (
                 self._backend.array(np.zeros((rows, length), number)) for _ in range(2)
             )
             # Memory (shot, y, x) by global indices; it is the same in all phases of the layers.
-            counts = ((own.start, own.stop), (box.lo[1], box.hi[1]), (0, length))
-            strides = (rows // len(own) * length, length, 1)
-            place = GlobalBlock(whole, 0, strides, tuple((run,) for run in counts))
-            self.memories.append(CheckpointArray(memory, [place]))
-            self._scratch[whole, box] = memory, found
-        return self._scratch[whole, box]
+            counts = ((shots.start, shots.stop), (box.lo[1], box.hi[1]), (0, length))
+            strides = (rows // len(shots) * length, length, 1)
+            block = GlobalBlock(array_name, 0, strides, tuple((run,) for run in counts))
+            self.memories.append(CheckpointArray(memory, [block]))
+            self._scratch[array_name, box] = memory, slopes
+        return self._scratch[array_name, box]
 
-    def _slope(self, term: RowSlope, box: Box, whole: str, tables: KernelConstants) -> list[Launch]:
+    def _slope(
+        self, term: RowSlope, box: Box, array_name: str, tables: KernelConstants
+    ) -> list[Launch]:
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []
@@ -121,29 +123,29 @@ class RowCorrections:
         profile = tables.profiles[a][3 * term.up :][:3].astype(number)
         if term.axis == "x":
             profile = profile[:, self._subdomain.offset[0] :]
-            place = y * 0 - 1
+            profile_index = y * 0 - 1
         else:
-            place = y + self._subdomain.offset[1]
+            profile_index = y + self._subdomain.offset[1]
         # Staggered difference along the axis, up or down.
         stride = (1, self._subdomain.strides[0])[a]
         backend = self._backend
         put = self._backend.array
-        memory, found = self._memory(whole, box, bases.size, number)
+        memory, slopes = self._memory(array_name, box, bases.size, number)
         at = put(bases)
         coefficients = np.asarray(tables.first[a], number)
-        held = (
+        arguments = (
             source, put(self._offsets(list(term.weights))),
             put(np.array(list(term.weights.values()), number)), at,
             stride, 0 if term.up else -stride, put(coefficients),
-            put(np.ascontiguousarray(profile)), put(place), memory, found,
+            put(np.ascontiguousarray(profile)), put(profile_index), memory, slopes,
         )  # fmt: skip
         # One derivative, added to each target row with its own factor.
         adds = [
-            (self._arrays[name], at, int(self._offsets(row)), number.type(gain), found)
+            (self._arrays[name], at, int(self._offsets(row)), number.type(gain), slopes)
             for (name, row), gain in inside.items()
         ]
         size = bases.size
         return [
-            backend.each_row(slope, size, length, held, (9, 10), shots),
+            backend.each_row(slope, size, length, arguments, (9, 10), shots),
             *(backend.each_row(add_scaled, size, length, add, (0,), shots) for add in adds),
         ]

@@ -73,7 +73,7 @@ class Simulation:
     """A batch of shots on the grid, ready to step."""
 
     def __init__(
-        self, setup: Discretization, backend: Any, parts: tuple[int, int] | None = None,
+        self, setup: Discretization, backend: Any, counts: tuple[int, int] | None = None,
         ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
@@ -81,19 +81,21 @@ class Simulation:
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
         # Subdomains of this rank.
-        self.division = divide(setup, backend, self.ranks, parts)
+        self.division = divide(setup, backend, self.ranks, counts)
         around = setup.interpolation
         subdomains = self.division.subdomains
         self._numbered = {
-            n: SubdomainSolver(setup, backend, subdomains[n]) for n in self.division.own
+            n: SubdomainSolver(setup, backend, subdomains[n]) for n in self.division.local_numbers
         }
-        self.parts = list(self._numbered.values())
-        fields = {n: part.fields for n, part in self._numbered.items()}
+        self.solvers = list(self._numbered.values())
+        fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
-        near = self.ranks.peers(backend, fields)
+        peer_fields = self.ranks.peers(backend, fields)
         self._halos = [
             [
-                Halo(backend, self.division, near, stage.writes, parity, setup.reached(stage))
+                Halo(
+                    backend, self.division, peer_fields, stage.writes, parity, setup.reached(stage)
+                )
                 for stage in setup.physics.stages
             ]
             for parity in setup.physics.parities
@@ -136,25 +138,25 @@ class Simulation:
     def load(self, shots: list[Shot]) -> None:
         """Start over with other shots, at most a batch of them on all grids together."""
         self.start(self.prepare(shots))
-        self._faults = [f for p in self.parts for f in p.faults if any(s.faults for s in shots)]
-        for fault in (f for p in self.parts for f in p.faults if not self._faults):
+        self._faults = [f for p in self.solvers for f in p.faults if any(s.faults for s in shots)]
+        for fault in (f for p in self.solvers for f in p.faults if not self._faults):
             fault.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Work out what shots need while others may be under way, in any thread."""
         # Sources of this rank's shots; subfaults at faces act as point sources.
-        own = self.division.shots
+        local_shots = self.division.shots
         sources = [
             [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
-            for shot in shots[own.start : own.stop]
+            for shot in shots[local_shots.start : local_shots.stop]
         ]
-        tables = [part.injection.tables(sources, self.total_steps) for part in self.parts]
+        tables = [solver.injection.tables(sources, self.total_steps) for solver in self.solvers]
         return Prepared(tables, self.recorder.rows_of(shots))
 
     def start(self, prepared: Prepared) -> None:
         """Start over with shots that were prepared; all ranks have to."""
-        loaded = zip(self.parts, prepared.injection, strict=True)
-        fits = [part.injection.load(tables) for part, tables in loaded]
+        loaded = zip(self.solvers, prepared.injection, strict=True)
+        fits = [solver.injection.load(tables) for solver, tables in loaded]
         fits.append(prepared.record is None)
         if prepared.record is not None:
             # Steps that write the old record must be complete on all ranks.
@@ -165,11 +167,11 @@ class Simulation:
             self.recorder.load(prepared.record)
         self.step = self.total_steps
         # Initial condition: zero wavefield, memory and record.
-        for held in self.state().values():
-            held.array[:] = 0
+        for saved in self.state().values():
+            saved.array[:] = 0
         # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
-            one = self.ranks if self.division.crew > 1 else SerialCommunicator()
+            one = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()
             phases = range(len(self.setup.layer_phases))
             parities = self.setup.physics.parities
             # One program for each phase of the layers, of both parities.
@@ -184,16 +186,16 @@ class Simulation:
         `step`, and these numbers in its own arrays.
         """
         # Record, peaks, fields and memory variables.
-        found = {"record": self.recorder.state(self.step)}
-        found |= {f"maps/{name}": held for name, held in self.maps.state().items()}
-        for n, part in self._numbered.items():
-            found |= {f"part{n}.{name}": held for name, held in part.state().items()}
-        return found
+        arrays = {"record": self.recorder.state(self.step)}
+        arrays |= {f"maps/{name}": array for name, array in self.maps.state().items()}
+        for n, solver in self._numbered.items():
+            arrays |= {f"part{n}.{name}": array for name, array in solver.state().items()}
+        return arrays
 
     @property
     def paced(self) -> bool:
         """Whether this rank queues steps by itself; see `SerialCommunicator`."""
-        return self.ranks.is_throttled or self.division.crew == 1
+        return self.ranks.is_throttled or self.division.ranks_per_grid == 1
 
     @property
     def parity(self) -> int:
@@ -201,7 +203,7 @@ class Simulation:
         return self.step % len(self.setup.physics.parities)
 
     @property
-    def left(self) -> int:
+    def last_parity(self) -> int:
         """The parity of the last step, for `Fields.written`."""
         return (self.step - 1) % len(self.setup.physics.parities)
 
@@ -240,38 +242,38 @@ class Simulation:
         cut act before their points travel to the neighbour.
         """
         # Sources of the step: evaluated before any stage needs them.
-        schedule = _each([one for p in self.parts for one in p.injection.worked_out()], "sources")
-        spread = [one for p in self.parts for f in p.faults for one in f.worked_out()]
+        schedule = _each([one for p in self.solvers for one in p.injection.worked_out()], "sources")
+        spread = [one for p in self.solvers for f in p.faults for one in f.worked_out()]
         schedule += _each(spread, "sources")
         # Stages in the order of the time step.
         for n, stage in enumerate(self.setup.physics.stages):
-            bound = [part.phases[phase][n] for part in self.parts]
+            bound = [solver.phases[phase][n] for solver in self.solvers]
             halo = self._halos[parity][n]
             # Sources near a cut act with the edges, the others with the core.
-            near, far = (
+            edge_sources, core_sources = (
                 [
                     launch
-                    for p in self.parts
+                    for p in self.solvers
                     for bound_of in (p.injection.bound, *(f.bound for f in p.faults))
                     for launch in bound_of(stage.name, inner, parity)
                 ]
                 for inner in (False, True)
             )
-            images = [fill for part in self.parts for fill in part.images[parity][stage.name]]
+            images = [fill for solver in self.solvers for fill in solver.images[parity][stage.name]]
             name = stage.name
             between = f"{stage.name} halo"
             # 1. Edges, their corrections and sources: what neighbours wait for.
             edges = [launch for b in bound for launch in b.edges[parity]]
             schedule.append(Group(edges, "edge", name))
             schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
-            schedule += _each(near, "sources", "edge")
+            schedule += _each(edge_sources, "sources", "edge")
             # 2. Send halos.
             schedule += [Group(group, group.where, between) for group in halo.start]
             # 3. Core, concurrently with the messages.
             core = [launch for b in bound for launch in b.core[parity]]
             schedule.append(Group(core, "core", name))
             schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
-            schedule += _each(far, "sources", "core")
+            schedule += _each(core_sources, "sources", "core")
             # 4. Receive halos, then fill the images outside mirror faces.
             schedule += [Group(group, group.where, between) for group in halo.finish]
             schedule += _each(images, f"{name} images")
@@ -284,7 +286,7 @@ class Simulation:
         """Return each part's owned points and its view (shot, z, y, x) of a field after a step."""
         return [
             (p.subdomain.owned, View(self.backend, p.subdomain.inside(array)))
-            for p, array in self._left(name)
+            for p, array in self._last_arrays(name)
         ]
 
     def largest(self, name: str) -> Callable[[], tuple[float, tuple[int, int, int]]]:
@@ -295,34 +297,34 @@ class Simulation:
         key = (name, self.parity)
         if key not in self._searches:
             self._searches[key] = [
-                self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._left(name)
+                self.backend.largest(a, p.subdomain.strides[1]) for p, a in self._last_arrays(name)
             ]
         # Queue the reductions of all subdomains; the result is awaited later.
         looks = [start() for start in self._searches[key]]
 
         def wait() -> tuple[float, tuple[int, int, int]]:
-            found = [look() for look in looks]
+            maxima = [look() for look in looks]
             # Largest of this rank's subdomains, then of all ranks.
-            size, part = max((f.size, n) for n, f in enumerate(found))
-            place = self.parts[part].subdomain.point(found[part].at)
-            return max(self.ranks.allgather((size, place)))
+            size, number = max((f.size, n) for n, f in enumerate(maxima))
+            index = self.solvers[number].subdomain.point(maxima[number].at)
+            return max(self.ranks.allgather((size, index)))
 
         return wait
 
-    def _left(self, name: str) -> list[tuple[SubdomainSolver, Any]]:
+    def _last_arrays(self, name: str) -> list[tuple[SubdomainSolver, Any]]:
         """Return each part's array of a field as the last step left it."""
-        return [(p, p.fields.written(name, self.left)) for p in self.parts]
+        return [(p, p.fields.written(name, self.last_parity)) for p in self.solvers]
 
     def field(self, name: str) -> np.ndarray:
         """Return a field (shot, z, y, x) as the last step left it, layers included."""
         # Assemble the owned boxes of all subdomains.
         nx, ny, nz = self.setup.grid.points
-        whole = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
+        assembled = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
             (_, y0, z0) = owned.lo
             (_, y1, z1) = owned.hi
-            whole[:, z0:z1, y0:y1] = view[...]
-        return whole
+            assembled[:, z0:z1, y0:y1] = view[...]
+        return assembled
 
 
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:
@@ -335,7 +337,7 @@ def build(
     choice: BackendChoice | None = None,
     *,
     threads: int | None = None,
-    parts: tuple[int, int] | None = None,
+    counts: tuple[int, int] | None = None,
 ) -> Simulation:
     """Build the simulation of a scenario's first batch of shots.
 
@@ -343,10 +345,10 @@ def build(
         scenario: a checked scenario.
         choice: where it goes (`seismo.backends.select.choose`), the CPU when None.
         threads: threads to use on the CPU, all cores when None.
-        parts: subdomains along z and y (the answer does not depend on it), the scenario's if None.
+        counts: subdomains along z and y (the answer does not depend on it), the scenario's if None.
 
     Raises:
         ScenarioError: something in the scenario cannot be built.
     """
     backend = (choice or choose("cpu", threads=threads)).make(scenario.precision)
-    return Simulation(discretize(scenario, backend.batch_points), backend, parts)
+    return Simulation(discretize(scenario, backend.batch_points), backend, counts)

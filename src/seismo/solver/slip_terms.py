@@ -58,7 +58,7 @@ class SlipTerms:
     """What B has beside its diagonal, in one subdomain."""
 
     def __init__(
-        self, physics: Physics, subdomain: Subdomain, near: Neighbourhood,
+        self, physics: Physics, subdomain: Subdomain, neighbourhood: Neighbourhood,
         medium: dict[str, np.ndarray], dt: float,
     ) -> None:  # fmt: skip
         """Find the cells.
@@ -66,7 +66,7 @@ class SlipTerms:
         Args:
             physics: the wave equation.
             subdomain: whose points are corrected.
-            near: what is around.
+            neighbourhood: what is around.
             medium: densities (z, y, x) of its velocities and halo, of owned points along x.
             dt: time step [s].
         """
@@ -74,12 +74,12 @@ class SlipTerms:
         self._subdomain = subdomain
         self._dt = dt
         self._axes = [a for a in AXES if a in physics.fluid_force]
-        self._near = near
+        self._neighbourhood = neighbourhood
         self._medium = medium
         empty = np.zeros((0, 3), int)
         self._nodes = empty
         self._values = dict[str, np.ndarray]()
-        if self._axes and not near.earth.layered:
+        if self._axes and not neighbourhood.earth.layered:
             self._find()
 
     def _find(self) -> None:
@@ -91,39 +91,40 @@ class SlipTerms:
         spacing = dict(zip(AXES, grid.spacing, strict=True))
         across = y if grid.dimensions == 3 else None
         # B_ij = n_i n_j times the excess, in cells that contacts of fluids cut.
-        cells, normal, excess = cut_cells(self._near.earth, z, across, x, spacing)
+        cells, normal, excess = cut_cells(self._neighbourhood.earth, z, across, x, spacing)
         nodes = np.tile(lo, (len(cells), 1))
         columns = [AXES.index(a) for a in reversed(grid.axes)]  # z, (y,) x
         nodes[:, columns] += cells
         # Away from closed rows, and from solids.
-        kept = (nodes[:, 2] > self._near.closed_rows) | (self._near.closed_rows == 0)
-        if self._near.solid:
+        closed_rows = self._neighbourhood.closed_rows
+        kept = (nodes[:, 2] > closed_rows) | (closed_rows == 0)
+        if self._neighbourhood.solid:
             kept[kept] = self._wet(nodes[kept])
         self._nodes = nodes[kept]
         excess = excess[kept]
         component = dict(zip(reversed(grid.axes), normal[:, kept], strict=True))
-        values = {
+        products = {
             a + b: component[a] * component[b] * excess
             for a in grid.axes for b in grid.axes if a != b
         }  # fmt: skip
-        share = self._share(values)
-        self._values = {pair: b * share for pair, b in values.items()}
+        share = self._share(products)
+        self._values = {pair: b * share for pair, b in products.items()}
 
     def _wet(self, nodes: np.ndarray) -> np.ndarray:
         """Return whether all that moves f_i about nodes (n, 3) is fluid."""
         grid = self._subdomain.grid
         # vs of all nodes that the differences of f_i read.
-        reach = self._near.terms + 1
+        reach = self._neighbourhood.terms + 1
         span = [np.arange(-reach, reach + 1) if a in grid.axes else np.zeros(1) for a in AXES]
         around = np.stack([a.ravel() for a in np.meshgrid(*span, indexing="ij")])
         wet = np.ones(len(nodes), bool)
         for n, node in enumerate(nodes):
             x, y, z = (grid.coordinate(a, node[k] + around[k]) for k, a in enumerate(AXES))
-            vs = self._near.earth.sample(z, y if grid.dimensions == 3 else None, x)["vs"]
+            vs = self._neighbourhood.earth.sample(z, y if grid.dimensions == 3 else None, x)["vs"]
             wet[n] = not vs.any()
         return wet
 
-    def _share(self, values: dict[str, np.ndarray]) -> np.ndarray:
+    def _share(self, products: dict[str, np.ndarray]) -> np.ndarray:
         """Return the share of B_ij (n) that leaves it diagonally dominant."""
         share = np.ones(len(self._nodes))
         low = [n - self._subdomain.halo * (n_axis > 0) for n_axis, n in
@@ -136,7 +137,7 @@ class SlipTerms:
             step = np.eye(3, dtype=int)[AXES.index(axis)]
             # Diagonal dominance: sum |B_ij| <= 1 / rho_i at both half points.
             diagonal = 1.0 / np.maximum(*(rho[tuple((at - k * step).T[::-1])] for k in (0, 1)))
-            rest = sum(np.abs(b) for pair, b in values.items() if pair[0] == axis)
+            rest = sum(np.abs(b) for pair, b in products.items() if pair[0] == axis)
             share = np.minimum(share, diagonal / np.maximum(rest, np.finfo(float).tiny))
         return share
 
@@ -167,10 +168,10 @@ class SlipTerms:
         sub = self._subdomain
         launches = list[Launch]()
         strides = (1, *map(int, sub.strides))
-        for pair, values in self._values.items():
+        for pair, products in self._values.items():
             axis, other = (AXES.index(a) for a in pair)
             force = self._physics.fluid_force[pair[1]]
-            points, weights = self._points(axis, values, box)
+            points, weights = self._points(axis, products, box)
             if not len(points):
                 continue
             target = arrays[f"v{pair[0]}"]
@@ -187,11 +188,12 @@ class SlipTerms:
             # A_j of the staggered difference: a centred one.
             centred = (0.5 * (ahead[1:] + ahead[:-1])).astype(number)
             flat, first, second, centred = map(backend.array, (flat, first, second, centred))
-            held = (target, source, flat, first, second, strides[axis], strides[other], centred)
-            launches.append(backend.each(add_slopes, len(shots), held, (0,), shots))
+            along = (strides[axis], strides[other], centred)
+            arguments = (target, source, flat, first, second, *along)
+            launches.append(backend.each(add_slopes, len(shots), arguments, (0,), shots))
         return launches
 
-    def _points(self, axis: int, values: np.ndarray, box: Box) -> tuple[np.ndarray, np.ndarray]:
+    def _points(self, axis: int, products: np.ndarray, box: Box) -> tuple[np.ndarray, np.ndarray]:
         """Return the half points (n, 3) of a box beside nodes, and B_ij (n, 2) at these two."""
         step = np.eye(3, dtype=int)[axis]
         # Half points on both sides of each node, each once, with the values of its two nodes.
@@ -199,6 +201,6 @@ class SlipTerms:
         inside = np.all((both >= box.lo) & (both < box.hi), axis=1)
         points, which = np.unique(both[inside], axis=0, return_inverse=True)
         weights = np.zeros((len(points), 2))
-        side = np.repeat([0, 1], len(values))[inside]
-        weights[which.ravel(), side] = np.tile(values, 2)[inside]
+        side = np.repeat([0, 1], len(products))[inside]
+        weights[which.ravel(), side] = np.tile(products, 2)[inside]
         return points, weights

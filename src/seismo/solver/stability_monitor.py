@@ -58,16 +58,16 @@ class StabilityMonitor:
         self._peak = 0.0
         self.latest = self.largest = 0.0
 
-    def found(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return what the looks so far have found, as JSON holds it."""
         return {"good": self._good, "place": list(self._place), "peak": self._peak}
 
-    def recall(self, found: dict[str, Any]) -> None:
+    def recall(self, summary: dict[str, Any]) -> None:
         """Go on from what an earlier watch has found."""
-        self._good = found["good"]
-        self._peak = found["peak"]
+        self._good = summary["good"]
+        self._peak = summary["peak"]
         self.largest = self._peak
-        self._place = triple(found["place"])
+        self._place = triple(summary["place"])
 
     def confirm(self, step: int) -> dict[str, Any]:
         """Return what a checkpoint after a step keeps, once the field is known to be sound.
@@ -77,7 +77,7 @@ class StabilityMonitor:
         """
         self.look(step)
         self.finish()
-        return {"watch": self.found()}
+        return {"watch": self.summary()}
 
     def look(self, step: int) -> None:
         """Begin to look at the field after a step, and judge earlier looks.
@@ -100,18 +100,18 @@ class StabilityMonitor:
 
     def _judge(self) -> None:
         step, largest = self._looks.popleft()
-        (peak, place) = largest()
+        (peak, index) = largest()
         time = step * self._dt
         # Growth: after the sources only focusing raises the peak.
         bound = OVERFLOW
         if time > self._quiet_after and self._peak > 0.0:
             bound = min(bound, GROWTH * self._peak)
         if peak > bound:
-            raise UnstableError(self._message(step, peak, place), self._good)
+            raise UnstableError(self._message(step, peak, index), self._good)
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
         self._good = step
-        self._place = place
+        self._place = index
         self.latest = peak
         self.largest = max(self.largest, peak)
 
@@ -121,23 +121,26 @@ class StabilityMonitor:
         What is not finite any more began in the middle of it, as far as it has not spread to
         everywhere; then the place where the last sound look found most is named.
         """
-        said = f"{self.field} reaches {peak:.3g}"
+        description = f"{self.field} reaches {peak:.3g}"
         if not math.isfinite(peak):
             lost = _middle_of_the_lost(self._simulation.views(self.field), self._simulation.ranks)
-            said = (
+            description = (
                 f"{self.field} is not finite"
                 if lost
                 else (f"{self.field} is finite nowhere; at step {self._good} it was largest")
             )
             index = lost or self._place
         when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
-        place = {a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes}
-        medium = self._simulation.setup.earth.sample(place["z"], place.get("y"), place["x"])
-        around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
-        where = ", ".join(f"{a} = {v:.6g} m" for a, v in place.items())
-        return (
-            f"{when}: {said} at {where} ({_described(around)}); {self._cause(index, around, peak)}"
+        position = {
+            a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes
+        }
+        medium = self._simulation.setup.earth.sample(
+            position["z"], position.get("y"), position["x"]
         )
+        around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
+        where = ", ".join(f"{a} = {v:.6g} m" for a, v in position.items())
+        cause = self._cause(index, around, peak)
+        return f"{when}: {description} at {where} ({_described(around)}); {cause}"
 
     def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and what to do."""

@@ -48,7 +48,7 @@ class LayerMemory:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = at_once and stage.where == "layer"
         self.slots, arrays = (1, 3) if self.at_once else (slots, 1)
-        places = list[GlobalBlock]()
+        blocks = list[GlobalBlock]()
         size = LINE
         layer = spans(subdomain.grid, backend.lane_width, 0)
         # A block of memory for each row group and x-segment that is stretched.
@@ -66,12 +66,12 @@ class LayerMemory:
                 continue
             # Margin of flux memory that is differentiated, on whole lanes.
             margin = [pad if a in stretched else 0 for a in AXES]
-            whole = LINE if span == 1 else backend.lane_width
-            margin[0] = -(-margin[0] // whole) * whole
+            lane = LINE if span == 1 else backend.lane_width
+            margin[0] = -(-margin[0] // lane) * lane
             _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
-            pitch = margin[0] + -(-box.shape[0] // whole) * whole
+            pitch = margin[0] + -(-box.shape[0] // lane) * lane
             # One variable of a shot: (z, y, x) with padding; variables are staggered in cache.
-            slot = pitch * ny * nz + SLOT_STAGGER * whole
+            slot = pitch * ny * nz + SLOT_STAGGER * lane
             # Index of grid point (0, 0, 0), so that kernels use grid indices.
             corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
             first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
@@ -84,18 +84,18 @@ class LayerMemory:
             shots = (subdomain.shots.start, subdomain.shots.stop)
             counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])
             name = f"layer.{stage.name}.{number}.{span}"
-            places.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
+            blocks.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
         self.held = [
             CheckpointArray(
                 backend.zeros(size + backend.lane_width),
-                [replace(p, array_name=f"{p.array_name}.{n}") for p in places],
+                [replace(p, array_name=f"{p.array_name}.{n}") for p in blocks],
             )
             for n in range(arrays)
         ]
 
     def arrays(self, parity: int) -> tuple[Any, ...]:
         """Return the array; or the outer variable's, the flux as it is, and as it will be."""
-        outer, *flux = (held.array for held in self.held)
+        outer, *flux = (memory.array for memory in self.held)
         return outer, *(reversed(flux) if parity else flux)
 
     def columns(self, region: RowGroup, span: int, shot: int, offset: tuple[int, int, int]):
@@ -144,7 +144,7 @@ def _rows(
     ox, oy, oz = sub.offset
     (_, y0, z0) = box.lo
     (_, y1, z1) = box.hi
-    found = []
+    columns = []
     # A row of columns for each shot: box, offset of the shot, packed offset, x-segments.
     for shot in range(sub.batch):
         along: list[int] = []
@@ -155,8 +155,8 @@ def _rows(
             along += memory.columns(region, span, shot, sub.offset)
         rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
         packed = binding.fields.packed(z0, stage.coefficients)
-        found.append([*rows, shot * sub.volume, packed, *along])
-    return found
+        columns.append([*rows, shot * sub.volume, packed, *along])
+    return columns
 
 
 def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
@@ -205,10 +205,10 @@ class BoundStage:
         # Boxes by the operators that their rows need: one launch each.
         for region in self._regions(binding, memory):
             for box in boxes:
-                part = region.box & box
-                if not part.size or not (region.ends or stage.where != "layer"):
+                overlap = region.box & box
+                if not overlap.size or not (region.ends or stage.where != "layer"):
                     continue
-                for even, piece in _pieces(part, binding.even.get(stage.name)):
+                for even, piece in _pieces(overlap, binding.even.get(stage.name)):
                     key = (region.middle, region.ends, region.closed, even)
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)

@@ -22,7 +22,8 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.equations.table import Field, Physics
-from seismo.solver.layered_reading import MARGIN, Layers, Quantity, moduli
+from seismo.solver.field_slopes import Quantity, moduli
+from seismo.solver.layered_reading import MARGIN, Layers
 from seismo.solver.surface_slope import Points
 
 # Returns the points of a field for the weights of a kind of quantity.
@@ -38,13 +39,13 @@ class StrainReading:
         wet: whether that is fluid.
     """
 
-    def __init__(self, layers: Layers, physics: Physics, place: float, read: Read) -> None:
+    def __init__(self, layers: Layers, physics: Physics, z_index: float, read: Read) -> None:
         """Take the layers, the equation, a place in rows, and what gives points there."""
         self._physics = physics
         self._read = read
-        self.medium = layers.at(place)
-        self.losses = layers.losses_at(place)
-        self._rows = layers.rows(place)
+        self.medium = layers.at(z_index)
+        self.losses = layers.losses_at(z_index)
+        self._rows = layers.rows(z_index)
         self._own = {name: float(one[0]) for name, one in moduli(self.medium).items()}
         self.wet = self._own["c44"] == 0.0
         self._level = [f"s{a}{a}" for a in physics.axes if a != "z"]
@@ -67,12 +68,12 @@ class StrainReading:
         c33 = self._own["c33"]
         # ezz from szz, which is continuous, less (c13 / c33) of the level strains.
         share = self._times(across, self._at("c13", across) / c33)
-        found = {"szz": self._times(across, self._at("c33", across) / c33)}
+        points_by_field = {"szz": self._times(across, self._at("c33", across) / c33)}
         for level in self._level:
             along = self._get(level, "along")
             less = self._times(along, np.full(along.z.size, -self._own["c13"] / c33))
-            found[level] = joined(share, less)
-        return found
+            points_by_field[level] = joined(share, less)
+        return points_by_field
 
     def stress(self, name: str) -> Parts:
         """Return the points, by field, that read a stress."""
@@ -84,13 +85,15 @@ class StrainReading:
         across = self._get("szz", "pull")
         # sxx less (c13 / c33) szz at the nodes, times the ratio of plate moduli.
         turn = self._at("c13", along) / self._at("c33", along)
-        found = {
+        points_by_field = {
             "szz": self._times(across, np.full(across.z.size, self._own["c13"] / self._own["c33"]))
         }
         for level, share in self._shares(name, along).items():
-            found[level] = self._times(along, share)
-            found["szz"] = joined(found["szz"], self._times(along, -share * turn))
-        return found
+            points_by_field[level] = self._times(along, share)
+            points_by_field["szz"] = joined(
+                points_by_field["szz"], self._times(along, -share * turn)
+            )
+        return points_by_field
 
     def _shares(self, name: str, along: Points) -> dict[str, np.ndarray]:
         """Return what sxx (syy) less its part of szz has of those of the nodes.
@@ -107,8 +110,10 @@ class StrainReading:
         c66_own = self._own["c66"]
         # 3-D: sum and difference of exx and eyy have the moduli E - c66 and c66.
         both = (plate - c66_own) / (plates - c66)
-        apart = c66_own / c66
-        return {n: 0.5 * (both + apart if n == name else both - apart) for n in self._level}
+        difference = c66_own / c66
+        return {
+            n: 0.5 * (both + difference if n == name else both - difference) for n in self._level
+        }
 
     def _get(self, name: str, kind: Quantity) -> Points:
         return self._read(self._physics.named(name), kind)
@@ -122,6 +127,6 @@ class StrainReading:
         return points._replace(weights=points.weights * factors)
 
 
-def joined(*parts: Points) -> Points:
+def joined(*points: Points) -> Points:
     """Return points of one field, each once, with the sum of their weights."""
-    return Points(*map(np.concatenate, zip(*parts, strict=True))).added_up()
+    return Points(*map(np.concatenate, zip(*points, strict=True))).added_up()

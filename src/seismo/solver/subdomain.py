@@ -47,12 +47,12 @@ def _tables(
         # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
         padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
         if axis in grid.axes:
-            whole = layers[axis]
+            profile = layers[axis]
             # The part of the profile that this subdomain owns.
             lo = subdomain.owned.lo[a]
             hi = subdomain.owned.hi[a]
             start = lo + subdomain.offset[a]
-            padded[:, start : start + hi - lo] = whole[:, lo:hi]
+            padded[:, start : start + hi - lo] = profile[:, lo:hi]
         # Fused second derivative: weights of the field and of the flux memory.
         if at_once and axis != "x":
             padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
@@ -111,19 +111,20 @@ def _own_densities(
     beyond = np.append(planes, planes + 1).clip(max=len(rho) - 1)  # they and the next ones
     # Cells that hold any solid have no density of a fluid (NaN).
     solid = np.isnan(_density(setup, subdomain, names[0], beyond, ""))
-    found = {}
+    densities = {}
     for name in names:
         axis = "zyx".index(name[-1])
         mean = 0.5 * (rho + _next(rho, axis)) if layered else np.zeros(rho.shape)
         # Effective density where the velocity stands; beside solids the mean of two nodes.
-        own = _density(setup, subdomain, name, planes, name[-1])
-        here, there = np.split(solid, 2)
-        dry = np.isnan(own) | here | (there if axis == 0 else _next(here, axis))
+        effective = _density(setup, subdomain, name, planes, name[-1])
+        is_solid, is_solid_below = np.split(solid, 2)
+        solid_next = is_solid_below if axis == 0 else _next(is_solid, axis)
+        dry = np.isnan(effective) | is_solid | solid_next
         pair = rho[beyond].reshape(2, len(planes), *rho.shape[1:])
         beside = pair[1] if axis == 0 else _next(pair[0], axis)
-        mean[planes] = np.where(dry, 0.5 * (pair[0] + beside), own)
-        found[name] = mean
-    return found
+        mean[planes] = np.where(dry, 0.5 * (pair[0] + beside), effective)
+        densities[name] = mean
+    return densities
 
 
 def _density(
@@ -140,17 +141,17 @@ def _density(
     spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
     # The cell about a velocity, half a cell along its axis.
     half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
-    found = cell_average(
+    density = cell_average(
         setup.earth, z[planes] + half["z"], None if y is None else y + half["y"], x + half["x"],
         spacing, (name,), setup.scenario.averaging, dtype=np.float64,
     )[name]  # fmt: skip
-    return found[:, None, :] if found.ndim == 2 else found
+    return density[:, None, :] if density.ndim == 2 else density
 
 
-def _next(values: np.ndarray, axis: int) -> np.ndarray:
+def _next(array: np.ndarray, axis: int) -> np.ndarray:
     """Return the values of the next points along an axis; those of the last ones stay."""
-    count = values.shape[axis]
-    return values.take(np.minimum(np.arange(count) + 1, count - 1), axis)
+    count = array.shape[axis]
+    return array.take(np.minimum(np.arange(count) + 1, count - 1), axis)
 
 
 class SubdomainSolver:
@@ -199,8 +200,9 @@ class SubdomainSolver:
         # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0
-            near = Neighbourhood(setup.earth, solid, setup.closed_rows, setup.stencil.order // 2)
-            slip = SlipTerms(physics, subdomain, near, medium, setup.clock.dt)
+            terms = setup.stencil.order // 2
+            neighbourhood = Neighbourhood(setup.earth, solid, setup.closed_rows, terms)
+            slip = SlipTerms(physics, subdomain, neighbourhood, medium, setup.clock.dt)
             slip.correct(backend, self.phases, tables[0], arrays)
         self.injection = Injection(
             backend, setup.interpolation, self.fields, faces, setup.clock,
@@ -227,11 +229,11 @@ class SubdomainSolver:
         # State: wavefield and memory variables, by their global indices.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields.wavefield.items()
-        found = {
+        arrays = {
             name: CheckpointArray(a, [self.subdomain.global_block(f"field.{name}")])
             for name, a in fields
         }
-        return found | {f"memory{n}": m for n, m in enumerate(memories)}
+        return arrays | {f"memory{n}": m for n, m in enumerate(memories)}
 
     def _fill(self, faces: list[Face], array: Any) -> None:
         for face in touching(faces, self.subdomain):

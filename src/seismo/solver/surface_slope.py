@@ -41,8 +41,8 @@ class Points(NamedTuple):
     def added_up(self) -> Points:
         """Return each point once, with the sum of its weights."""
         # Each point once, weights added up.
-        places, which = np.unique(np.array(self[:3]), axis=1, return_inverse=True)
-        x, y, z = places
+        indices, which = np.unique(np.array(self[:3]), axis=1, return_inverse=True)
+        x, y, z = indices
         return Points(x, y, z, np.bincount(which.ravel(), self.weights))
 
 
@@ -127,14 +127,14 @@ class SurfaceSlope:
         centre = np.clip(columns[a] + half, 1 - self.halo, last)
         # Fewer points where the grid ends.
         reach = np.clip(np.minimum(centre + self.halo, last + 1 - centre), 1, MOST_REACH)
-        parts = []
+        pieces = []
         for number in np.unique(reach):
             some = reach == number
             steps, weights = self.derivative(axis, int(number))
             index = [np.repeat(columns[n][some], steps.size) for n in range(3)]
             index[a] = (centre[some][:, None] + steps).ravel()
-            parts.append((*index, np.outer(share[some], weights).ravel()))
-        return Points(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+            pieces.append((*index, np.outer(share[some], weights).ravel()))
+        return Points(*(np.concatenate(piece) for piece in zip(*pieces, strict=True)))
 
 
 def even_depths(
@@ -156,7 +156,7 @@ def even_depths(
         y = y[:1]
         x = x[:1]
     rows = max(1, _SLAB // (x.size * z.size))
-    found = [np.inf] * len(changes)
+    depths = [np.inf] * len(changes)
     for first in range(0, y.size, rows):
         across = y[None, first : first + rows, None] if grid.dimensions == 3 else None
         down = z[:, None, None] if grid.dimensions == 3 else z[:, None]
@@ -165,12 +165,12 @@ def even_depths(
             medium["rho"],
             *(medium["rho"] * medium[v] ** 2 for v in ("vp", "vs") if v in medium),
         ]
-        for values in moduli:
-            flat = values.reshape(z.size, -1)
+        for modulus in moduli:
+            flat = modulus.reshape(z.size, -1)
             jumps = np.abs(np.diff(flat, axis=0))
             least = np.minimum(flat[1:], flat[:-1])
             for n, change in enumerate(changes):
                 # First half cell in which any column jumps.
                 cut = np.flatnonzero((jumps > change * least).any(1))
-                found[n] = min(found[n], cut[0] / 2 if cut.size else np.inf)
-    return found
+                depths[n] = min(depths[n], cut[0] / 2 if cut.size else np.inf)
+    return depths

@@ -23,7 +23,8 @@ import numpy as np
 
 from seismo.grid.interpolation import RADIUS, Along, Surface, axis_weights
 from seismo.grid.surface_closure import SurfaceClosure, interior_matrix
-from seismo.solver.layered_reading import ALIKE, MARGIN, Layers, Values
+from seismo.solver.field_slopes import Values
+from seismo.solver.layered_reading import ALIKE, MARGIN, Layers
 
 _ROWS = 5  # least rows that weights change
 _DEEPEST = 16  # row from which on the medium has to be even
@@ -44,11 +45,11 @@ class ThinLayerReading:
     layers: Layers
     closure: SurfaceClosure
 
-    def weights(self, place: float) -> Along | None:
+    def weights(self, z_index: float) -> Along | None:
         """Return rows and weights for a place, in rows; None where those of even media do."""
         if not self._bends:
             return None
-        known, some = axis_weights(place, False, 0, Surface(0, vanishes=False))
+        known, some = axis_weights(z_index, False, 0, Surface(0, vanishes=False))
         rows = np.arange(max(_ROWS, known.max() + 1))
         plain = np.zeros(rows.size)
         plain[known] = some
@@ -56,7 +57,7 @@ class ThinLayerReading:
         line = np.array([np.ones(rows.size), rows])
         seen = np.array([discrete[rows] for discrete, _ in self._bends])
         depths = np.arange(self._even * _FINE + 1) / _FINE
-        wanted = [np.interp(place, depths, exact) for _, exact in self._bends]
+        wanted = [np.interp(z_index, depths, exact) for _, exact in self._bends]
         rest = seen - np.linalg.solve(line @ line.T, line @ seen.T).T @ line
         # Damped least change of the weights.
         gram = rest @ rest.T + (_LEAST * np.abs(rest).max()) ** 2 * np.eye(len(rest))

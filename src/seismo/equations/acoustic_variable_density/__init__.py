@@ -89,7 +89,7 @@ def even_density(formula: Callable) -> IsotropicPlanes:
 
 def lightness(mean: Callable, dt: float) -> np.ndarray:
     """Return what a force [N] adds to a velocity along it: dt / rho [m^3/kg s]."""
-    return 1 / mean("rho", own=True)
+    return 1 / mean("rho", of_component=True)
 
 
 def drives(axes: str) -> dict:

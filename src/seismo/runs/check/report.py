@@ -132,11 +132,11 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     division = plan.division
     if division.ranks.has_others:
         devices = f"{division.ranks.count} x {plan.device}"
-        text = f"{devices}, in {division.parts} parts along z and y"
+        text = f"{devices}, in {division.counts} parts along z and y"
         if division.grids > 1:
             text = f"{devices}, as {division.grids} grids side by side, each with its own shots"
-            text += f", in {division.parts} parts along z and y" * (division.crew > 1)
-        if division.crew > 1:
+            text += f", in {division.counts} parts along z and y" * (division.ranks_per_grid > 1)
+        if division.ranks_per_grid > 1:
             text += f"; the costliest is {division.imbalance:.1%} above the mean"
         yield "shared by", text
         if plan.sharing:
