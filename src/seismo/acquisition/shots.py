@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,3 +94,10 @@ def with_subfaults(shot: Shot, earth: Earth, dimensions: int) -> Shot:
             points.append(source)
         summaries.append(summary)
     return Shot(shot.name, tuple(points), tuple(summaries), tuple(faults))
+
+
+def evenly(shots: int, each: int, grids: int = 1) -> int:
+    """Share shots out between batches of at most `each` on every grid, as evenly as can be."""
+    # The fewest batches, and the smallest batch that makes no more of them.
+    batches = math.ceil(shots / (max(1, each) * grids))
+    return min(shots, math.ceil(shots / batches / grids) * grids)

@@ -13,7 +13,7 @@ import numpy as np
 
 from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Share, Shot, with_subfaults
+from seismo.acquisition.shots import Share, Shot, evenly, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
@@ -260,12 +260,6 @@ class Discretization:
             self.contacts, row_norms(self.contacts, first, grid.points[2]),
             fluid_density(self.earth, grid, averaging), layers,
         )  # fmt: skip
-
-
-def evenly(shots: int, each: int, grids: int = 1) -> int:
-    """Share shots out between batches of at most `each` on every grid, as evenly as can be."""
-    batches = math.ceil(shots / (max(1, each) * grids))
-    return min(shots, math.ceil(shots / batches / grids) * grids)
 
 
 def discretize(

@@ -8,6 +8,7 @@ steps are bound to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -153,3 +154,21 @@ class Fields:
         """Bytes of all arrays."""
         every = [*self.wavefield.values(), *self._coefficients.values()]
         return sum(a.nbytes for a in every)
+
+
+class FieldView:
+    """The owned points (shot, z, y, x) of a field, fetched from the backend where it is indexed."""
+
+    def __init__(self, backend: Backend, array: Any) -> None:
+        """Look at an array of the backend's."""
+        self._backend = backend
+        self._array = array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Points along shot, z, y, x."""
+        return self._array.shape
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Fetch a part; what has been queued is done by then."""
+        return self._backend.fetch(self._array[index])

@@ -91,6 +91,7 @@ class PeakMapSet:
 
     def numbers(self) -> int:
         """Count the numbers that a point takes on the device."""
+        # The value of the step; where its change counts, that and the value before, too.
         channel_numbers = len(self.channels) * (3 if self.changing else 1)
         states = 2 * len(self.periods) * len(self.oscillating)
         return channel_numbers + states + sum(q.peaks for q in self.quantities)

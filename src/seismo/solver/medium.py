@@ -101,6 +101,7 @@ def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
     conversion = physics.conversion
     if conversion is None or set(conversion.names) != set(physics.needs):
         return conversion
+    # Convert only what the model gives beside the parameters of the waves.
     needed = given_parameters(scenario.model) & set(conversion.takes) - set(conversion.names)
     return conversion if needed else None
 

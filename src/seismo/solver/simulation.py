@@ -30,6 +30,7 @@ from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
+from seismo.solver.fields import FieldView
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, Key
 from seismo.solver.partition import divide
@@ -49,24 +50,6 @@ class Prepared:
 
     injection: list[dict[Key, InjectionTable]]
     record: RecordRows | None
-
-
-class View:
-    """The owned points (shot, z, y, x) of a field, fetched from the backend where it is indexed."""
-
-    def __init__(self, backend: Any, array: Any) -> None:
-        """Look at an array of the backend's."""
-        self._backend = backend
-        self._array = array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Points along shot, z, y, x."""
-        return self._array.shape
-
-    def __getitem__(self, index: Any) -> np.ndarray:
-        """Fetch a part; what has been queued is done by then."""
-        return self._backend.fetch(self._array[index])
 
 
 class Simulation:
@@ -282,10 +265,10 @@ class Simulation:
         schedule += _each(self.maps.launches(parity), "maps")
         return [group for group in schedule if group]
 
-    def views(self, name: str) -> list[tuple[Box, View]]:
+    def views(self, name: str) -> list[tuple[Box, FieldView]]:
         """Return each part's owned points and its view (shot, z, y, x) of a field after a step."""
         return [
-            (p.subdomain.owned, View(self.backend, p.subdomain.inside(array)))
+            (p.subdomain.owned, FieldView(self.backend, p.subdomain.inside(array)))
             for p, array in self._last_arrays(name)
         ]
 

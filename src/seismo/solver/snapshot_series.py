@@ -46,6 +46,7 @@ class Series:
     @property
     def events(self) -> set[int]:
         """Steps after which something is to be read."""
+        # Fields at half steps are read after the next step, too.
         has_half_step = any(c.late for c in self.components)
         return set(self.steps) | ({s + 1 for s in self.steps} if has_half_step else set())
 
@@ -68,6 +69,7 @@ def make_series(entry: Any, grid: Grid, physics: Physics, clock: Clock) -> Serie
 
 def kept_bits(error: float) -> int:
     """Return the fewest bits of a mantissa whose rounding changes no number by more, relatively."""
+    # Rounding to b bits changes a number by 2^-(b + 1) of itself at most.
     return min(MANTISSA_BITS, max(0, math.ceil(-math.log2(error)) - 1))
 
 

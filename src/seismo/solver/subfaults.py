@@ -115,6 +115,7 @@ class Subfaults:
     def _level(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
         if axis not in self._places:
             return np.eye(1, WIDTH).repeat(numbers.size, axis=0)
+        # Weights of even media, which are separable.
         return even_weights(self._places[axis][numbers], axis in field.half)[1]
 
     def _inside(self, imaged: set[str], fields: list[Field]) -> np.ndarray:

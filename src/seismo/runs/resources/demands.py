@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Share
+from seismo.acquisition.shots import Share, evenly
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
@@ -21,7 +21,7 @@ from seismo.output.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, discretize, evenly
+from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.grid_layout import make_grid
 
 HOST = "this machine"
