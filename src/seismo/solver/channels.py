@@ -83,6 +83,7 @@ def _term_points(
     if term.along:
         points = _along(around, field, term.along, stencil, points)
         around.refuse_outside(points, position, "differentiate")
+    # Where the surface prescribes the slope of vz: points of vx and vy beside those of vz.
     if around.slope and columns:
         if term.along:
             columns = _along(around, field, term.along, stencil, columns)
@@ -93,6 +94,7 @@ def _term_points(
 
 def _differentiated(field: Field, axis: str) -> Field:
     """Return a field where its derivative along an axis stands; itself without one."""
+    # A staggered difference stands half a point from its field along the axis.
     return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
 
 
@@ -134,6 +136,7 @@ def _among_layers(
                 yield _derivative(around, "vz", component, stencil, points)
         if turns:
             yield _slope(around, "vz", component, position, stencil, -1.0)
+    # Slopes along the layers are continuous across contacts, as their field is.
     else:
         yield _slope(around, term.field, term.along, position, stencil, 1.0)
 

@@ -108,6 +108,7 @@ def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
     a = AXES.index(axis)
     low = grid.extent.lo[a]
     high = grid.extent.hi[a]
+    # Across a plane one point; along the others the extent without layers.
     if axis in plane:
         return range(plane[axis], plane[axis] + 1)
     ends = None if entry.box is None else getattr(entry.box, axis)
@@ -293,10 +294,12 @@ class FieldSampler:
         """Bind the adding of sums that have a factor of their own at every point."""
         put = self._backend.array
         number = np.dtype(self._backend.precision).type
+        # Only rows that any weight reads, such as those under a closed surface.
         rows = rows.taking(beside.weights[rows.z].any(axis=1))
         if beside.factor is None or not rows.to.size:
             return
         x = self.cut.index[0]
+        # One row of factors for each y of the slice.
         y, which = np.unique(rows.y, return_inverse=True)
         factors = number(beside.factor(y[:, None], np.array(x)[None, :]))
         offsets, weights = rows.beside(beside)

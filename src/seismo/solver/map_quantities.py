@@ -71,6 +71,7 @@ class PeakMapSet:
     @property
     def channels(self) -> list[tuple[Component, bool]]:
         """The components that are read, and whether at the nodes."""
+        # Each once, however many quantities have it.
         return list(dict.fromkeys((c, q.at_nodes) for q in self.quantities for c in q.components))
 
     @property
@@ -93,6 +94,7 @@ class PeakMapSet:
         """Count the numbers that a point takes on the device."""
         # The value of the step; where its change counts, that and the value before, too.
         channel_numbers = len(self.channels) * (3 if self.changing else 1)
+        # Real and imaginary part of each oscillator.
         states = 2 * len(self.periods) * len(self.oscillating)
         return channel_numbers + states + sum(q.peaks for q in self.quantities)
 

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 def nodes_of(setup: Discretization, subdomain: Subdomain) -> dict[str, range]:
     """Return those nodes, z first; one along y and x if the earth varies with z only."""
     halo = subdomain.halo
-    found = {}
+    nodes = {}
     for axis in "zyx" if setup.grid.dimensions == 3 else "zx":
         first, last = (end[AXES.index(axis)] for end in (subdomain.owned.lo, subdomain.owned.hi))
         # x has no halo of its own: rows are padded later.
         beyond = 0 if axis == "x" else halo
-        found[axis] = range(first - beyond, last + beyond)
+        nodes[axis] = range(first - beyond, last + beyond)
         # A layered earth varies with z only: one column is enough.
         if setup.earth.layered and axis != "z":
-            found[axis] = found[axis][:1]
-    return found
+            nodes[axis] = nodes[axis][:1]
+    return nodes
 
 
 def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.ndarray]:
@@ -53,7 +53,7 @@ def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.nda
     for axis, some in nodes.items():
         start = some.start - around[axis].start
         inner["zyx".index(axis)] = slice(start, start + len(some))
-    return {name: values[tuple(inner)] for name, values in medium.items()}
+    return {name: array[tuple(inner)] for name, array in medium.items()}
 
 
 def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -94,7 +94,7 @@ def _images(setup: Discretization, axis: str, nodes: np.ndarray) -> np.ndarray:
 
 def _midpoints(setup: Discretization, axis: str, nodes: range) -> Midpoints:
     """Return the interpolation along an axis of an array of some nodes."""
-    place = "zyx".index(axis)
+    position = "zyx".index(axis)
     if axis != "z" or setup.closure is None or nodes.start > 0:
-        return Midpoints(place)
-    return Midpoints(place, -nodes.start, *midpoint_weights(setup.closure))
+        return Midpoints(position)
+    return Midpoints(position, -nodes.start, *midpoint_weights(setup.closure))

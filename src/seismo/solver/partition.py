@@ -1,4 +1,4 @@
-"""All subdomains of a grid: which rank has which, what each costs, and who meets whom."""
+"""All subdomains of a grid: which rank has which, what each costs, and which are neighbours."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from seismo.solver.discretization import Discretization
 class Partition:
     """All subdomains of a grid, and which rank has which.
 
-    Where several grids stand side by side, each has shots of its own and as many of the ranks, its
-    *crew*. Those of different crews have nothing to tell each other in a step.
+    Where several grids stand side by side, each has shots of its own and as many of the ranks, a
+    process group. Ranks of different groups exchange nothing in a step.
 
     Attributes:
         rows: subdomains as rows along z of columns along y; they are numbered row by row.
-        ranks: all of them; a crew has the subdomains in runs of about equal number.
+        ranks: all of them; a group has the subdomains in runs of about equal number.
         grids: that stand side by side; the subdomains are those of this rank's.
         pml_cost: time of a point in an absorbing layer over that of an interior one.
     """
@@ -58,7 +58,7 @@ class Partition:
         return [n for n in numbers if self.owner(n) == self.ranks.number]
 
     def owner(self, number: int) -> int:
-        """Return the rank of this crew that has a subdomain."""
+        """Return the rank of this group that has a subdomain."""
         # Subdomains are dealt to the ranks of a shot group in runs of about equal number.
         first = self.ranks.number // self.ranks_per_grid * self.ranks_per_grid
         return first + number * self.ranks_per_grid // (len(self.rows) * len(self.rows[0]))
@@ -157,6 +157,7 @@ def divide(
 
 
 def _refuse(counts: tuple[int, int], ranks: int, periodic: str) -> None:
+    # A periodic axis is not cut: its halo is filled from the same subdomain.
     for axis, count in zip("zy", counts, strict=True):
         if count > 1 and axis in periodic:
             raise ScenarioError(

@@ -86,6 +86,7 @@ class StabilityMonitor:
             UnstableError: the field is NaN, infinite or far larger than its sources made it.
         """
         self._looks.append((step, self._simulation.largest(self.field)))
+        # Judge late: the reduction is queued behind steps, and nobody waits for it.
         while len(self._looks) > self._ahead:
             self._judge()
 
@@ -149,6 +150,7 @@ class StabilityMonitor:
                 "memory variables may have outgrown 16 bits beside a source: try "
                 "attenuation.storage: 32; else lower time.courant"
             )
+        # In an absorbing layer: outside the extent.
         inner = self._grid.extent
         outside = [
             a
@@ -160,6 +162,7 @@ class StabilityMonitor:
                 f"it grows in the absorbing layer along {', '.join(outside)}: "
                 "make the model constant towards that face, or widen boundaries.layer.points"
             )
+        # lambda = rho (vp^2 - 2 vs^2) is negative.
         vp = around.get("vp")
         vs = around.get("vs")
         if vp and vs and vp / vs < math.sqrt(2.0):

@@ -62,7 +62,7 @@ class FeasibleRanks:
         return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
 
     def _is_cut(self, ranks: int) -> bool:
-        """Whether a grid has a part for each of a crew."""
+        """Whether a grid has a part for each rank of a group."""
         z, y = self._most
         decomposition = self._scenario.grid.decomposition
         if decomposition != "auto":
