@@ -1,7 +1,6 @@
 """One language: standard terms in names and docstrings, and every type name defined once.
 
-The rules are those of `CONTRIBUTING.md`. Folders in `NOT_YET` keep house words until they are
-rewritten; a folder leaves the list with the change that cleans it.
+The rules are those of `CONTRIBUTING.md`.
 """
 
 import ast
@@ -16,7 +15,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "seismo"
-NOT_YET: set[str] = set()
 # Folders of numerical methods whose blocks all name their method.
 NUMERICAL = ("backends", "equations", "grid", "solver")
 LEAST_COMMENTS = 0.10  # comments per line of code
@@ -43,9 +41,6 @@ FOR_TOOLS = re.compile(r"# (fmt|noqa|type)\b")
 OPENINGS = re.compile(r"(Give|Tell|Say)s?\b")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 TYPE_NAME = re.compile(r"_?[A-Z][a-z]\w*")
-TYPES_TWICE_YET = {"Key", "Lines", "Memory", "Plan", "Points", "Result", "Row", "Rows"}
-# Sections of the scenario are called as their YAML keys are; the other one is in NOT_YET.
-SCENARIO_TYPES = {"Position", "Quantity", "Source"}
 
 TREES = {
     path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
@@ -125,30 +120,29 @@ def type_names(tree: ast.Module) -> Iterator[str]:
             yield from filter(TYPE_NAME.fullmatch, names)
 
 
-def report(rule, folders_exempt: set[str]) -> list[str]:
+def report(rule) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path, tree in TREES.items()
-        if folder(path) not in folders_exempt
         for name, line in rule(tree)
     ]
 
 
 def test_docstrings_open_with_standard_verbs() -> None:
-    assert report(docstring_openings, set()) == []
+    assert report(docstring_openings) == []
 
 
 def test_names_say_what_a_value_is() -> None:
-    assert report(bare_names, NOT_YET) == []
+    assert report(bare_names) == []
 
 
 def test_names_are_no_metaphors() -> None:
-    assert report(metaphors, NOT_YET) == []
+    assert report(metaphors) == []
 
 
 def test_assignments_hold_one_thought() -> None:
     """An exchange of two names, or a step of a recursion, may be one assignment."""
-    assert report(independent_values, set()) == []
+    assert report(independent_values) == []
 
 
 @pytest.mark.parametrize("name", NUMERICAL)
@@ -161,8 +155,7 @@ def test_type_names_are_defined_once() -> None:
     for path, tree in TREES.items():
         for name in type_names(tree):
             modules[name].add(str(path.relative_to(PACKAGE)))
-    twice = {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1}
-    assert not {n: p for n, p in twice.items() if n not in TYPES_TWICE_YET | SCENARIO_TYPES}
+    assert not {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from seismo.exact import metrics
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
 from seismo.solver.discretization import discretize
-from seismo.solver.field_slopes import Quantity
+from seismo.solver.field_slopes import SlopeKind
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}
@@ -243,7 +243,7 @@ def test_away_from_contacts_nothing_changes() -> None:
         assert around.strains((0.0, 0.0, z)) is None
         for field in setup.physics.fields:
             place = float(setup.grid.index("z", z))
-            for kind in get_args(Quantity):
+            for kind in get_args(SlopeKind):
                 assert around.layers.weights(kind, "z" in field.half, place) is None
     assert around.strains((0.0, 0.0, CONTACT - 3 * H)) is not None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.acquisition.station import (
+    NumberedLines,
     Station,
     StationList,
     coordinate,
@@ -31,15 +32,15 @@ _COLUMNS = {
     "metres in 2-D": ("x", "z", "elevation", "burial"),
 }
 
-Lines = list[tuple[int, str]]
 
-
-def is_specfem(lines: Lines) -> bool:
+def is_specfem(lines: NumberedLines) -> bool:
     """Whether the first of some numbered lines is one of a STATIONS file."""
     return bool(lines and _LINE.fullmatch(lines[0][1]))
 
 
-def read_specfem(path: Path, lines: Lines, group: Any, axes: str, on_earth: bool) -> StationList:
+def read_specfem(
+    path: Path, lines: NumberedLines, group: Any, axes: str, on_earth: bool
+) -> StationList:
     """Return the stations of a file.
 
     Args:

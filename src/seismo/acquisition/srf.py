@@ -30,7 +30,7 @@ _LARGEST = 2 << 30  # bytes of text
 _RATES = "slip rates in cm/s"
 _EXPECTED = "expected SRF 1.0 or 2.0, a finite fault (PLANE, POINTS)"
 
-Lines = Iterator[tuple[int, str]]
+LineIterator = Iterator[tuple[int, str]]
 
 
 def read_srf(path: Path) -> Rupture:
@@ -59,7 +59,7 @@ def read_srf(path: Path) -> Rupture:
     return rupture
 
 
-def _lines(path: Path) -> Lines:
+def _lines(path: Path) -> LineIterator:
     """Yield the lines that are neither empty nor comments, with their numbers."""
     try:
         if path.stat().st_size > _LARGEST:
@@ -81,7 +81,7 @@ def _count(path: Path, number: int, words: list[str]) -> int:
     return int(words[1])
 
 
-def _read_point(path: Path, lines: Lines, reader: RuptureReader) -> None:
+def _read_point(path: Path, lines: LineIterator, reader: RuptureReader) -> None:
     """Read the slip of a point along its rake and across it, where there is any."""
     number, line = next(lines, (0, ""))
     about = _numbers(path, number, line, "LON LAT DEP STK DIP AREA TINIT DT [VS DEN]", (8, 10))
@@ -137,7 +137,7 @@ def add_subfault(
             )  # fmt: skip
 
 
-def _samples(path: Path, lines: Lines, number: int, count: int) -> list[float]:
+def _samples(path: Path, lines: LineIterator, number: int, count: int) -> list[float]:
     samples: list[float] = []
     while len(samples) < count:
         number, line = next(lines, (0, ""))

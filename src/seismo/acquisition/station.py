@@ -12,7 +12,8 @@ from typing import TypeVar
 from seismo.errors import ScenarioError
 from seismo.scenario.text_files import look_alike
 
-Row = TypeVar("Row")
+ParsedRow = TypeVar("ParsedRow")
+NumberedLines = list[tuple[int, str]]  # number in the file, text
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
@@ -59,7 +60,9 @@ class StationList:
 
 
 def from_lines(
-    path: Path, rows: Iterable[tuple[int, Row]], station_of: Callable[[str, Row], Station]
+    path: Path,
+    rows: Iterable[tuple[int, ParsedRow]],
+    station_of: Callable[[str, ParsedRow], Station],
 ) -> list[Station]:
     """Return the stations of the numbered rows of a file, whose codes, if any, differ.
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from seismo.acquisition.station import (
     CODE,
     GEOGRAPHIC,
+    NumberedLines,
     Station,
     StationList,
     coordinate,
@@ -39,8 +40,6 @@ _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of them
 
-Lines = list[tuple[int, str]]
-
 
 def expected_columns(axes: str, coded: bool = True) -> str:
     """Return what a table should hold, for messages; its rows may be `coded`, as stations are."""
@@ -48,7 +47,7 @@ def expected_columns(axes: str, coded: bool = True) -> str:
     return f"expected the columns {codes}{', '.join(GEOGRAPHIC)}, or {', '.join(axes)}"
 
 
-def read_table(path: Path, lines: Lines, axes: str, coded: bool = True) -> StationList:
+def read_table(path: Path, lines: NumberedLines, axes: str, coded: bool = True) -> StationList:
     """Return the stations, or points, of a table.
 
     Args:

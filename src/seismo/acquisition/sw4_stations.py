@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from seismo.acquisition.station import (
+    NumberedLines,
     Station,
     StationList,
     coordinate,
@@ -32,15 +33,13 @@ _NAMES = {
     "topodepth": "depth",
 }  # fmt: skip
 
-Lines = list[tuple[int, str]]
 
-
-def receiver_lines(lines: Lines) -> Lines:
+def receiver_lines(lines: NumberedLines) -> NumberedLines:
     """Return the lines of receivers of an SW4 input file; none where it is something else."""
     return [(number, line) for number, line in lines if _LINE.fullmatch(line)]
 
 
-def read_sw4(path: Path, lines: Lines, axes: str) -> StationList:
+def read_sw4(path: Path, lines: NumberedLines, axes: str) -> StationList:
     """Return the stations of receiver lines; those that are written twice, in two ways, once.
 
     Args:
@@ -63,7 +62,7 @@ def read_sw4(path: Path, lines: Lines, axes: str) -> StationList:
     )
 
 
-def _once(lines: Lines) -> Iterator[tuple[int, str]]:
+def _once(lines: NumberedLines) -> Iterator[tuple[int, str]]:
     """Leave out lines of a station and place that were there, for another quantity of SW4's."""
     seen = set()
     for number, line in lines:

@@ -45,7 +45,7 @@ from seismo.runs.resources.demands import refuse_what_does_not_fit
 from seismo.runs.resources.memory import Memory, output_of, ring_of
 from seismo.runs.step_timer import REPORT_EVERY, StepTimer
 from seismo.runs.telemetry import UNITS, Telemetry
-from seismo.runs.time_loop import AtSteps, EverySeconds, Halt, Plan, TimeLoop, act
+from seismo.runs.time_loop import AtSteps, EverySeconds, Halt, ScheduledActions, TimeLoop, act
 from seismo.scenario.units import with_unit
 from seismo.solver import stability_monitor
 from seismo.solver.discretization import Discretization
@@ -239,7 +239,9 @@ class Run:
             following = self.batches[batch.number + 1]
             act(self._checkpointing(context, following, None), Halt(0))
 
-    def _plan(self, context: RunContext, batch: Batch, monitor: StabilityMonitor) -> Plan:
+    def _plan(
+        self, context: RunContext, batch: Batch, monitor: StabilityMonitor
+    ) -> ScheduledActions:
         """Return what is done during a batch, and when; in the order of what is due at one halt."""
         last = context.simulation.total_steps
         checks = {*range(stability_monitor.EVERY, last, stability_monitor.EVERY), last}
@@ -259,7 +261,7 @@ class Run:
 
     def _checkpointing(
         self, context: RunContext, batch: Batch, confirm: Callable[[int], dict[str, Any]] | None
-    ) -> Plan:
+    ) -> ScheduledActions:
         """Return the part of the plan that stores checkpoints, and stops the run at one."""
         if self.checkpoints is None:
             return []

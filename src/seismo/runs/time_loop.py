@@ -48,7 +48,7 @@ class Schedule(Protocol):
 
 
 Action = Callable[[int], object]  # after a step
-Plan = Sequence[tuple[Schedule, *tuple[Action, ...]]]
+ScheduledActions = Sequence[tuple[Schedule, *tuple[Action, ...]]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class EverySeconds:
         return True
 
 
-def act(plan: Plan, halt: Halt) -> None:
+def act(plan: ScheduledActions, halt: Halt) -> None:
     """Do what is due, in the order of the plan."""
     for schedule, *actions in plan:
         if schedule.is_due(halt):
@@ -115,7 +115,7 @@ class TimeLoop:
         self._check = check
         self._first_step = first_step
 
-    def run(self, plan: Plan, begun: int, shots: int) -> None:
+    def run(self, plan: ScheduledActions, begun: int, shots: int) -> None:
         """Take the steps of a batch, and act as planned.
 
         Args:

@@ -20,8 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-Quantity = Literal["along", "across", "pull", "shear"]
-KINDS: dict[str, Quantity] = {
+SlopeKind = Literal["along", "across", "pull", "shear"]
+KINDS: dict[str, SlopeKind] = {
     "vx": "along", "vy": "along", "vz": "across", "szz": "pull", "p": "pull",
     "sxz": "shear", "syz": "shear",
 }  # fmt: skip
@@ -46,7 +46,7 @@ def moduli(medium: Values) -> Values:
     return {**light, "c11": fluid, "c13": fluid, "c33": fluid, "c44": np.zeros_like(fluid)}
 
 
-def kinks_of(kind: Quantity, m: Values) -> list[np.ndarray]:
+def kinks_of(kind: SlopeKind, m: Values) -> list[np.ndarray]:
     """Return what a field's slopes go as, (rows) each, where the medium is not the same."""
     with np.errstate(divide="ignore", invalid="ignore"):
         # Slopes of each kind of field: see the table above.

@@ -54,10 +54,10 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
     return mean
 
 
-Position = tuple[float, float, float]
-Key = tuple[str, bool]  # a field, and whether its points are in the core
+SourcePosition = tuple[float, float, float]
+TableKey = tuple[str, bool]  # a field, and whether its points are in the core
 # A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
-Row = tuple[int, PointSource, SourceTerm, Points]
+SourceRow = tuple[int, PointSource, SourceTerm, Points]
 
 
 class InjectionTable(NamedTuple):
@@ -98,13 +98,13 @@ class Injection:
         self._fields = fields
         self._clock = clock
         self._removal = removal
-        self._held: dict[Key, InjectionTable] = {}
-        self._due: dict[Key, tuple[Any, Any]] = {}  # places and amounts of the step
+        self._held: dict[TableKey, InjectionTable] = {}
+        self._due: dict[TableKey, tuple[Any, Any]] = {}  # places and amounts of the step
 
-    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[Key, InjectionTable]:
+    def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
         """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
         physics = self._around.physics
-        rows = dict[str, list[Row]]()
+        rows = dict[str, list[SourceRow]]()
         # Expand shots into rows: source, term of the equation, points of the field.
         for shot, sources in enumerate(shots):
             for source in sources:
@@ -115,14 +115,14 @@ class Injection:
                     acted_on = self._around.spreading(field, source.position)
                     for name, points in acted_on.items():
                         rows.setdefault(name, []).append((shot, source, drive, points))
-        tables: dict[Key, InjectionTable] = {}
+        tables: dict[TableKey, InjectionTable] = {}
         # One table for each field, in the order of the equation.
         for field in physics.fields:
             if field.name in rows:  # which are no longer needed then
                 tables |= self._tables(field, rows.pop(field.name), steps)
         return tables
 
-    def load(self, tables: dict[Key, InjectionTable]) -> bool:
+    def load(self, tables: dict[TableKey, InjectionTable]) -> bool:
         """Take tables; tell whether what is bound already works on them."""
         fits = True
         bound = self._held
@@ -142,7 +142,9 @@ class Injection:
             bound[key].starts[:] = 0
         return fits
 
-    def _tables(self, field: Field, rows: list[Row], steps: int) -> dict[Key, InjectionTable]:
+    def _tables(
+        self, field: Field, rows: list[SourceRow], steps: int
+    ) -> dict[TableKey, InjectionTable]:
         precision = self._fields.arrays(0)[field.name].dtype
         # Points of all rows, one behind the other; `row` tells whose each is.
         row_points = [self._points(field, points) for *_, points in rows]
@@ -183,12 +185,14 @@ class Injection:
             for core in np.unique(inner).tolist()
         }
 
-    def _alike(self, rows: list[Row]) -> dict[tuple[SourceTerm, Position | None], list[int]]:
+    def _alike(
+        self, rows: list[SourceRow]
+    ) -> dict[tuple[SourceTerm, SourcePosition | None], list[int]]:
         """Number the rows by their drive and, where the medium there counts, the source's place.
 
         Among layers a moment acts by the medium at the source; a force by that of each point.
         """
-        groups: dict[tuple[SourceTerm, Position | None], list[int]] = {}
+        groups: dict[tuple[SourceTerm, SourcePosition | None], list[int]] = {}
         for n, (_, source, drive, _) in enumerate(rows):
             position = None
             if drive.field[0] != "v" and self._around.strains(source.position):
@@ -196,7 +200,9 @@ class Injection:
             groups.setdefault((drive, position), []).append(n)
         return groups
 
-    def _mean(self, field: Field, position: Position | None, x, y, z) -> Callable[..., np.ndarray]:
+    def _mean(
+        self, field: Field, position: SourcePosition | None, x, y, z
+    ) -> Callable[..., np.ndarray]:
         """Return what gives coefficients at points, or of the medium at a place (`_mean_at`)."""
         strains = self._around.strains(position) if position else None
         if strains is None:
@@ -257,7 +263,7 @@ class Injection:
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 
     def _signals(
-        self, field: Field, rows: list[Row], steps: int
+        self, field: Field, rows: list[SourceRow], steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the number of each row's signal, and the first step and samples of all.
 
@@ -337,7 +343,9 @@ class Injection:
             if inner == core and self._around.physics.stage_writing(name) == stage
         ]
 
-    def _each(self, body: Callable, key: Key, arguments: tuple, writes: tuple[int, ...]) -> Launch:
+    def _each(
+        self, body: Callable, key: TableKey, arguments: tuple, writes: tuple[int, ...]
+    ) -> Launch:
         """Launch a body for the cells of a table."""
         count = self._held[key].cells.size
         batch = self._fields.subdomain.batch

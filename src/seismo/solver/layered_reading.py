@@ -25,7 +25,7 @@ from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kais
 from seismo.model import Earth
 from seismo.model.column import SAMPLES
 from seismo.model.loss import effective_medium, without_losses
-from seismo.solver.field_slopes import Quantity, Values, kinks_of, moduli
+from seismo.solver.field_slopes import SlopeKind, Values, kinks_of, moduli
 from seismo.solver.one_sided_reading import ON_CONTACT, below
 
 MARGIN = 24  # rows beyond the grid that sums begin in
@@ -35,7 +35,7 @@ _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
 Side = tuple[int, int]  # first and last row of a solid, or of a fluid
-Result = TypeVar("Result")
+Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Layers:
     def _known(self) -> dict[tuple, Any]:
         return {}
 
-    def _once(self, work: Callable[..., Result], *key: Hashable) -> Result:
+    def _once(self, work: Callable[..., Computed], *key: Hashable) -> Computed:
         """Return what some work makes of its arguments, which is kept."""
         if (work.__name__, key) not in self._known:
             self._known[work.__name__, key] = work(*key)
@@ -159,7 +159,7 @@ class Layers:
                 return True
         return False
 
-    def weights(self, kind: Quantity, half: bool, z_index: float) -> Along | None:
+    def weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
         """Return rows and weights that read a field; None where those of an even medium do.
 
         Args:
@@ -169,7 +169,7 @@ class Layers:
         """
         return self._once(self._weights, kind, half, z_index)
 
-    def _weights(self, kind: Quantity, half: bool, z_index: float) -> Along | None:
+    def _weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
         if not self.uneven(z_index):
             return None
         wet = self.rows(z_index)["c44"] == 0.0
@@ -203,7 +203,7 @@ class Layers:
         return None if np.abs(change).max() < _NONE else (rows, plain + change)
 
     def _phi(
-        self, kind: Quantity, half: bool, z_index: float, rows: np.ndarray
+        self, kind: SlopeKind, half: bool, z_index: float, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
         kinks = self._once(self._integrals, kind, half, self._side(z_index), self._settled(z_index))
@@ -234,7 +234,7 @@ class Layers:
         return self._average(z, fraction, SAMPLES)
 
     def _integrals(
-        self, kind: Quantity, half: bool, side: Side, settled: int
+        self, kind: SlopeKind, half: bool, side: Side, settled: int
     ) -> dict[int, tuple[np.ndarray, np.ndarray, float]]:
         """Return by number phi at rows, exact integrals to the half rows above rows, their unit."""
         integrals = {}
@@ -289,7 +289,7 @@ class Layers:
             is_even &= ~np.isfinite(spread) | (spread <= ALIKE * largest)
         return np.flatnonzero(is_even)
 
-    def _between(self, kind: Quantity, nodes: np.ndarray, side: Side) -> np.ndarray:
+    def _between(self, kind: SlopeKind, nodes: np.ndarray, side: Side) -> np.ndarray:
         """Return what the scheme has half-way between nodes: fluids have a density of their own."""
         # Mean of two nodes; fluids have effective densities of their own.
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))

@@ -25,7 +25,7 @@ from seismo.grid.interpolation import (
     slope_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.solver.field_slopes import KINDS, Quantity
+from seismo.solver.field_slopes import KINDS, SlopeKind
 from seismo.solver.layered_reading import Layers
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading
@@ -85,7 +85,7 @@ class PointInterpolation:
             for a, p in zip(AXES, position, strict=True)
         ]
 
-    def weights(self, field: Field, position, kind: Quantity | None = None):
+    def weights(self, field: Field, position, kind: SlopeKind | None = None):
         """Return grid indices x, y, z and weights that read a field at a position in m.
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
@@ -137,7 +137,7 @@ class PointInterpolation:
         if self.layers is None or not self.layers.uneven(z_index):
             return None
 
-        def read(field: Field, kind: Quantity) -> Points:
+        def read(field: Field, kind: SlopeKind) -> Points:
             # Strains by the stress that does work on them.
             points = Points(*self.weights(field, position, kind))
             if self.closure is None or field.name != "szz":

@@ -27,8 +27,8 @@ from seismo.solver.channels import receiver_points, refuse_unreadable
 from seismo.solver.fields import Fields
 from seismo.solver.partition import Partition
 from seismo.solver.point_weights import PointInterpolation
-from seismo.solver.remote_points import Points, RemotePoints, flat, gathering
-from seismo.solver.surface_slope import Points as WeightedPoints
+from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
+from seismo.solver.surface_slope import Points
 
 _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that one launch's thread sums
@@ -67,7 +67,7 @@ class _Channels:
         return int(np.diff(self.starts).max(initial=0))
 
     @property
-    def points(self) -> Points:
+    def points(self) -> GridPoints:
         """Their points, one row behind the other."""
         x, y, z, shot, _ = zip(*self._points, strict=True)
         return np.concatenate(x), np.concatenate(y), np.concatenate(z), np.concatenate(shot)
@@ -116,7 +116,7 @@ class Recorder:
         for group in groups:
             refuse_unreadable(around, group, stencil)
         self._moves = any(group.motion is not None for group in groups)
-        self._known: dict[tuple, dict[str, WeightedPoints]] = {}
+        self._known: dict[tuple, dict[str, Points]] = {}
         self._rows: RecordRows | None = None
 
     def rows_of(self, shots: Sequence[Shot]) -> RecordRows | None:
@@ -127,7 +127,7 @@ class Recorder:
         if self._rows is not None and not self._moves:
             return None
         rows = RecordRows({f.name: _Channels() for f in self._around.physics.fields}, {}, {}, 0)
-        known = dict[tuple, dict[str, WeightedPoints]]()
+        known = dict[tuple, dict[str, Points]]()
         channel = 0
         # Channels in the order shot, group, component, receiver.
         for number in self._division.shots:
@@ -154,8 +154,8 @@ class Recorder:
 
     def _points(
         self, group: ReceiverGroup, shot: str, receivers: np.ndarray, base: tuple[str, str],
-        known: dict[tuple, dict[str, WeightedPoints]],
-    ) -> Iterator[dict[str, WeightedPoints]]:  # fmt: skip
+        known: dict[tuple, dict[str, Points]],
+    ) -> Iterator[dict[str, Points]]:  # fmt: skip
         """Yield the points that read a component at each of some receivers, once for all shots.
 
         Args:

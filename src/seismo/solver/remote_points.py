@@ -13,17 +13,17 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.points import gather
 from seismo.solver.fields import Fields
 
-Points = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # x, y, z in the grid, shot
+GridPoints = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # x, y, z in the grid, shot
 
 
-def flat(fields: Fields, points: Points) -> np.ndarray:
+def flat(fields: Fields, points: GridPoints) -> np.ndarray:
     """Return the indices of points in the arrays of a subdomain."""
     x, y, z, shot = points
     return (fields.subdomain.flat(x, y, z) + shot * fields.subdomain.volume).astype(np.int64)
 
 
 def gathering(
-    backend: Backend, name: str, fields: Fields, points: Points, target
+    backend: Backend, name: str, fields: Fields, points: GridPoints, target
 ) -> list[list[Launch]]:
     """Bind, for both parities, what copies the points that a subdomain has to their slots."""
     _, y, z, _ = points
@@ -57,7 +57,7 @@ class RemotePoints:
 
     def __init__(
         self, backend: Backend, ranks: SerialCommunicator, name: str, fields: list[Fields],
-        points: Points,
+        points: GridPoints,
         homes: np.ndarray,
     ) -> None:  # fmt: skip
         """Inform the other ranks what is wanted of them.

@@ -32,7 +32,7 @@ from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView
 from seismo.solver.halo import Halo
-from seismo.solver.injection import InjectionTable, Key
+from seismo.solver.injection import InjectionTable, TableKey
 from seismo.solver.partition import divide
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
@@ -48,7 +48,7 @@ class Prepared:
         record: what reads their receivers; None where these do not move.
     """
 
-    injection: list[dict[Key, InjectionTable]]
+    injection: list[dict[TableKey, InjectionTable]]
     record: RecordRows | None
 
 

@@ -22,12 +22,12 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.equations.table import Field, Physics
-from seismo.solver.field_slopes import Quantity, moduli
+from seismo.solver.field_slopes import SlopeKind, moduli
 from seismo.solver.layered_reading import MARGIN, Layers
 from seismo.solver.surface_slope import Points
 
 # Returns the points of a field for the weights of a kind of quantity.
-Read = Callable[[Field, Quantity], Points]
+Read = Callable[[Field, SlopeKind], Points]
 Parts = dict[str, Points]
 
 
@@ -115,7 +115,7 @@ class StrainReading:
             n: 0.5 * (both + difference if n == name else both - difference) for n in self._level
         }
 
-    def _get(self, name: str, kind: Quantity) -> Points:
+    def _get(self, name: str, kind: SlopeKind) -> Points:
         return self._read(self._physics.named(name), kind)
 
     def _at(self, modulus: str, points: Points, further: int = 0) -> np.ndarray:

@@ -76,8 +76,8 @@ def _idle(lanes: int, width: int) -> bool:
     return lanes < (1.0 - IDLE) * -(-lanes // width) * width
 
 
-Key = tuple[str, str, str, int]
-Shapes = dict[Key, BlockShape]
+LayoutKey = tuple[str, str, str, int]
+Shapes = dict[LayoutKey, BlockShape]
 
 
 def box_of(stretched: str) -> str:
@@ -88,7 +88,7 @@ def box_of(stretched: str) -> str:
     return "corner" if "x" in stretched else ("inner", "layer", "edge")[len(stretched)]
 
 
-def shape_for(shapes: Shapes, key: Key) -> BlockShape:
+def shape_for(shapes: Shapes, key: LayoutKey) -> BlockShape:
     """Look a layout up; of the orders in the table the next one counts."""
     # Layouts are measured at few orders; registers and reach vary slowly between them.
     *what, order = key
@@ -189,7 +189,7 @@ def shapes_of(card: str) -> Shapes:
         ) from None
 
 
-def _key(name: str) -> Key:
+def _key(name: str) -> LayoutKey:
     axes, kind, box, order = name.split()
     return axes, kind, box, int(order)
 

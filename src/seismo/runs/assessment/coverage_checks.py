@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.model.gridded import Gridded, GridField
 from seismo.model.volume import Volume
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
@@ -25,7 +25,7 @@ _FAR = 10.0  # times the region is as far as a file reaches by intention
 _ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
-def uncovered(setup: Discretization) -> Lines:
+def uncovered(setup: Discretization) -> WarningLines:
     """Name each file that leaves more than one of its cells beyond its edges, and why it may."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):
@@ -41,7 +41,7 @@ def uncovered(setup: Discretization) -> Lines:
             )
 
 
-def outside(setup: Discretization) -> Lines:
+def outside(setup: Discretization) -> WarningLines:
     """Name each volume that takes the values of its edges outside its file."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     count = _SAMPLED[setup.grid.dimensions]
@@ -58,7 +58,7 @@ def outside(setup: Discretization) -> Lines:
             )
 
 
-def otherwise(setup: Discretization) -> Lines:
+def otherwise(setup: Discretization) -> WarningLines:
     """Name each file that reaches beyond the region, but fits it if read in another way."""
     region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     for k, name, field in _fields(setup):

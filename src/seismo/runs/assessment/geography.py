@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4
@@ -15,7 +15,7 @@ MOST_ANGLE = 0.02  # degrees between a straight line on the grid and the geodesi
 _FARTHEST = 2000  # places of which all pairs are looked at
 
 
-def depths(setup: Discretization) -> Lines:
+def depths(setup: Discretization) -> WarningLines:
     """Yield a line where depths below longitude and latitude are not z."""
     ground = setup.scenario.ground
     if setup.scenario.geographic and ground != 0.0:
@@ -25,7 +25,7 @@ def depths(setup: Discretization) -> Lines:
         )
 
 
-def off_the_plane(setup: Discretization) -> Lines:
+def off_the_plane(setup: Discretization) -> WarningLines:
     """Yield a line where places on the earth lie beside the plane of a 2-D run."""
     if setup.scenario.geographic is None or setup.grid.dimensions == 3:
         return
@@ -40,7 +40,7 @@ def off_the_plane(setup: Discretization) -> Lines:
         )
 
 
-def directions(setup: Discretization) -> Lines:
+def directions(setup: Discretization) -> WarningLines:
     """Yield a line where sources and receivers lie too far out for a plane."""
     if setup.scenario.geographic is None:
         return

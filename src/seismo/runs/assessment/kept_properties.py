@@ -15,7 +15,7 @@ import numpy as np
 from seismo.equations.registry import PARAMETERS
 from seismo.model.bodies import Block, Polygon, Sphere
 from seismo.model.layered import DepthProfile, EarthPart, Uniform
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
@@ -24,7 +24,7 @@ _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _VELOCITIES = ("vp", "vs")
 
 
-def kept(setup: Discretization) -> Lines:
+def kept(setup: Discretization) -> WarningLines:
     """Name each part that gives velocities, and keeps other properties of the rock beneath."""
     earth = setup.earth
     takes = earth.conversion.takes if earth.conversion else earth.needs

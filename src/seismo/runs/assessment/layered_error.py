@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
-from seismo.runs.assessment.stack_network import LayerSection, Source, StackNetwork
+from seismo.runs.assessment.stack_network import LayerSection, RadiatingSource, StackNetwork
 from seismo.runs.assessment.stacks import layered_waves, rows_about, stacks
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
@@ -123,7 +123,7 @@ def _scattered(
         return none
     acting = [s for shot in setup.shots for s in shot.sources]
     ends = [min(acting, key=lambda s: s.position[2]), max(acting, key=lambda s: s.position[2])]
-    sources = list({Source(s.position[2], s.kind in _ISOTROPIC): None for s in ends})
+    sources = list({RadiatingSource(s.position[2], s.kind in _ISOTROPIC): None for s in ends})
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     time = min(waves.longest / slowest, waves.duration)
     sampled = _sampled(setup, slowest)
@@ -151,8 +151,8 @@ def _sampled(setup: Discretization, slowest: float) -> list[tuple[float, float]]
 
 
 def _spread(
-    setup: Discretization, section: LayerSection, sources: list[Source], depths: np.ndarray,
-    frequency: float, time: float,
+    setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
+    depths: np.ndarray, frequency: float, time: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return squared errors and energies (source, depth) of one frequency after a time in s."""
     wanted = 1.0 / (2.0 * math.pi * frequency * time)
@@ -168,8 +168,8 @@ def _spread(
 
 
 def _squares(
-    setup: Discretization, section: LayerSection, sources: list[Source], depths: np.ndarray,
-    frequency: float, damping: float,
+    setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
+    depths: np.ndarray, frequency: float, damping: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return squared errors and energies (source, depth), in those of the source alone."""
     omega = 2.0 * math.pi * frequency

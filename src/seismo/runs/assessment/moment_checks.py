@@ -15,14 +15,14 @@ from seismo.acquisition.event_files import read_event
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 _SAMPLES = 4096
 
 
-def _lost_moment(setup: Discretization) -> Lines:
+def _lost_moment(setup: Discretization) -> WarningLines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
     if setup.grid.dimensions == 3 or "xx" not in setup.physics.components("moment_tensor"):
         return
@@ -37,7 +37,7 @@ def _lost_moment(setup: Discretization) -> Lines:
             )
 
 
-def _line_moment(setup: Discretization) -> Lines:
+def _line_moment(setup: Discretization) -> WarningLines:
     """Catalogues give the moment of a fault, not of each metre of a line."""
     if setup.grid.dimensions == 3:
         return
@@ -51,7 +51,7 @@ def _line_moment(setup: Discretization) -> Lines:
             )
 
 
-def _lasting_moment(setup: Discretization) -> Lines:
+def _lasting_moment(setup: Discretization) -> WarningLines:
     """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
     for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
         if section.type != "moment_tensor" or section.magnitude is None:
@@ -69,7 +69,7 @@ def _lasting_moment(setup: Discretization) -> Lines:
             )
 
 
-def _event_moments(setup: Discretization) -> Lines:
+def _event_moments(setup: Discretization) -> WarningLines:
     """Name events whose file says another magnitude than its moment tensor has."""
     for source, entry in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
         if entry.type != "event":
@@ -88,7 +88,7 @@ def _reached(source: PointSource) -> float:
     return 0.0 if abs(share) < 1e-3 else share
 
 
-def _fault_moments(setup: Discretization) -> Lines:
+def _fault_moments(setup: Discretization) -> WarningLines:
     """Name faults whose moment is another one by the file than by the model or its slip rates."""
     for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
         yield from (f"source {fault.name}: {text}" for text in fault.assumed)
@@ -106,7 +106,7 @@ def _fault_moments(setup: Discretization) -> Lines:
             )
 
 
-MOMENTS: tuple[Callable[[Discretization], Lines], ...] = (
+MOMENTS: tuple[Callable[[Discretization], WarningLines], ...] = (
     _lost_moment,
     _line_moment,
     _lasting_moment,

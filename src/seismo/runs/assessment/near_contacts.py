@@ -33,7 +33,7 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
 _REACH = 4.5  # cells
@@ -122,7 +122,7 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
 
 def near_contacts(
     setup: Discretization, sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
-) -> Lines:
+) -> WarningLines:
     """Name sources and receivers that err by more than `_LEAST` since a contact is near.
 
     Args:

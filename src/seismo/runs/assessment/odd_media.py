@@ -13,7 +13,7 @@ from seismo.equations.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
@@ -31,7 +31,7 @@ def medium_name(layer: LayerResolution) -> str:
     return "water" if layer.vp and WATER[0] <= layer.vp <= WATER[1] else "fluid"
 
 
-def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources in a medium that is as light and slow as air."""
     if not {"vp", "rho"} <= set(setup.earth.needs):
         return
@@ -48,7 +48,7 @@ def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> Lin
             )
 
 
-def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources whose medium the equation would have otherwise, and why."""
     sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
     for condition, source in product(setup.physics.about_sources, sources):
@@ -59,7 +59,7 @@ def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> Line
             yield f"source {source.name}: stands at {', '.join(named)}: {condition.problem}"
 
 
-def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _sudden(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name the largest change of what should change little from node to node."""
     rule = setup.physics.gradual
     grid = setup.grid
@@ -87,7 +87,7 @@ def _sudden(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _ratio(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     ratio = setup.extremes.ratio_min
     where = "model"
     if ratio >= math.sqrt(2.0):
@@ -106,14 +106,14 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> Lines:
     )
 
 
-def _density(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _density(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     extremes = setup.extremes
     if extremes.rho_max and not 900.0 <= extremes.rho_min <= extremes.rho_max <= 8000.0:
         value = extremes.rho_min if extremes.rho_min < 900.0 else extremes.rho_max
         yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
 
 
-def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
     wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
     if wet and setup.physics.fluid_meets_solid and not setup.earth.layered:
@@ -124,7 +124,7 @@ def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _thin(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
         return
     spacing = setup.grid.spacing[2]
@@ -137,7 +137,7 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> Lines:
             )
 
 
-def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name a qp that would let the bulk modulus gain energy, and is not taken."""
     if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
         return
@@ -154,7 +154,7 @@ def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name relaxation times of P moduli that lose less than the shear modulus in them."""
     relaxation = setup.earth.relaxation
     ratio = setup.extremes.ratio_min
@@ -173,7 +173,7 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
-ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
+ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _sources_in_air,
     _about_sources, _sudden, _ratio, _density, _bulk_loss, _bulk_gain, _uneven_bed, _thin,
 )  # fmt: skip

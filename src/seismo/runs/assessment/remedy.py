@@ -38,7 +38,7 @@ from seismo.runs.assessment.attenuation import fit_remedy
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.resolution import LayerResolution
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
 from seismo.solver.discretization import Discretization, discretize
@@ -63,7 +63,7 @@ def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float
     return fewest / _coarser(setup, partial(_dispersion, setup))
 
 
-def uncarried(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
     frequency = setup.dominant_frequency
     slowest = min(layer.slowest for layer in layers)
@@ -76,7 +76,9 @@ def uncarried(setup: Discretization, layers: list[LayerResolution]) -> Lines:
         )
 
 
-def inaccurate(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> Lines:
+def inaccurate(
+    setup: Discretization, layers: list[LayerResolution], expected: Expected
+) -> WarningLines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
     spec = setup.scenario.grid
     waves = setup.waves

@@ -22,7 +22,7 @@ from seismo.runs.assessment.accuracy import percent
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
 from seismo.runs.assessment.remedy import of_spacing
 from seismo.runs.assessment.thin_solids import thin_solid_lines
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.one_sided_reading import ON_CONTACT
@@ -78,7 +78,7 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
     return float(ratio[np.argmin(np.abs(ratio - 1.0))] - 1.0)
 
 
-def sea_bed(setup: Discretization) -> Lines:
+def sea_bed(setup: Discretization) -> WarningLines:
     """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
     if not setup.physics.fluid_meets_solid or not setup.earth.layered:
         return
@@ -93,7 +93,7 @@ def sea_bed(setup: Discretization) -> Lines:
     yield from thin_solid_lines(setup)
 
 
-def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Lines:
+def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> WarningLines:
     spacing = setup.grid.spacing[2]
     wavelength = scholte_velocity(contact) / setup.highest_frequency / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
@@ -185,7 +185,7 @@ def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float,
     return waves.spectra.error(phase), way
 
 
-def _receivers(setup: Discretization, contact: Contact, z: str) -> Lines:
+def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
     for group in setup.groups:
         on = group.count_where(partial(_nearer, setup, contact, ON_CONTACT))
         if on:

@@ -55,7 +55,7 @@ class LayerSection:
 
 
 @dataclass(frozen=True)
-class Source:
+class RadiatingSource:
     """Depth in m, and whether P waves alone are radiated, alike up and down."""
 
     depth: float
@@ -87,7 +87,7 @@ class StackNetwork:
         """Return how many kinds of waves a layer has; none above a surface."""
         return 0 if self.free and not layer else self.a[layer].shape[1]
 
-    def radiated(self, source: Source) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+    def radiated(self, source: RadiatingSource) -> tuple[tuple[np.ndarray, np.ndarray], float]:
         """Return amplitudes (wave, kinds) that go up and down, and the energy of what goes far.
 
         Those of an explosion, or of a force along z (Aki & Richards 2002, section 9.1).
@@ -107,7 +107,9 @@ class StackNetwork:
         size = np.abs(up) ** 2 * (np.abs(a) ** 2 + k**2)
         return (up, down), float((size * far).sum())
 
-    def motion(self, matrices: list[np.ndarray], source: Source, depths: np.ndarray) -> np.ndarray:
+    def motion(
+        self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
+    ) -> np.ndarray:
         """Return U and W (depth, wave, 2) that a source makes, with some matrices of the stacks."""
         section = self.section
         home = self.section.layer_at(source.depth)

@@ -25,7 +25,7 @@ import numpy as np
 from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
-from seismo.runs.assessment.timing_checks import Lines
+from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
 _WITHIN = 0.06
@@ -68,7 +68,7 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
     return solids
 
 
-def thin_solid_lines(setup: Discretization) -> Lines:
+def thin_solid_lines(setup: Discretization) -> WarningLines:
     """Name layers that err by more than `_LEAST`, and the spacing that gives them the rows."""
     rows = closed_rows(len(setup.stencil.first))
     for thin in thin_solids(setup):

@@ -17,10 +17,10 @@ from seismo.solver.discretization import Discretization
 MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
 
-Lines = Iterator[str]
+WarningLines = Iterator[str]
 
 
-def _arrivals(setup: Discretization) -> Lines:
+def _arrivals(setup: Discretization) -> WarningLines:
     """Compare the duration with when direct waves arrive, and when they have passed."""
     duration = setup.scenario.time.duration
     for group in setup.groups:
@@ -82,7 +82,7 @@ def _over(source: PointSource) -> float:
     return float(times[acting][-1]) if acting.any() else source.end
 
 
-def _long_gone(setup: Discretization) -> Lines:
+def _long_gone(setup: Discretization) -> WarningLines:
     """Name a duration many times as long as the slowest wave takes out of the region."""
     faces = setup.scenario.boundaries
     extremes = setup.extremes
@@ -105,7 +105,7 @@ def _long_gone(setup: Discretization) -> Lines:
         )
 
 
-def _cut_source(setup: Discretization) -> Lines:
+def _cut_source(setup: Discretization) -> WarningLines:
     duration = setup.scenario.time.duration
     period = 1.0 / setup.dominant_frequency
     for source in setup.shots[0].summaries:
@@ -121,7 +121,7 @@ def _cut_source(setup: Discretization) -> Lines:
             )
 
 
-def _begun_source(setup: Discretization) -> Lines:
+def _begun_source(setup: Discretization) -> WarningLines:
     """A source that acts before t = 0 begins with a jump."""
     for k, (source, section) in enumerate(
         zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
@@ -140,7 +140,7 @@ def _begun_source(setup: Discretization) -> Lines:
             )
 
 
-def _small_step(setup: Discretization) -> Lines:
+def _small_step(setup: Discretization) -> WarningLines:
     """A step far below the limit, and what would let it grow."""
     clock = setup.clock
     requested_step = setup.scenario.time.step
@@ -173,7 +173,7 @@ def _together(names: dict[float, str]) -> str:
     )
 
 
-def _sampling(setup: Discretization) -> Lines:
+def _sampling(setup: Discretization) -> WarningLines:
     highest = setup.highest_frequency
     for group in setup.groups:
         if group.interval and 0.4 / group.interval < highest:
@@ -184,7 +184,7 @@ def _sampling(setup: Discretization) -> Lines:
             )
 
 
-def _seldom(setup: Discretization) -> Lines:
+def _seldom(setup: Discretization) -> WarningLines:
     """Snapshots and samples that come but once, at t = 0, hold nothing."""
     duration = setup.scenario.time.duration
     for name, interval in _intervals(setup):
@@ -201,6 +201,6 @@ def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
     return ((name, interval) for name, interval in named if interval)
 
 
-TIMING: tuple[Callable[[Discretization], Lines], ...] = (
+TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
     _arrivals, _long_gone, _cut_source, _begun_source, _small_step, _sampling, _seldom,
 )  # fmt: skip

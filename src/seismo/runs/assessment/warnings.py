@@ -29,7 +29,7 @@ from seismo.runs.assessment.resolution import (
 )
 from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
-from seismo.runs.assessment.timing_checks import TIMING, Lines
+from seismo.runs.assessment.timing_checks import TIMING, WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import FACES
@@ -51,7 +51,7 @@ def cautions(setup: Discretization, layers: list[LayerResolution], expected: Exp
     return [*lines, *_nothing_recorded(setup)]
 
 
-def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
+def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
     slowest = min(layer.slowest for layer in layers)
     carried = slowest / (LEAST_POINTS * setup.coarsest_spacing)
@@ -68,7 +68,7 @@ def _beyond(setup: Discretization, layers: list[LayerResolution]) -> Lines:
             )
 
 
-def _ends(setup: Discretization) -> Lines:
+def _ends(setup: Discretization) -> WarningLines:
     """An extent that is no whole number of spacings ends elsewhere."""
     for axis in setup.grid.axes:
         length = getattr(setup.scenario.grid.extent, axis)
@@ -81,7 +81,7 @@ def _ends(setup: Discretization) -> Lines:
             )
 
 
-def _moved(setup: Discretization) -> Lines:
+def _moved(setup: Discretization) -> WarningLines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
     made = {"snapshots": [s.cut for s in setup.series], "maps": [m.cut for m in setup.maps]}
@@ -100,7 +100,7 @@ def _moved(setup: Discretization) -> Lines:
         )
 
 
-def _outside(setup: Discretization) -> Lines:
+def _outside(setup: Discretization) -> WarningLines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
     bodies = [
         (k, model_part)
@@ -125,7 +125,7 @@ def _outside(setup: Discretization) -> Lines:
                 break
 
 
-def _edges(setup: Discretization) -> Lines:
+def _edges(setup: Discretization) -> WarningLines:
     acting: dict[str, list[Any]] = {}
     for source in setup.shots[0].sources:
         acting.setdefault(f"source {source.name}", []).append(source.position)
@@ -141,7 +141,7 @@ def _edges(setup: Discretization) -> Lines:
         yield from _named_edges(f"receivers {group.name}", count, len(group), faces)
 
 
-def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> Lines:
+def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> WarningLines:
     """Name how many of so many sources or receivers are too near the layers at some faces."""
     if not near_count:
         return
@@ -173,7 +173,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
     return is_near, named
 
 
-def _flat(setup: Discretization) -> Lines:
+def _flat(setup: Discretization) -> WarningLines:
     """Stations of lists lie below a flat surface, whatever their elevation."""
     for group in setup.groups:
         if group.elevations:
@@ -183,7 +183,7 @@ def _flat(setup: Discretization) -> Lines:
             )
 
 
-def _close_receivers(setup: Discretization) -> Lines:
+def _close_receivers(setup: Discretization) -> WarningLines:
     axes = [AXES.index(a) for a in setup.grid.axes]
     least = CLOSE_POINTS * setup.coarsest_spacing
     for group in setup.groups:
@@ -202,7 +202,7 @@ def _close_receivers(setup: Discretization) -> Lines:
             )
 
 
-def _above_sources(setup: Discretization) -> Lines:
+def _above_sources(setup: Discretization) -> WarningLines:
     """Name receivers on the surface straight above sources that lie in its fitted rows.
 
     Measured (validation/shallow.py): shear moments five cells deep err there by 1.8 % with 10
@@ -242,7 +242,7 @@ def _above_sources(setup: Discretization) -> Lines:
                 )
 
 
-def _differentiated(setup: Discretization) -> Lines:
+def _differentiated(setup: Discretization) -> WarningLines:
     """Name receivers of derivatives among the rows of a free surface, on which they are right.
 
     Measured at 7 and 10 points per shortest wavelength: rotation errs by up to 4.9 and 1.2 %,
@@ -266,7 +266,7 @@ def _among_rows(setup: Discretization, positions: np.ndarray) -> np.ndarray:
     return (row > ON_GRID) & (row < setup.closed_rows)
 
 
-def _close_maps(setup: Discretization) -> Lines:
+def _close_maps(setup: Discretization) -> WarningLines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * setup.coarsest_spacing
     sources = {s.position: s for shot in setup.shots for s in shot.sources}
@@ -285,7 +285,7 @@ def _close_maps(setup: Discretization) -> Lines:
             )
 
 
-def _at_the_surface(setup: Discretization) -> Lines:
+def _at_the_surface(setup: Discretization) -> WarningLines:
     """Name what acts on, or records, the pressure of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
         return
@@ -317,7 +317,7 @@ def _on_water(setup: Discretization, positions: np.ndarray) -> np.ndarray:
     return on
 
 
-def _layer_strength(setup: Discretization) -> Lines:
+def _layer_strength(setup: Discretization) -> WarningLines:
     boundaries = setup.scenario.boundaries
     kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
     axes = [a for a, faces in kinds.items() if "absorbing" in faces]
@@ -334,18 +334,18 @@ def _layer_strength(setup: Discretization) -> Lines:
         )
 
 
-def _nothing_recorded(setup: Discretization) -> Lines:
+def _nothing_recorded(setup: Discretization) -> WarningLines:
     output = setup.scenario.output
     if not setup.groups and not output.snapshots and not output.maps:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
-_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], Lines], ...] = (
+_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _beyond, follows_loosely, short_of_bits, *ODD_MEDIA,
 )  # fmt: skip
 
 
-_GEOMETRY: tuple[Callable[[Discretization], Lines], ...] = (
+_GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
     kept, *MOMENTS, _edges,
     *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,

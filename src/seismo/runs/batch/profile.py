@@ -40,7 +40,7 @@ SbatchOption = Annotated[
     str, Matching(r"--[^\x00-\x1f]{1,500}", "an option such as --constraint=a100")
 ]
 ShellLine = Annotated[str, Matching(r"[^\x00-\x1f]{1,2000}", "one line of shell")]
-Memory = Annotated[
+MemorySize = Annotated[
     str, Matching(r"[1-9][0-9]{0,8}[KMGT]", "a whole number with K, M, G or T, such as 64G")
 ]
 
@@ -57,7 +57,7 @@ class MachineProfile(ScenarioSection):
         description="GPUs of each node: they share the shots of a survey, or the grid of one shot; "
         "of several ranks each has one",
     )
-    memory: Memory | None = Field(None, description="memory of the job, such as 64G")
+    memory: MemorySize | None = Field(None, description="memory of the job, such as 64G")
     time: PositiveTime = Field(3600.0, description="longest time of the job on the wall")
     warning: PositiveTime = Field(
         240.0, description="so long before that end the run is asked to stop at a checkpoint"

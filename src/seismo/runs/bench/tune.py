@@ -20,7 +20,7 @@ from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
-from seismo.backends.gpu.layouts import H200, BlockShape, Key, Shapes
+from seismo.backends.gpu.layouts import H200, BlockShape, LayoutKey, Shapes
 from seismo.backends.kernel_cache import kernel_cache
 from seismo.equations.registry import physics_for
 from seismo.runs.bench import time_again
@@ -73,7 +73,7 @@ _PLATES = _plain((64, 1, 4, 4), (32, 1, 8, 4), (32, 1, 4, 4), (16, 1, 16, 4), (3
 _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 
 
-def candidates(key: Key) -> list[BlockShape]:
+def candidates(key: LayoutKey) -> list[BlockShape]:
     """List the layouts to try for an entry of the table."""
     axes, kind, box, _ = key
     volume = "y" in axes
@@ -86,7 +86,7 @@ def candidates(key: Key) -> list[BlockShape]:
     return known + _SOLIDS + marches.get(box, [])
 
 
-def entries(physics: str, axes: str, order: int) -> list[Key]:
+def entries(physics: str, axes: str, order: int) -> list[LayoutKey]:
     """List the entries of the table that a case depends on."""
     table = physics_for(physics, len(axes))
     stages = [stage for stage in table.stages if stage.where == "everywhere"]
@@ -123,7 +123,7 @@ class TooLarge:
 class KernelLayout:
     """A layout for an entry of the table."""
 
-    key: Key
+    key: LayoutKey
     shape: BlockShape
 
     def __str__(self) -> str:
@@ -237,11 +237,11 @@ class _Binder(GpuBackend):
 
 
 def _layouts(
-    bench: Bench, keys: list[Key], shapes: Shapes
-) -> tuple[dict[Key, list[BlockShape]], dict[str, CompileRequest]]:
+    bench: Bench, keys: list[LayoutKey], shapes: Shapes
+) -> tuple[dict[LayoutKey, list[BlockShape]], dict[str, CompileRequest]]:
     """List the layouts that differ on the grid of a case, and the kernels of all of them."""
     binder = _Binder(bench.setup, bench.card, shapes)
-    layouts: dict[Key, list[BlockShape]] = {key: [] for key in keys}
+    layouts: dict[LayoutKey, list[BlockShape]] = {key: [] for key in keys}
     known = {binder.bind(shapes)}
     for key in keys:
         for shape in candidates(key):
