@@ -27,7 +27,7 @@ _TABLE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LAYERS = tuple(re.findall(r"^\| `(\w+)(?:/|\.py)` \|", _TABLE, re.MULTILINE))
 ABOVE_ALL = {"seismo", "__main__"}
 
-LONGEST_FILE = 360
+LONGEST_FILE = 350
 LONGEST_FUNCTION = 60
 LONGEST_MEDIAN = 10
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from seismo.backends import machine
-from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Rows, Search, Step
+from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step
+from seismo.backends.rows import Rows
 
 
 def _nothing() -> None:

@@ -25,12 +25,7 @@ import numpy as np
 
 from seismo.output.atomic_file import HiddenFile, final_path
 from seismo.output.chunks import Frame, completed, create_frames, frame_of, packed, write_block
-from seismo.output.dimension_scales import (
-    attach_scales,
-    write_array,
-    write_scale,
-    write_table,
-)
+from seismo.output.dimension_scales import attach_scales, write_array, write_scale, write_table
 from seismo.output.layout import FileLayout, LayOut, plane_attributes
 from seismo.output.partial_files import PartialFiles
 from seismo.output.provenance import provenance

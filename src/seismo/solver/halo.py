@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Group, Launch, Rows, Step
+from seismo.backends.base import Backend, Group, Launch, Step
 from seismo.backends.communicator import Link
 from seismo.backends.kernels.rows import pack_rows, unpack_rows
+from seismo.backends.rows import Rows
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.solver.fields import Fields

@@ -22,6 +22,7 @@ from seismo.equations.memory_variables import relaxed
 from seismo.equations.table import Field, SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
+from seismo.grid.time_step import Clock
 from seismo.solver.boundary_images import Face, folded
 from seismo.solver.fields import Fields
 from seismo.solver.point_weights import PointInterpolation
@@ -89,8 +90,7 @@ class Injection:
 
     def __init__(
         self, backend: Backend, around: PointInterpolation, fields: Fields, faces: list[Face],
-        clock,
-        removal: bool,
+        clock: Clock, removal: bool,
     ) -> None:  # fmt: skip
         self._backend = backend
         self._faces = faces
@@ -255,10 +255,7 @@ class Injection:
         # Points beyond faces move to what they are images of.
         x, y, z, w = folded(self._faces, self._around.grid, field, points)
         is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
-        x = x[is_owned]
-        y = y[is_owned]
-        z = z[is_owned]
-        w = w[is_owned]
+        x, y, z, w = (one[is_owned] for one in (x, y, z, w))
         # Discrete delta: weight over the volume that the point stands for.
         return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
 

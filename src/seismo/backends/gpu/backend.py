@@ -24,7 +24,6 @@ from seismo.backends.base import (
     KernelConstants,
     KernelFields,
     Launch,
-    Rows,
     Search,
     Step,
     Variant,
@@ -34,6 +33,7 @@ from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, ro
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import SweepConstants
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
+from seismo.backends.rows import Rows
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
@@ -81,8 +81,7 @@ class GpuBackend:
         self.clock = card.array(np.zeros(1, np.int64))
 
     def zeros(self, size: int, short: bool = False) -> Any:
-        """Allocate zeros, some more than asked for: lanes are read whole."""
-        # Padding behind the array: a lane of the last row may reach beyond its end.
+        """Allocate zeros and padding: a lane of the last row may reach beyond its end."""
         return self.card.zeros(size + 8 * self.lane_width, SHORT if short else self.precision)
 
     def array(self, host_array: np.ndarray) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from seismo.backends.base import Copy, Rows
+from seismo.backends.base import Copy
 from seismo.backends.gpu import copies
 from seismo.backends.gpu.arguments import arrays, type_of, words
 from seismo.backends.gpu.code_cache import (
@@ -31,6 +31,7 @@ from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import GpuLaunch
+from seismo.backends.rows import Rows
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache

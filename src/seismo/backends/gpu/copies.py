@@ -8,8 +8,8 @@ from typing import Any
 import cupy
 import numpy as np
 
-from seismo.backends.base import Rows
 from seismo.backends.gpu.launch_order import GpuLaunch
+from seismo.backends.rows import Rows
 
 # Kinds of copies, as cudaMemcpyKind numbers them.
 HOST_TO_DEVICE = 1

@@ -102,11 +102,7 @@ def _moved(setup: Discretization) -> WarningLines:
 
 def _outside(setup: Discretization) -> WarningLines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    bodies = [
-        (k, model_part)
-        for k, model_part in enumerate(setup.earth.model_parts)
-        if isinstance(model_part, Body)
-    ]
+    bodies = [(k, body) for k, body in enumerate(setup.earth.model_parts) if isinstance(body, Body)]
     for k, body in bodies:
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
