@@ -194,7 +194,7 @@ def test_couplings_do_not_depend_on_cuts(dimensions: int, parts, top: str, tmp_p
     document = gridded(tmp_path, dimensions, 44 if dimensions == 2 else 28, top)
     document["boundaries"] |= dict.fromkeys(("x_min", "x_max"), "periodic")
     simulation = solver.build(document, tmp_path)
-    whole = simulation.parts[0].subdomain
+    whole = simulation.solvers[0].subdomain
     wanted = node_medium(simulation.setup, whole)
     physics = replace(simulation.setup.physics, weakened=None)
     given = node_medium(replace(simulation.setup, physics=physics), whole)

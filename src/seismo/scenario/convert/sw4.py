@@ -37,15 +37,15 @@ _RUPTURES = ("rupture", "rupturehdf5")
 _RECEIVERS = ("rec", "sac", "rechdf5", "sachdf5")
 _UTC = "%m/%d/%Y:%H:%M:%S"
 
-Lines = list[tuple[int, str]]
+CommandLines = list[tuple[int, str]]
 
 
-def is_sw4(lines: Lines) -> bool:
+def is_sw4(lines: CommandLines) -> bool:
     """Whether numbered lines are those of an SW4 input file."""
     return any(_GRID_LINE.match(line) for _, line in lines)
 
 
-def convert_sw4(run: ConvertedRun, lines: Lines) -> None:
+def convert_sw4(run: ConvertedRun, lines: CommandLines) -> None:
     """Carry the numbered lines of an SW4 input over.
 
     Raises:
