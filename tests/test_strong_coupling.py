@@ -199,7 +199,7 @@ def test_couplings_do_not_depend_on_cuts(dimensions: int, parts, top: str, tmp_p
     physics = replace(simulation.setup.physics, weakened=None)
     given = node_medium(replace(simulation.setup, physics=physics), whole)
     assert 0.0 < (wanted["c15"] != given["c15"]).mean() < 1.0
-    for part in solver.build(document, tmp_path, parts=parts).parts:
+    for part in solver.build(document, tmp_path, parts=parts).solvers:
         found = node_medium(simulation.setup, part.subdomain)
         inner, place = [], []
         for axis, n in zip("zy", (2, 1), strict=True):
