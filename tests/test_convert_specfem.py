@@ -102,6 +102,8 @@ def run_folder(folder, **changed):
 def converted(folder, **changed):
     run = convert(run_folder(folder, **changed), folder / "scenario.yaml")
     (folder / "scenario.yaml").write_text(run.text())
+    for name, content in run.side_files.items():
+        (folder / name).write_bytes(content)
     return load(folder / "scenario.yaml"), run.messages()
 
 
@@ -168,6 +170,16 @@ def test_forces_point_down_where_specfem_points_up(tmp_path):
     (source,) = scenario.sources
     assert (source.force.x, source.force.y, source.force.z) == (0.6e15, 0.0, 0.8e15)
     assert (source.wavelet.type, source.wavelet.frequency) == ("ricker", 0.8)
+
+
+def test_z_of_sources_and_stations_may_point_up(tmp_path):
+    scenario, _ = converted(
+        tmp_path, Par_file=PAR_FILE + "USE_SOURCES_RECEIVERS_Z = .true.\n",
+        CMTSOLUTION=CMT.replace("2.5", "-2500.d0"), STATIONS=STATIONS.replace("400.0", "-400.d0"),
+        top="100. 100. 100. 100.\n",
+    )  # fmt: skip
+    assert scenario.sources[0].position.z == 2600.0
+    assert discretize(scenario).groups[0].coordinates.tolist() == [[3000.0, 1000.0, 500.0]]
 
 
 def test_a_mesh_in_degrees_has_a_place_on_the_earth(tmp_path):

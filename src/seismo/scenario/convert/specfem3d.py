@@ -18,8 +18,13 @@ from seismo.scenario.convert.converted_run import (
 )
 from seismo.scenario.convert.specfem3d_mesh import MeshBox, model_of, read_mesh
 from seismo.scenario.convert.specfem3d_sources import add_sources
-from seismo.scenario.convert.specfem_files import ParameterFile, read_parameters
+from seismo.scenario.convert.specfem_files import (
+    ParameterFile,
+    fortran_number,
+    read_parameters,
+)
 from seismo.scenario.optional_package import optional_package
+from seismo.scenario.text_files import read_lines
 
 _QUANTITIES = {
     "SAVE_SEISMOGRAMS_DISPLACEMENT": "displacement", "SAVE_SEISMOGRAMS_VELOCITY": "velocity",
@@ -36,7 +41,6 @@ _REASONS = {  # flags that have no counterpart
     "MOVIE_VOLUME": "ask for output.snapshots",
     "COUPLE_WITH_INJECTION_TECHNIQUE": "wavefields of other codes are not injected",
     "USE_EXTERNAL_SOURCE_FILE": "give the samples as a wavelet of type file",
-    "USE_SOURCES_RECEIVERS_Z": "depths of sources and stations are taken for depths below ground",
 }
 
 
@@ -81,8 +85,8 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
     run.sections["model"] = model_of(run, mesh, attenuates)
     _attenuation(run, parameters, attenuates)
     _boundaries(run, parameters)
-    add_sources(run, data, parameters, mesh.in_metres)
-    _receivers(run, data, parameters, mesh.in_metres)
+    add_sources(run, data, parameters, mesh)
+    _receivers(run, data, parameters, mesh)
     for name, reason in _REASONS.items():
         if parameters.has(name) and parameters.flag(name):
             run.leave_out(parameters.where(name), reason)
@@ -151,16 +155,29 @@ def _boundaries(run: ConvertedRun, parameters: ParameterFile) -> None:
     run.remark("boundaries", "Absorbing layers lie outside the mesh.")
 
 
-def _receivers(run: ConvertedRun, data: Path, parameters: ParameterFile, in_metres: bool) -> None:
+def _receivers(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: MeshBox) -> None:
     path = data / "STATIONS"
     if not path.is_file():
         run.leave_out(str(path), "is not there: no receivers")
         return
+    listed = run.path_from_target(path)
+    if parameters.flag("USE_SOURCES_RECEIVERS_Z"):
+        listed = run.add_side_file("STATIONS", _with_depths(path, mesh.top).encode())
+        run.remark("receivers", "The last column of STATIONS is z upwards: here it is the depth.")
     quantities = [q for name, q in _QUANTITIES.items() if parameters.flag(name)]
     run.sections["receivers"] = [
         {
-            "name": "stations", "type": "stations", "path": run.path_from_target(path),
-            "coordinates": "metres" if in_metres else "degrees",
+            "name": "stations", "type": "stations", "path": listed,
+            "coordinates": "metres" if mesh.in_metres else "degrees",
             "quantities": quantities or ["displacement"],
         }
     ]  # fmt: skip
+
+
+def _with_depths(path: Path, top: float) -> str:
+    """Return a STATIONS file with depths below the top (m) in place of z upwards."""
+    lines = []
+    for number, line in read_lines(path, "expected STATIONS of SPECFEM"):
+        *words, height = line.split()
+        lines.append(f"{' '.join(words)} {top - fortran_number(height, f'{path}:{number}'):.12g}\n")
+    return "".join(lines)

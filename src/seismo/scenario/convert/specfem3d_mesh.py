@@ -39,6 +39,7 @@ class MeshBox:
         elements: along x and y.
         boundaries: z of the boundaries of rows of elements, from the bottom up, downwards from the
             top of the mesh.
+        top: elevation in m of the top of the mesh.
         in_metres: whether the limits are.
         parameters: Mesh_Par_file.
     """
@@ -46,6 +47,7 @@ class MeshBox:
     limits: tuple[tuple[float, float], tuple[float, float]]
     elements: tuple[int, int]
     boundaries: tuple[float, ...]
+    top: float
     in_metres: bool
     parameters: ParameterFile
 
@@ -90,6 +92,7 @@ def read_mesh(path: Path) -> MeshBox:
         (limits[0], limits[1]),
         (int(mesh.number("NEX_XI")), int(mesh.number("NEX_ETA"))),
         tuple(elevations[-1] - level for level in levels),
+        elevations[-1],
         mesh.flag("SUPPRESS_UTM_PROJECTION"),
         mesh,
     )

@@ -14,6 +14,7 @@ from typing import Any
 
 from seismo.errors import ScenarioError
 from seismo.scenario.convert.converted_run import ConvertedRun, short
+from seismo.scenario.convert.specfem3d_mesh import MeshBox
 from seismo.scenario.convert.specfem_files import ParameterFile, read_parameters
 
 _DYN_CM = 1e-7  # N m
@@ -22,14 +23,14 @@ _BEGINS = 2.0  # half durations before the centre
 _RICKER_BEGINS = 1.2  # periods before the centre
 
 
-def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, in_metres: bool) -> None:
+def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: MeshBox) -> None:
     """Add the source of a run.
 
     Args:
         run: that is converted.
         data: the folder DATA.
         parameters: Par_file.
-        in_metres: whether places are, else they are degrees.
+        mesh: whose x and y are in m, or degrees.
 
     Raises:
         ScenarioError: the file is missing or malformed, or has several sources.
@@ -43,18 +44,25 @@ def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, in_met
         raise ScenarioError(f"{path}: has {count} sources; files with one are carried over")
     ricker = parameters.flag("USE_RICKER_TIME_FUNCTION")
     least = _LEAST_STEPS * parameters.number("DT")
+    top = mesh.top if parameters.flag("USE_SOURCES_RECEIVERS_Z") else None
+    position = _position(file, mesh.in_metres, is_force, top)
+    if top is not None and not mesh.in_metres and not is_force:
+        raise ScenarioError(
+            f"{parameters.where('USE_SOURCES_RECEIVERS_Z')}: a CMTSOLUTION in degrees is read with "
+            "depths in km; give it so"
+        )
     source = (
-        _force(run, file, in_metres, ricker, least)
+        _force(file, mesh.in_metres, ricker, least)
         if is_force
-        else _moment(run, file, in_metres, ricker, least)
+        else _moment(run, file, mesh.in_metres, ricker, least)
     )
+    if source["type"] != "event":
+        source = {"type": source.pop("type"), "position": position, **source}
     run.sections["sources"] = [source]
     run.remark("sources", "SPECFEM's t = 0 is at the wavelet's delay.")
 
 
-def _force(
-    run: ConvertedRun, file: ParameterFile, in_metres: bool, ricker: bool, least: float
-) -> dict[str, Any]:
+def _force(file: ParameterFile, in_metres: bool, ricker: bool, least: float) -> dict[str, Any]:
     width_name = next((n for n in ("HDURORF0", "HDUR") if file.has(n)), "F0")
     kind = file.number("SOURCE TIME FUNCTION", 1.0 if ricker else 0.0)
     if kind not in (0.0, 1.0):
@@ -76,7 +84,6 @@ def _force(
     force = {axis: short(size * part_of_it / length) for axis, part_of_it in vector.items()}
     return {
         "type": "force",
-        "position": _position(file, in_metres, "LATORUTM", "LONGORUTM"),
         "force": {axis: component for axis, component in force.items() if component},
         "wavelet": _wavelet(file.number(width_name), kind == 1.0, least),
     }
@@ -96,7 +103,6 @@ def _moment(
         raise ScenarioError(f"{file.path}: the moment tensor is zero")
     place_and_size: dict[str, Any] = {
         "type": "moment_tensor",
-        "position": _position(file, in_metres, "LATITUDE", "LONGITUDE"),
     }
     if in_metres:
         # r is up, t south, p east: x = p, y = -t, z = -r.
@@ -115,11 +121,13 @@ def _moment(
 
 
 def _position(
-    file: ParameterFile, in_metres: bool, latitude: str, longitude: str
+    file: ParameterFile, in_metres: bool, is_force: bool, top: float | None
 ) -> dict[str, Any]:
-    """Return the place; depths are in km."""
-    depth = short(1000.0 * file.number("DEPTH"))
-    across = (file.number(longitude), file.number(latitude))
+    """Return the place; depths are in km, or z upwards in m where the top (m) is given."""
+    names = ("LONGORUTM", "LATORUTM") if is_force else ("LONGITUDE", "LATITUDE")
+    across = [file.number(name) for name in names]
+    level = file.number("DEPTH")
+    depth = short(1000.0 * level if top is None else top - level)
     if in_metres:
         return {"x": short(across[0]), "y": short(across[1]), "z": depth}
     return {"longitude": across[0], "latitude": across[1], "depth": depth}
