@@ -18,6 +18,9 @@ A rock loses energy for every strain if loss matrices, C / qs + (1/qp - 1/qs) v 
 eigenvalue below 0: 1/qp must be no less than the share 1 - 1 / (v C^-1 v) of 1/qs. That is
 4/3 (vs/vp)^2 in isotropic rock, of which it says that the bulk modulus gains nothing. In the plane
 of x and z strains yy are 0, and less is asked: (vs/vp)^2.
+
+Rock of other constants relaxes so, too, with v = (sqrt c11, sqrt c22, sqrt c33) about its own axes:
+its samples have the constants about the axes of the grid, and v turned to them, root1 ... root6.
 """
 
 from __future__ import annotations
@@ -28,10 +31,12 @@ from typing import Any
 import numpy as np
 
 from seismo.equations import elastic_constants
+from seismo.equations.parameters import CONSTANTS
 from seismo.equations.relaxation import SHEAR_PART
 
 SHEAR_SHARE = "shear_share"  # name by which its extremes are known (`Physics.derived`)
 _DIRECTIONS = 19  # over a quarter of a circle
+_EVERY = 10  # of the directions in space, or in a plane, at which rocks of constants are asked
 
 
 def relaxed(c: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
@@ -52,6 +57,8 @@ def scaled(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
 
     Those are vp, vs, and delta where there are both velocities: epsilon and gamma stay.
     """
+    if "root1" in medium:
+        return _scaled_constants(medium, p, s)
     # Moduli p and s times as large: vp sqrt(p), vs sqrt(s).
     velocities = {"vp": np.sqrt(p), "vs": np.sqrt(s)}
     changed = {name: medium[name] * ratio for name, ratio in velocities.items() if name in medium}
@@ -65,11 +72,43 @@ def scaled(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
     return changed | {"delta": np.where(plain, medium["delta"], delta)}
 
 
+def _scaled_constants(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, Any]:
+    """Return the constants and roots of such media, and the velocities along z."""
+    # s C + (p - s) v v^T, whose roots of P moduli are sqrt(p) v.
+    changed = {
+        name: s * medium[name] + (p - s) * medium[f"root{name[1]}"] * medium[f"root{name[2]}"]
+        for name in medium
+        if name in CONSTANTS
+    }
+    for name, constant in (("vp", "c33"), ("vs", "c55")):
+        changed[name] = medium[name] * np.sqrt(changed[constant] / medium[constant])
+    roots = {n: np.sqrt(p) * medium[n] for n in medium if n.startswith("root")}
+    return changed | roots
+
+
+def _roots(medium: Mapping[str, Any]) -> np.ndarray:
+    """Return v (..., 6) of rock of given constants; 0 for what a plane has not."""
+    known = [medium.get(f"root{n}", 0.0 * medium["root1"]) for n in range(1, 7)]
+    return np.stack(known, -1)
+
+
+def _share_of_constants(medium: Mapping[str, Any], dimensions: int) -> np.ndarray:
+    """Return 1 - 1 / (v C^-1 v) of media."""
+    stiffness = elastic_constants.stiffness_of(medium)
+    v = _roots(medium)
+    if dimensions == 2:
+        stiffness = stiffness[..., ::2, ::2]  # xx, zz and xz
+        v = v[..., ::2]
+    return 1.0 - 1.0 / (v * np.linalg.solve(stiffness, v[..., None])[..., 0]).sum(-1)
+
+
 def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:
     """Return the least 1/qp (...) of media that lose energy for every strain, over their 1/qs.
 
     With d = g - c13 it is 2 d^2 / (2 d^2 + 2 c33 (c11 - c66) - 2 c13^2), in a plane d / 2 g.
     """
+    if "root1" in medium:
+        return _share_of_constants(medium, dimensions)
     isotropic = SHEAR_PART[dimensions] * (medium["vs"] / medium["vp"]) ** 2
     if "epsilon" not in medium:
         return isotropic
@@ -92,6 +131,8 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     To first order in 1/Q, from the axis to across it: e L(n) e / e C(n) e of the motion e of waves,
     with the Christoffel matrices of the loss L and of C.
     """
+    if "root1" in medium:
+        return _constants_by_direction(medium)
     # A further axis, of directions.
     columns = {name: np.asarray(samples, float)[..., None] for name, samples in medium.items()}
     c = elastic_constants.constants_of(columns)
@@ -121,3 +162,26 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         )
         ratios.append(dissipated / stored / loss)
     return ratios[0], ratios[1]
+
+
+def _constants_by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of rocks (n) of given constants: of the fastest and of the other waves."""
+    plane = "c22" not in medium
+    n = elastic_constants.directions(2 if plane else 3)[::_EVERY]
+    p, s = (1.0 / np.asarray(medium[name], float) for name in ("qp", "qs"))
+    stiffness = elastic_constants.stiffness_of(medium)
+    v = _roots(medium)
+    tensor = v[..., elastic_constants.VOIGT]
+    matrices = elastic_constants.christoffel(stiffness, n)
+    # v v^T n: a vector (rock, direction, 3), of which motion e takes the square of e . v n.
+    along = np.einsum("...ij,aj->...ai", tensor, n)
+    squares, motion = np.linalg.eigh(matrices)
+    # 1/Q = s + (p - s) (e v n)^2 / (e C e)
+    shares = np.einsum("...ai,...aim->...am", along, motion) ** 2 / squares
+    loss = s[..., None, None] + (p - s)[..., None, None] * shares
+    waves = loss[..., :2]
+    if plane:
+        # Motion along y is none of a plane's.
+        inside = np.abs(motion[..., 1, :2]) < 0.5
+        waves = np.where(inside, waves, s[..., None, None])
+    return loss[..., 2] / p[..., None], (waves / s[..., None, None]).reshape(len(s), -1)

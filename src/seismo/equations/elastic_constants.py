@@ -308,6 +308,12 @@ def waves(
     return speed, group / speed[..., None]
 
 
+def christoffel(stiffness: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return c_ijkl n_j n_l (..., direction, 3, 3) [Pa] of stiffnesses (..., 6, 6)."""
+    tensor = stiffness[..., VOIGT[:, :, None, None], VOIGT[None, None]]
+    return np.einsum("...ijkl,aj,al->...aik", tensor, n, n, optimize=True)
+
+
 def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.ndarray:
     """Return m (axis) of layers along x, y and z, the largest of some rocks; 0 where none grows.
 

@@ -8,6 +8,7 @@ definite.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ from seismo.equations.given_rock import (
 from seismo.equations.parameters import (
     CONSTANTS,
     GAMMA,
+    QP,
+    QS,
     RHO,
     TSVANKIN,
     VP,
@@ -155,6 +158,16 @@ def _of_plane() -> tuple[Condition, ...]:
     return (*single, turned)
 
 
+def attenuating(conversion: Conversion, *quality: str) -> Conversion:
+    """Return a conversion that passes quality factors on."""
+
+    def convert(samples: RockValues) -> dict[str, np.ndarray]:
+        return conversion.convert(samples) | {name: samples[name] for name in quality}
+
+    takes = (*conversion.takes, *quality)
+    return replace(conversion, takes=takes, names=(*conversion.names, *quality), convert=convert)
+
+
 def vti() -> Conversion:
     """Return the conversion of five constants to Thomsen's parameters."""
     sound = Condition(
@@ -223,3 +236,25 @@ def any_rock(axes: str) -> Conversion:
 
     conditions = _conditions(axes, takes) + (_of_plane() if len(axes) == 2 else ())
     return Conversion(takes, (*_names(), *names), complete, convert, conditions)
+
+
+def lossy_rock(axes: str) -> Conversion:
+    """Return that of `any_rock` with quality factors, and the roots v of P moduli [sqrt(Pa)].
+
+    About the axes of the rock v is the root of c11, c22, c33 for xx, yy, zz
+    (`seismo.equations.anisotropic_loss`); it turns as a tensor does.
+    """
+    plain = attenuating(any_rock(axes), QP.name, QS.name)
+    indices = "135" if len(axes) == 2 else "123456"
+
+    def convert(samples: RockValues) -> dict[str, np.ndarray]:
+        constants = in_rock(samples)
+        turn = elastic_constants.rotation(*(samples[angle.name] for angle in ANGLES))
+        # v_ij = sum over k of R_ik R_jk sqrt(c_kk)
+        roots = np.sqrt(np.stack([constants[name] for name in ("c11", "c22", "c33")], -1))
+        v = np.einsum("...ik,...jk,...k->...ij", turn, turn, roots)
+        v = np.where(is_turned(samples)[..., None, None], v, np.eye(3) * roots[..., None, :])
+        pairs = {n: elastic_constants.PAIRS[int(n) - 1] for n in indices}
+        return plain.convert(samples) | {f"root{n}": v[..., i, j] for n, (i, j) in pairs.items()}
+
+    return replace(plain, names=(*plain.names, *(f"root{n}" for n in indices)), convert=convert)

@@ -13,6 +13,7 @@ from seismo.model.earth import Earth
 _SAMPLES = 8  # per cell
 _JUMP = 0.02  # relative change within a sample that counts as a contact
 _BISECTIONS = 30
+_INFINITE = {name for name, known in PARAMETERS.items() if math.isinf(known.limits[1])}
 _ROUNDING = 1e3  # Pa, of constants of rock that has been turned
 
 
@@ -22,7 +23,8 @@ def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
     last = grid.points[2] - 1 - grid.high[2]
     z = grid.coordinate("z", np.arange(first, last, 1.0 / _SAMPLES) + 1.0 / (3 * _SAMPLES))
     profiles = _profiles(earth, z)
-    least = np.array([_ROUNDING if PARAMETERS[n].unit == "Pa" else 1e-9 for n in earth.needs])
+    units = [PARAMETERS[n].unit if n in PARAMETERS else "" for n in earth.needs]
+    least = np.array([_ROUNDING if unit == "Pa" else 1e-9 for unit in units])
     either = np.abs(profiles)
     change = np.abs(np.diff(profiles, axis=1)) / np.maximum(
         np.maximum(either[:, 1:], either[:, :-1]), least[:, None]
@@ -46,8 +48,5 @@ def _profiles(earth: Earth, z: np.ndarray) -> np.ndarray:
     """Return the parameters (name, depth); of those that may be infinite the inverse."""
     samples = earth.sample(z, None)
     return np.array(
-        [
-            1.0 / samples[name] if math.isinf(PARAMETERS[name].limits[1]) else samples[name]
-            for name in earth.needs
-        ]
+        [1.0 / samples[name] if name in _INFINITE else samples[name] for name in earth.needs]
     )

@@ -122,6 +122,10 @@ def layers_of(c: Entries) -> Entries:
 
 def roots_of(samples: Samples) -> Entries:
     """Return the roots (...) [sqrt(Pa)] of the P moduli of rocks, by the index of the stress."""
+    if "root1" in samples:
+        # Given constants: v is known; in 2-D that of yy does not act in the plane.
+        none = 0.0 * samples["root1"]
+        return {str(k): samples.get(f"root{k}", none) for k in range(1, 7)}
     c = elastic_constants.constants_of(samples)
     n = list(elastic_constants.axis_of(samples["theta"], samples["phi"]).values())
     level = np.sqrt(c["c11"])

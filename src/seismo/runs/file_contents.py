@@ -93,12 +93,15 @@ def model_of(
         if a in grid.axes
     }
     shape = tuple(len(ticks) for ticks in axes.values())
-    arrays = {name: np.empty(shape, np.float32) for name in setup.earth.needs}
+    # What rocks are worked out by besides is none of the model's.
+    kept = [name for name in setup.earth.needs if name in PARAMETERS]
+    arrays = {name: np.empty(shape, np.float32) for name in kept}
     count = max(1, SLAB // math.prod(shape[1:]))
     for first in range(0, shape[0], count):
         nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
-        for name, samples in setup.earth.as_given.sample(*nodes).items():
-            arrays[name][first : first + count] = samples
+        samples = setup.earth.as_given.sample(*nodes)
+        for name, array in arrays.items():
+            array[first : first + count] = samples[name]
     return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 
 

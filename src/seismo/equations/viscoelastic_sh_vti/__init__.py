@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from seismo.equations import elastic_sh_vti, viscoelastic_sh
+from seismo.equations import elastic_sh_vti, rock_conversions, viscoelastic_sh
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import QS
 from seismo.equations.relaxation import Relaxation
@@ -20,7 +20,7 @@ from seismo.equations.table import Physics
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table in x and z."""
     table = elastic_sh_vti.of_rocks(viscoelastic_sh.tables(axes, options))
-    return replace(table, conversion=None)
+    return replace(table, conversion=rock_conversions.attenuating(rock_conversions.sh(), QS.name))
 
 
 _LAYERED = elastic_sh_vti.EQUATION.layered
@@ -29,6 +29,7 @@ EQUATION = Equation(
     name="viscoelastic_sh_vti",
     parameters=(*elastic_sh_vti.EQUATION.parameters, QS),
     tables=tables,
+    instead=elastic_sh_vti.EQUATION.instead,
     dimensions=(2,),
     extends="elastic_sh",
     nanoseconds={"cpu": {2: 3.1}},

@@ -4,7 +4,7 @@ The equations, fields and formulas are those of `seismo.equations.viscoelastic`,
 `seismo.equations.elastic_vti`: c11 and c33 relax with the weights of P waves, c44 and c66 with
 those of S waves, and c13 = sqrt(c11 c33) - `slack` with both (`seismo.equations.anisotropic_loss`,
 which tells what quality factors waves then have by direction). Where the model gives qp or qs
-beside epsilon, delta or gamma, not beside constants c11 ... c66.
+beside epsilon, delta or gamma, or the five constants that stand for them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from seismo.equations import elastic_vti, viscoelastic
+from seismo.equations import elastic_vti, given_rock, rock_conversions, viscoelastic
 from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import QP, QS
@@ -26,7 +26,11 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     table = elastic_vti.of_rocks(viscoelastic.tables(axes, options))
     # Least qp for the qs of each rock, so that every strain loses energy.
     share = partial(shear_share, dimensions=len(axes))
-    return replace(table, conversion=None, derived={**table.derived, SHEAR_SHARE: share})
+    return replace(
+        table,
+        conversion=rock_conversions.attenuating(rock_conversions.vti(), QP.name, QS.name),
+        derived={**table.derived, SHEAR_SHARE: share},
+    )
 
 
 _LAYERED = elastic_vti.EQUATION.layered
@@ -35,6 +39,7 @@ EQUATION = Equation(
     name="viscoelastic_vti",
     parameters=(*elastic_vti.EQUATION.parameters, QP, QS),
     tables=tables,
+    instead=given_rock.OF_VTI,
     extends="elastic",
     nanoseconds={"cpu": {2: 8.4, 3: 39.0}},
     layered=_LAYERED.with_further(math.inf, math.inf),

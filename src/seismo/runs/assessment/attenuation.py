@@ -137,7 +137,9 @@ def short_of_bits(setup: Discretization, layers: Sequence[LayerResolution]) -> I
 
 def _spread(setup: Discretization) -> tuple[float, float]:
     """Return the largest differences of 1/Q from 1/qp and 1/qs, of all directions."""
-    if setup.earth.relaxation is None or not {"epsilon", "qp", "qs"} <= set(setup.earth.needs):
+    if setup.earth.relaxation is None or not {"qp", "qs"} <= set(setup.earth.needs):
+        return 0.0, 0.0
+    if not {"epsilon", "root1"} & set(setup.earth.needs):
         return 0.0, 0.0
     axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
     medium = setup.earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
