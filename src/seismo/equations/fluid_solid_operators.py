@@ -21,6 +21,7 @@ does not change. What the sweeps do differs by a few weighted rows
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -262,7 +263,16 @@ def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
         return STABLE_SHARE
     along = [grid.spacing[2] / grid.spacing[AXES.index(axis)] for axis in grid.axes[:-1]]
     ratio = float(np.linalg.norm(along))  # of the largest wavenumbers along and across the contact
-    operators = contact_operators(contact, c, _MARGIN)
+    return _stable_share(contact, tuple(c.tolist()), ratio)
+
+
+@lru_cache(maxsize=16)  # check, plan and run ask for the same
+def _stable_share(contact: Contact, c: tuple[float, ...], ratio: float) -> float:
+    """Return the share that vibrations of a contact leave.
+
+    ratio: of the largest wavenumbers along and across the contact.
+    """
+    operators = contact_operators(contact, np.array(c), _MARGIN)
     largest = 2.0 * float(np.abs(c).sum())
     media = (contact.above, contact.below)
     # Highest frequency of the interior: v k_max sqrt(1 + ratio^2).

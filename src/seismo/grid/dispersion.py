@@ -18,7 +18,8 @@ Frequencies above the grid's cut-off do not propagate: their error is 100 %.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -75,7 +76,7 @@ class Operator:
             velocity: of the wave in m/s.
             direction: (axis) of the wave, of length 1.
         """
-        k, symbol = self._wavenumbers(direction)
+        k, symbol = _wavenumbers(replace(self, dt=0.0), direction)
         true = 2.0 * math.pi * frequency / velocity
         target = true
         if self.dt:
@@ -87,23 +88,26 @@ class Operator:
         # Phase k s grows against the true w s / c: the difference per metre.
         return numerical - true
 
-    def _wavenumbers(self, direction: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Return wavenumbers k and the symbol of the differences there, both (samples) in rad/m."""
-        steps = [abs(n) * h for n, h in zip(direction, self.spacing, strict=True)]
-        k = np.linspace(0.0, math.pi / max(steps), _SAMPLES)
-        # sum_a [K(k n_a h_a) / h_a]^2.
-        squares = sum(
-            self.symbol_squared(k * step) / h**2
-            for step, h in zip(steps, self.spacing, strict=True)
-        )
-        symbol = np.sqrt(np.maximum(squares, 0.0))
-        # Waves shorter than that of the largest symbol have a negative group velocity.
-        rising = 1 + int(np.argmax(symbol))
-        return k[:rising], np.maximum.accumulate(symbol[:rising])
-
     def symbol_squared(self, q: np.ndarray) -> np.ndarray:
         """Return K(q)^2 (n) at wavenumbers q (n) in radians per sample."""
         m = np.arange(1, self.stencil.order // 2 + 1)
         if self.second_order:
             return 2.0 * (1.0 - np.cos(np.outer(q, m))) @ self.stencil.second[1:]
         return (2.0 * np.sin(np.outer(q, m - 0.5)) @ self.stencil.first) ** 2
+
+
+@lru_cache(maxsize=16)  # waves of many media ask for the same
+def _wavenumbers(operator: Operator, direction: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return wavenumbers k and the symbol of the differences there, both (samples) in rad/m."""
+    steps = [abs(n) * h for n, h in zip(direction, operator.spacing, strict=True)]
+    k = np.linspace(0.0, math.pi / max(steps), _SAMPLES)
+    # sum_a [K(k n_a h_a) / h_a]^2, which is zero across the direction.
+    squares = sum(
+        operator.symbol_squared(k * step) / h**2
+        for step, h in zip(steps, operator.spacing, strict=True)
+        if step
+    )
+    symbol = np.sqrt(np.maximum(squares, 0.0))
+    # Waves shorter than that of the largest symbol have a negative group velocity.
+    rising = 1 + int(np.argmax(symbol))
+    return k[:rising], np.maximum.accumulate(symbol[:rising])

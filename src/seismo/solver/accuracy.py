@@ -175,8 +175,7 @@ def boundary_error(waves: Waves) -> float:
 
 def best_stencil(waves: Waves, order: int) -> Stencil:
     """Return the coefficients of an order that disperse the waves least; of equals, the nearest."""
-    # One parameter: the tolerance of the phase velocity.
-    family = [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
+    family = stencils_for("fitted", order)
     return min(family, key=lambda stencil: dispersion_error(waves, stencil))
 
 
@@ -202,11 +201,18 @@ def refuse_uncarried(scenario: Any, waves: Waves) -> None:
     )  # fmt: skip
 
 
+def stencils_for(kind: str, order: int) -> list[Stencil]:
+    """Return the coefficients of a kind (`grid.stencil`) and an order that a run may choose of."""
+    if kind == "fitted":
+        # One parameter: the tolerance of the phase velocity.
+        return [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
+    return [Stencil(order, _MINMAX if kind == "minmax" else 0.0)]
+
+
 def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
     """Return the coefficients of a kind (`grid.stencil`) and an order for some waves."""
-    if kind == "fitted":
-        return best_stencil(waves, order)
-    return Stencil(order, _MINMAX if kind == "minmax" else 0.0)
+    first, *others = stencils_for(kind, order)
+    return best_stencil(waves, order) if others else first
 
 
 def least_order(spec: Any) -> int:

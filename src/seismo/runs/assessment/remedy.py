@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 from seismo.errors import SeismoError
-from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.runs.assessment.accuracy import (
     BESIDE,
@@ -40,7 +39,7 @@ from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
-from seismo.solver.accuracy import best_stencil, dispersion_error, stencil_for, surface_error
+from seismo.solver.accuracy import best_stencil, dispersion_error, stencils_for, surface_error
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.waves import Waves
 
@@ -60,7 +59,7 @@ _MOVES = {
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
     fewest = min(layer.points_per_wavelength for layer in layers)
-    return fewest / _coarser(setup, partial(_dispersion, setup))
+    return fewest / _undispersed(setup)
 
 
 def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
@@ -160,12 +159,14 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     largest = max(setup.waves.spacing)
     if _mended(setup, expected).error <= wanted:
         return largest, expected
-    law = _dispersion
     power = 3.0  # at which errors fall with the spacing
-    if not setup.earth.layered:
-        law = partial(_all_causes, expected=_mended(setup, expected))
+    if setup.earth.layered:
+        coarser = _undispersed(setup)
+    else:
+        within = partial(_all_causes_within, setup, _mended(setup, expected))
+        coarser = _coarser(within)
         power = 2.0
-    spacing = _below(min(1.0, _coarser(setup, partial(law, setup))) * largest)
+    spacing = _below(min(1.0, coarser) * largest)
     for _ in range(_TRIALS):
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
         if not setup.earth.layered and points > _MOST_TRIED:
@@ -212,35 +213,44 @@ def _below(value: float) -> float:
     return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")
 
 
-def _coarser(setup: Discretization, error: Callable[[float], float]) -> float:
+def _coarser(within: Callable[[float], bool]) -> float:
     """Return by how much larger the spacing may be for an error to keep to the accuracy."""
     low = 1.0 / _MOST_COARSER
     high = _MOST_COARSER
     for _ in range(_BISECTIONS):
         middle = math.sqrt(low * high)
-        if error(middle) > setup.scenario.grid.accuracy:
-            high = middle
-        else:
+        if within(middle):
             low = middle
+        else:
+            high = middle
     return low
 
 
-def _scaled(setup: Discretization, factor: float) -> tuple[Waves, Stencil]:
-    """Return the waves of a grid so many times as coarse, and its differences."""
+def _undispersed(setup: Discretization) -> float:
+    """Return by how much larger the spacing may be for dispersion to keep to the accuracy."""
+    return _coarser(partial(_disperses_within, setup, setup.scenario.grid.accuracy))
+
+
+def _scaled(setup: Discretization, factor: float) -> Waves:
+    """Return the waves of a grid so many times as coarse."""
     waves = setup.waves
-    scaled = replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
-    return scaled, stencil_for(setup.scenario.grid.stencil, setup.stencil.order, scaled)
+    return replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
 
 
-def _dispersion(setup: Discretization, factor: float) -> float:
-    return dispersion_error(*_scaled(setup, factor))
+def _disperses_within(setup: Discretization, accuracy: float, factor: float) -> bool:
+    """Whether waves on a grid so many times as coarse disperse by no more than some error."""
+    waves = _scaled(setup, factor)
+    stencils = stencils_for(setup.scenario.grid.stencil, setup.stencil.order)
+    return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
 
 
-def _all_causes(setup: Discretization, factor: float, expected: Expected) -> float:
-    """Return what all causes err by together on a grid so many times as coarse."""
-    waves, stencil = _scaled(setup, factor)
-    errors = [dispersion_error(waves, stencil), surface_error(waves), placing_error(setup, factor)]
+def _all_causes_within(setup: Discretization, expected: Expected, factor: float) -> bool:
+    """Whether all causes together keep to the accuracy on a grid so many times as coarse."""
+    wanted = setup.scenario.grid.accuracy
+    errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
             errors.append(error * factor**2)
-    return math.hypot(*errors)
+    others = math.hypot(*errors)
+    # What they leave to dispersion; of nothing no stencil has less.
+    return others <= wanted and _disperses_within(setup, math.sqrt(wanted**2 - others**2), factor)
