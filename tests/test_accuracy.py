@@ -69,7 +69,8 @@ def error_of(document: dict) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("points", "keys"),
     [
-        (3.2, {"order": 12}), (4.5, {}), (4.5, {"stencil": "taylor"}),
+        pytest.param(3.2, {"order": 12}, marks=pytest.mark.slow),
+        (4.5, {}), (4.5, {"stencil": "taylor"}),
         (3.5, {"stencil": "minmax", "order": 16}), (9.0, {"order": 4}), (4.0, {"order": 4}),
     ],
     ids=str,

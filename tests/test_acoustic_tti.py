@@ -137,12 +137,17 @@ def test_layers_begin_with_a_collar_that_does_not_damp() -> None:
     assert not share_along(free, "z", np.arange(-2, 11)).any()
 
 
-@pytest.mark.parametrize(("dimensions", "case"), [(2, "mixed"), (2, "free_surface"), (3, "closed")])
+@pytest.mark.parametrize(
+    ("dimensions", "case"),
+    [pytest.param(2, "mixed", marks=pytest.mark.slow), (2, "free_surface"), (3, "closed")],
+)
 def test_every_backend_gives_the_same(dimensions, case, tmp_path) -> None:
     """In a random medium."""
     compare(planned("acoustic_tti", dimensions, tmp_path, case), tmp_path)
 
 
+# In a plane `test_solver_subdomains.py` tells it every day.
+@pytest.mark.slow
 def test_any_cut_gives_the_same(tmp_path) -> None:
     document = solver.plan("acoustic_tti", 3, cells=12, steps=12, random_medium=tmp_path)
     whole, cut = (

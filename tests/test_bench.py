@@ -150,7 +150,11 @@ def test_bandwidth_counts_reads_and_writes(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("what", "said"), [("steps", "speed left"), ("store", "beside gzip-4")], ids=["steps", "store"]
+    ("what", "said"),
+    [
+        pytest.param("steps", "speed left", marks=pytest.mark.slow, id="steps"),
+        pytest.param("store", "beside gzip-4", id="store"),
+    ],
 )
 def test_the_cost_of_output_is_measured(what, said):
     """The script runs, on a grid too small to tell anything."""

@@ -11,6 +11,7 @@ import pytest
 
 import seismo
 from seismo import cli
+from seismo.output.figures.style import STYLE
 from seismo.runs import run
 from synthetic_results import write_elastic_2d, write_elastic_3d
 
@@ -28,6 +29,12 @@ receivers:
 output:
   snapshots: [{fields: [p], interval: 50 ms}]
 """
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Draw at 60 dots per inch: what is drawn is `test_plotting.py`'s."""
+    monkeypatch.setitem(STYLE, "savefig.dpi", 60)
 
 
 @pytest.fixture

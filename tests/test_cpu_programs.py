@@ -56,8 +56,19 @@ def deal_to(threads: int, monkeypatch) -> None:
     monkeypatch.setattr(CpuBackend, "threads", property(lambda backend: threads))
 
 
-@pytest.mark.parametrize(("shots", "threads"), [(1, 1), (1, 3), (3, 1), (3, 2), (3, 3)])
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+# Every way to deal work out in the plane; in space one for shots and one for tiles.
+PROGRAMS = [
+    pytest.param(
+        *case.values, shots, threads, id=f"{case.id}-{shots}-{threads}",
+        marks=case.marks or [pytest.mark.slow] * (
+            case.id.endswith("3d") and (shots, threads) not in ((1, 3), (3, 2))),
+    )
+    for case in solver.slow_in_space("acoustic", "elastic")
+    for shots, threads in ((1, 1), (1, 3), (3, 1), (3, 2), (3, 3))
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dimensions", "shots", "threads"), PROGRAMS)
 def test_program_equals_one_launch_after_the_other(
     name, dimensions, shots, threads, tmp_path, monkeypatch
 ) -> None:

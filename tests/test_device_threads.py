@@ -28,7 +28,7 @@ from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
-from test_resume import contents
+from test_resume import SHORT, contents
 from thread_ranks import ThreadBackend
 
 
@@ -43,7 +43,7 @@ def outcome(document, base, parts, ranks, make=ThreadBackend):
         pytest.param({"top": "absorbing"}, HALOS[::-1], id="layers", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic", "acoustic"))
 def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_path, monkeypatch):
     """Images beyond faces wait for all of a stage; only without them cores run ahead of halos.
 
@@ -208,8 +208,11 @@ def test_a_whole_run_gives_the_file_of_one(
     assert not list(tmp_path.glob("*.run"))
 
 
-def test_results_that_nobody_named_last_as_long_as_they_are_held(alone, on_four):
-    with seismo.run(VOLUME) as results, seismo.open_results(alone) as single:
+def test_results_that_nobody_named_last_as_long_as_they_are_held(tmp_path, monkeypatch):
+    seismo.run(SHORT, tmp_path / "x.h5").close()
+    on_team(monkeypatch, 2)
+    with seismo.run(SHORT) as results, seismo.open_results(tmp_path / "x.h5") as single:
+        assert results.summary["ranks"] == 2
         assert results.traces_hash == single.traces_hash
 
 
@@ -259,7 +262,7 @@ def test_shots_go_on_as_many_at_a_time_as_they_began(tmp_path, monkeypatch):
         assert results.summary["grids"] in (1, 2)
 
 
-@pytest.mark.parametrize("spread", ["grid", "auto"])
+@pytest.mark.parametrize("spread", solver.slow_but({"auto"}, ["grid", "auto"]))
 def test_a_wavefield_that_blows_up_on_one_is_told_and_kept(tmp_path, on_four, monkeypatch, spread):
     advance = Simulation.advance
 

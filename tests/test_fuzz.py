@@ -26,7 +26,7 @@ def test_a_run_without_end_is_refused_before_it_fills_the_memory(tmp_path):
 
 def test_changed_scenarios(tmp_path):
     """Here, where warnings are errors."""
-    for number in range(100):
+    for number in range(40):
         assert not fuzz.scenario(tmp_path, random.Random(f"scenarios {number}")), number
 
 
@@ -38,7 +38,7 @@ def run_fuzz(kind: str, *numbers: int) -> None:
 
 
 def test_a_few_files():
-    run_fuzz("files", 20)
+    run_fuzz("files", 8)
 
 
 @pytest.mark.slow

@@ -327,7 +327,7 @@ def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):
     assert names_in(tmp_path) == {used.name, new.name}
 
 
-@pytest.mark.parametrize("precision", LANES)
+@pytest.mark.parametrize("precision", solver.slow_but({"float32"}, LANES))
 def test_bodies_of_output_and_halos(precision, compiler):
     """What cuts, rounds, raises peaks and packs, as `cuts`, `maps` and `halo` launch it.
 

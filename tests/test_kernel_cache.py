@@ -285,7 +285,7 @@ def test_runs_with_a_damaged_cache(tmp_path):
 PARALLEL = """
 import hashlib, numba, solver
 numba.set_num_threads(2)
-simulation = solver.build(solver.plan("acoustic", 2, steps=4, cells=200))
+simulation = solver.build(solver.plan("acoustic", 2, steps=4, cells=200, order=2))
 solver.silence(simulation)
 solver.add_noise(simulation)
 simulation.advance(3)

@@ -58,16 +58,16 @@ PUSH, SIDEWAYS = ({"type": "force", "force": {a: 1e9}} for a in "zx")
     ("media", "kind", "cells", "bar"),
     [
         (SOLIDS, SHEAR, 0.01, 0.03),  # 4.6 with one pair of weights for both media
-        (SOLIDS, SHEAR, 0.5, 0.07),  # 1.8
+        pytest.param(SOLIDS, SHEAR, 0.5, 0.07, marks=pytest.mark.slow),  # 1.8
         (SOLIDS, SHEAR, 2.0, 0.01),  # 0.29
         (SOLIDS, DROP, -0.3, 0.02),  # 0.27
-        (SOLIDS, DROP, 0.5, 0.04),  # 1.6
-        (SOLIDS, moment(xx=1.0), -0.5, 0.04),
+        pytest.param(SOLIDS, DROP, 0.5, 0.04, marks=pytest.mark.slow),  # 1.6
+        pytest.param(SOLIDS, moment(xx=1.0), -0.5, 0.04, marks=pytest.mark.slow),
         (SOLIDS, BLAST, -0.01, 0.01),  # 1.0
         (SOLIDS, PUSH, 0.01, 0.02),  # 0.085
-        (SOLIDS, SIDEWAYS, 0.01, 0.06),  # 0.16
+        pytest.param(SOLIDS, SIDEWAYS, 0.01, 0.06, marks=pytest.mark.slow),  # 0.16
         (FLUIDS, BLAST, 0.01, 0.02),  # 0.97
-        (FLUIDS, BLAST, -1.0, 0.02),
+        pytest.param(FLUIDS, BLAST, -1.0, 0.02, marks=pytest.mark.slow),
         (FLUIDS, PUSH, 0.01, 0.04),
     ],
 )
@@ -143,10 +143,13 @@ def between(name: str, dimensions: int, **changes) -> dict:
     return solver.plan(name, dimensions, cells=cells, model=model, **changes)
 
 
-@pytest.mark.parametrize("z", [10.2, 11.4, 11.7, 13.3])
 @pytest.mark.parametrize(
-    ("name", "dimensions"),
-    [("elastic", 2), ("elastic", 3), ("acoustic_variable_density", 2)],
+    ("name", "dimensions", "z"),
+    [
+        pytest.param(name, d, z, marks=[pytest.mark.slow] * ((d == 3) and (z != 11.7)))
+        for name, d in (("elastic", 2), ("elastic", 3), ("acoustic_variable_density", 2))
+        for z in (10.2, 11.4, 11.7, 13.3)
+    ],
 )
 def test_a_blast_is_the_transpose_of_divergence(name: str, dimensions: int, z: float) -> None:
     """As `test_explosion_and_divergence_change_places`, beside a contact."""
@@ -170,7 +173,7 @@ def test_a_blast_is_the_transpose_of_divergence(name: str, dimensions: int, z: f
         assert np.abs(change - divergence["divergence"][:-1]).max() < 1e-10 * scale
 
 
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic"))
 def test_any_decomposition_gives_the_same_bits(name: str, dimensions: int) -> None:
     """Sources on either side of a cut, whose points lie on both, beside a contact."""
     spots = [

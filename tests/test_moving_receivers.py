@@ -23,6 +23,7 @@ from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 from simulated_card import simulated
+from solver import slow_but
 from test_resume import contents, stopped
 from thread_ranks import ThreadBackend
 
@@ -248,7 +249,7 @@ def every_step(monkeypatch):
     )
 
 
-@pytest.mark.parametrize("step", [1, 42, 50])
+@pytest.mark.parametrize("step", slow_but({42}, [1, 42, 50]))
 def test_a_run_goes_on_to_the_same_bits(dropping, tmp_path, every_step, step):
     """Before, at and behind the end of the first batch of shots."""
     path = tmp_path / "x.h5"

@@ -45,7 +45,11 @@ def told(given: dict) -> list[str]:
 
 @pytest.mark.parametrize(
     ("kind", "cells"),
-    [("moment_tensor", 0.3), ("moment_tensor", 1.0), ("force", 0.3)],
+    [
+        ("moment_tensor", 0.3),
+        pytest.param("moment_tensor", 1.0, marks=pytest.mark.slow),
+        ("force", 0.3),
+    ],
 )
 def test_a_source_beside_a_contact_errs_as_told(kind: str, cells: float) -> None:
     simulation = solver.simulate(document(kind, cells))

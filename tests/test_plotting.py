@@ -38,7 +38,7 @@ from seismo.output.figures.map_marks import beach_ball, round_length
 from seismo.output.figures.processing import reduced, with_gain
 from seismo.output.figures.section import sections
 from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, tapered
-from seismo.output.figures.style import clip_level, panels
+from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.figures.traces import _draw_column, _print_peaks
 from synthetic_results import (
     FREQUENCY,
@@ -51,6 +51,12 @@ from synthetic_results import (
 )
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.fixture(autouse=True)
+def coarse(monkeypatch):
+    """Draw at 110 dots per inch, a third of the points of 200."""
+    monkeypatch.setitem(STYLE, "savefig.dpi", 110)
 
 
 @pytest.fixture(scope="module")

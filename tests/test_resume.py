@@ -5,6 +5,7 @@ Equality is to the last bit, of everything but the words about how and when a ru
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,13 +115,17 @@ def stopped(scenario, path: Path, step: int, **keys) -> StoppedError:
     return caught.value
 
 
-@pytest.fixture
-def every_step(monkeypatch):
+def report_every_step(monkeypatch) -> None:
     """Report every step, so that runs can be stopped anywhere."""
     monkeypatch.setattr(run_loop, "REPORT_EVERY", -1.0)
     monkeypatch.setattr(
         run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
     )
+
+
+@pytest.fixture
+def every_step(monkeypatch):
+    report_every_step(monkeypatch)
 
 
 def chunk_of(path: Path) -> int:
@@ -144,7 +149,7 @@ def assert_complete(path: Path, wanted: dict[str, bytes]) -> None:
     assert [p.name for p in path.parent.iterdir() if ".run" in p.name or "partial" in p.name] == []
 
 
-@pytest.mark.parametrize("step", slow_but({1, 104}, [1, 9, 10, 104, 105, 160]))
+@pytest.mark.parametrize("step", slow_but({104}, [1, 9, 10, 104, 105, 160]))
 def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_step, wanted, step):
     """Before, at and behind snapshots (every 9 steps), looks, and the end of a batch."""
     path = tmp_path / "x.h5"
@@ -187,7 +192,7 @@ def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step,
     signals = Signals()
     signals.stop = True
     with pytest.raises(StoppedError, match="stopped after step 0 of"):
-        seismo.run(SCENARIO, tmp_path / "x.h5", signals=signals)
+        seismo.run(SHORT, tmp_path / "x.h5", signals=signals)
     with resume(tmp_path / "x.h5.run") as results:
         assert 0.0 < results.summary["elapsed_s"] < 1e6
 
@@ -195,7 +200,7 @@ def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step,
 def test_a_run_may_stop_again_and_again(tmp_path, every_step, wanted):
     path = tmp_path / "x.h5"
     steps = [int(str(stopped(SCENARIO, path, 1, resume=True)).split("step ")[1].split()[0])]
-    for _ in range(3):
+    for _ in range(2):
         error = stopped(SCENARIO, path, steps[-1] + 50, resume=True)
         steps.append(int(str(error).split("step ")[1].split()[0]))
     assert steps == sorted(set(steps))
@@ -221,11 +226,21 @@ def test_checkpoints_by_steps_and_by_time(tmp_path, wanted, wanted_short, every_
     assert_complete(tmp_path / "y.h5", wanted_short)
 
 
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory) -> Path:
+    """The folder of a run that stopped with two checkpoints behind it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as patched:
+        report_every_step(patched)
+        stopped(SCENARIO, folder / "x.h5", 50)
+    assert len(checkpoint.checkpoint_files(folder / "x.h5.run")) == 2
+    return folder / "x.h5.run"
+
+
 @pytest.fixture
-def unfinished(tmp_path, every_step) -> Path:
-    """A run that stopped with two checkpoints behind it: its results file."""
-    stopped(SCENARIO, tmp_path / "x.h5", 50)
-    assert len(checkpoint.checkpoint_files(tmp_path / "x.h5.run")) == 2
+def unfinished(tmp_path, every_step, stopped_run) -> Path:
+    """The results file of a copy of that run."""
+    shutil.copytree(stopped_run, tmp_path / "x.h5.run")
     return tmp_path / "x.h5"
 
 
@@ -252,7 +267,9 @@ def test_a_manifest_with_a_flipped_bit_is_one_line(unfinished):
             seismo.run(SCENARIO, unfinished, resume=True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "emptied", "header"])
+@pytest.mark.parametrize(
+    "damage", slow_but({"flipped", "header"}, ["cut", "flipped", "emptied", "header"])
+)
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
     newest, _ = checkpoint.checkpoint_files(Path(f"{unfinished}.run"))
     data = bytearray(newest.read_bytes())
@@ -300,19 +317,21 @@ def test_a_checkpoint_whose_results_are_gone_is_refused(unfinished):
     assert not unfinished.exists()
 
 
-@pytest.mark.parametrize(("name", "where"), [("part-000.h5", "numbers"), ("part-001.h5", "mark")])
-def test_a_damaged_part_is_refused_before_stepping(unfinished, wanted, name, where):
+def test_a_damaged_part_is_refused_before_stepping(unfinished, wanted):
+    """In its numbers, or in the mark that it begins with."""
     folder = Path(f"{unfinished}.run")
-    part, before = folder / name, sorted(folder.iterdir())
-    whole = part.read_bytes()
-    data = bytearray(whole)
-    data[0 if where == "mark" else chunk_of(part)] ^= 4
-    part.write_bytes(data)
-    with pytest.raises(StorageError, match=rf"{name}: .*damaged: .* again with --no-resume$"):
-        resume(folder)
-    assert sorted(folder.iterdir()) == before
-    assert not unfinished.exists()
-    part.write_bytes(whole)
+    before = sorted(folder.iterdir())
+    for name, where in (("part-000.h5", "numbers"), ("part-001.h5", "mark")):
+        part = folder / name
+        whole = part.read_bytes()
+        data = bytearray(whole)
+        data[0 if where == "mark" else chunk_of(part)] ^= 4
+        part.write_bytes(data)
+        with pytest.raises(StorageError, match=rf"{name}: .*damaged: .* again with --no-resume$"):
+            resume(folder)
+        assert sorted(folder.iterdir()) == before
+        assert not unfinished.exists()
+        part.write_bytes(whole)
     resume(folder).close()
     assert_complete(unfinished, wanted)
 
@@ -398,7 +417,9 @@ def test_an_interrupted_run_says_how_to_go_on_from_its_checkpoint(tmp_path, ever
     assert Path(f"{path}.run").exists() is told
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, StorageError("full")])
+@pytest.mark.parametrize(
+    "error", [pytest.param(KeyboardInterrupt, marks=pytest.mark.slow), StorageError("full")]
+)
 def test_a_run_that_starts_over_and_ends_before_its_first_checkpoint(
     unfinished, monkeypatch, error
 ):
@@ -612,7 +633,7 @@ cli.main(sys.argv[1:])
 """
 
 
-def test_signals_to_the_command_line(tmp_path, wanted):
+def test_signals_to_the_command_line(tmp_path, wanted, command_line):
     """SIGUSR1 saves and goes on, SIGTERM saves and stops, twice is once; then `seismo resume`."""
     (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
     words = [sys.executable, "-c", SLOW_START]
@@ -633,12 +654,9 @@ def test_signals_to_the_command_line(tmp_path, wanted):
     assert run.wait() == 85
     run.stderr.close()
     assert "asked to by SIGTERM; go on with: seismo resume " in said
-    done = subprocess.run(
-        [sys.executable, "-m", "seismo", "resume", "x.h5.run"],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].endswith("x.h5")
+    code, out, err = command_line("resume", tmp_path / "x.h5.run")
+    assert code == 0, err
+    assert out.splitlines()[-1].endswith("x.h5")
     assert_complete(tmp_path / "x.h5", wanted)
 
 
@@ -669,11 +687,11 @@ cli.main(sys.argv[1:])
     ],
 )
 def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
-    number, code, words, begun, tmp_path, every_step, wanted
+    number, code, words, begun, tmp_path, stopped_run
 ):
     """It leaves nothing, or the checkpoint that it was to go on from."""
     if begun:
-        stopped(SCENARIO, tmp_path / "x.h5", 30)
+        shutil.copytree(stopped_run, tmp_path / "x.h5.run")
     before = checkpoint.checkpoint_files(tmp_path / "x.h5.run")
     (tmp_path / "s.yaml").write_text(from_dict(SCENARIO | {"checkpoint": {}}).to_yaml())
     run = subprocess.Popen(
@@ -694,9 +712,6 @@ def test_a_signal_while_the_model_is_sampled_ends_a_run_at_once(
     assert checkpoint.checkpoint_files(tmp_path / "x.h5.run") == before
     left = {path.name for path in tmp_path.iterdir()} - {"s.yaml", "x.h5.run"}
     assert (left, (tmp_path / "x.h5.run").exists()) == (set(), begun)
-    if begun:
-        resume(tmp_path / "x.h5.run").close()
-        assert_complete(tmp_path / "x.h5", wanted)
 
 
 class Zygote:
@@ -802,7 +817,7 @@ def fill_the_disk(zygote: Zygote, wanted: dict[str, bytes], every: int) -> None:
 
 
 def test_killed_before_operations_on_files(zygote, wanted_short):
-    kill_at_operations(zygote, wanted_short, every=270)
+    kill_at_operations(zygote, wanted_short, every=400)
 
 
 def test_killed_at_random_moments(zygote, wanted):
@@ -810,7 +825,7 @@ def test_killed_at_random_moments(zygote, wanted):
 
 
 def test_a_disk_that_fills_up(zygote, wanted_short):
-    fill_the_disk(zygote, wanted_short, every=290)
+    fill_the_disk(zygote, wanted_short, every=410)
 
 
 @pytest.mark.slow

@@ -262,7 +262,7 @@ _SNIPPETS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_spoiled_text_gives_anything_but_a_scenario_error(data):
     """Random words of a good scenario are replaced: it still loads, or says what is wrong."""
@@ -314,7 +314,7 @@ _ANYTHING = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.dictionaries(st.sampled_from(_SECTIONS), _ANYTHING))
 def test_no_python_data_gives_anything_but_a_scenario_error(data):
     with pytest.raises(ScenarioError) as caught:

@@ -139,7 +139,7 @@ _DATA = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(_DATA)
 def test_what_is_written_reads_back_equal(data):
     document = read(to_text(data), "s.yaml")
