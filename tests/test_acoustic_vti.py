@@ -73,6 +73,7 @@ def test_waves_in_a_plane_are_exact(rock, kind) -> None:
     assert max(map(relative_l2, found, wanted)) < 3e-4
 
 
+@pytest.mark.slow  # validation/acoustic_anisotropy.py tells it as often
 def test_waves_in_space_are_exact() -> None:
     """Measured 1e-4."""
     found, wanted = whole_space(SHALE, "pressure", 3)

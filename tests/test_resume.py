@@ -820,10 +820,6 @@ def test_killed_before_operations_on_files(zygote, wanted_short):
     kill_at_operations(zygote, wanted_short, every=400)
 
 
-def test_killed_at_random_moments(zygote, wanted):
-    kill_at_random(zygote, wanted, times=1)
-
-
 def test_a_disk_that_fills_up(zygote, wanted_short):
     fill_the_disk(zygote, wanted_short, every=410)
 
