@@ -116,6 +116,7 @@ def test_lamb_surface_to_surface_is_pekeris_closed_form() -> None:
     assert metrics.relative_l2(found, wanted) < 1e-5
 
 
+@pytest.mark.slow
 def test_plane_lamb_is_the_line_integral_of_the_3d_one() -> None:
     """3-D forces along y over a layered half-space sum to the 2-D line force."""
     stack = Stack((SOIL, ROCK), (0.0, 70.0))

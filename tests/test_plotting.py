@@ -98,8 +98,20 @@ def waves(figure):
     return [i for i in images if isinstance(i, AxesImage) and i.norm.vmin == -i.norm.vmax]
 
 
-@pytest.mark.parametrize("dimensions", ["two", "three"])
-@pytest.mark.parametrize("kind", list(KINDS))
+# Figures of traces and of the machine are those of a plane.
+IN_SPACE = {"model", "snapshot", "movie", "peaks"} & set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dimensions"),
+    [
+        *((kind, "two") for kind in KINDS),
+        *(
+            pytest.param(kind, "three", marks=[] if kind in IN_SPACE else pytest.mark.slow)
+            for kind in KINDS
+        ),
+    ],
+)
 def test_every_kind_is_drawn_whole_and_leaves_nothing_else(kind, dimensions, request, tmp_path):
     results = request.getfixturevalue(dimensions)
     path = draw(results, kind, tmp_path / f"figure{KINDS[kind].suffix}")
@@ -836,7 +848,7 @@ def test_peaks_of_accelerations_have_a_prefix_too():
         ("plot_snapshots.py", ["--field", "vx"], "s.png"),
         ("record_section.py", ["--set", "line", "--velocity", "3000"], "r.png"),
         ("spectra.py", ["--set", "stations", "--receivers", "CI.PAS", "CI.LFP"], "f.png"),
-        ("animate.py", [], "a.gif"),
+        pytest.param("animate.py", [], "a.gif", marks=pytest.mark.slow),
     ],
 )
 def test_the_example_scripts_run(two, tmp_path, monkeypatch, script, options, output):

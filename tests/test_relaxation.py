@@ -68,7 +68,10 @@ def test_few_mechanisms_are_taken_where_they_do() -> None:
     assert fit(Law("power", 1.0, 3.0, 0.5), DECADE).mechanisms < 6
 
 
-@pytest.mark.parametrize(("corner", "exponent", "most"), [(3.0, 0.6, 0.055), (0.5, 1.0, 0.03)])
+@pytest.mark.parametrize(
+    ("corner", "exponent", "most"),
+    [(3.0, 0.6, 0.055), pytest.param(0.5, 1.0, 0.03, marks=pytest.mark.slow)],
+)
 def test_more_mechanisms_follow_a_power_law_no_worse(corner, exponent, most) -> None:
     law = Law("power", 4.0, corner, exponent)
     assert max(fit(law, DECADE, count).errors(y_of(30))[0] for count in range(3, 7)) < most

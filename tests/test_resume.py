@@ -197,6 +197,7 @@ def test_time_on_the_wall_is_counted_before_the_first_step(tmp_path, every_step,
         assert 0.0 < results.summary["elapsed_s"] < 1e6
 
 
+@pytest.mark.slow  # `test_ranks.py` stops a run twice every day
 def test_a_run_may_stop_again_and_again(tmp_path, every_step, wanted):
     path = tmp_path / "x.h5"
     steps = [int(str(stopped(SCENARIO, path, 1, resume=True)).split("step ")[1].split()[0])]
