@@ -10,11 +10,12 @@ import pytest
 import solver
 from seismo.acquisition.shots import Shot
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels.faults import PIECE, WIDTH, spread
+from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
-from seismo.solver.fault_injection import FaultInjection, FaultPieces
+from seismo.solver.fault_injection import FaultInjection
+from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.partition import subdomains
 from test_finite_fault import elastic, fault, point, srf
@@ -48,7 +49,7 @@ PLAIN = {"duration": 0.16, "dispersion_removal": False}
 
 
 def window_of(monkeypatch, steps):
-    for name in ("simulation", "fault_injection", "fault_signals"):
+    for name in ("simulation", "fault_injection", "fault_pieces", "fault_signals"):
         monkeypatch.setattr(f"seismo.solver.{name}.WINDOW", steps)
 
 
@@ -104,16 +105,22 @@ def check_spreading(backend, folder, tolerance):
     for launch in one.worked_out():
         launch()
     fetch = backend.fetch
-    for held, table in zip(one._held, one._tables, strict=True):
-        amounts, pieces, lines = map(fetch, held)
-        spans, *others = map(fetch, table)
+    signals = fetch(one._signals)
+    for held, table in zip(one._arrays, one._tables, strict=True):
+        amounts, pieces, *lines = map(fetch, held)
+        spans, slots, *summed = map(fetch, table)
         found = np.zeros_like(amounts)
+        flat = [array.ravel() for array in (*summed, signals)]
+        levels = len(summed[0]) * summed[-1].shape[1]
+        sums = np.zeros(levels * WIDTH * REACH)
+        for n in range(levels):
+            for x in range(ROWS):
+                sum_segment(n, x, x + 1, sums, *flat, [0], [30])
         for n in range(len(pieces)):
             for x in range(PIECE):
-                spread(n, x, x + 1, found, pieces, spans, lines, *others, [0], [30])
-        inner = slice(WIDTH, WIDTH + PIECE)
+                spread(n, x, x + 1, found, pieces, spans, *lines, slots, sums)
         peak = np.abs(found).max()
-        np.testing.assert_allclose(amounts[:, inner], found[:, inner], atol=tolerance * peak)
+        np.testing.assert_allclose(amounts, found, atol=tolerance * peak)
         assert peak > 0
 
 
@@ -173,9 +180,13 @@ def test_memory_holds_what_acts_in_a_window_alone(tmp_path):
         simulation = solver.build(document, tmp_path)
         (one,) = simulation.solvers[0].faults
         shares[late] = one._pieces.most
-        held = [array for arrays in (*one._held, *one._tables) for array in arrays]
+        held = [
+            array
+            for arrays in (*one._arrays, *one._tables, [one._sums, one._signals])
+            for array in arrays
+        ]
         numbers = sum(array.nbytes for array in held)
-        where = 16 * sum(len(pieces) for _, pieces, _ in one._held)
+        where = 16 * sum(len(pieces) for _, pieces, *_ in one._arrays)
         assert memory_of(simulation.setup).sources == numbers + where
     assert shares == {0.0: 10, 0.6: 1}
 
@@ -189,8 +200,8 @@ def test_moments_of_all_subfaults_are_kept(tmp_path):
     numbers = subfaults.spread
     assert len(numbers) > 0
     for field in subfaults.fields:
-        weights = subfaults.weights(field, numbers)
-        volumes = [w.sum(axis=1) for w in (weights.along, weights.across, weights.down)]
+        level = [subfaults.level(a, a in field.half, numbers) for a in "xy"]
+        volumes = [w.sum(axis=1) for w in (*level, subfaults.down(field, numbers))]
         found = np.prod(volumes, axis=0) * -setup.grid.cell / setup.clock.dt
         wanted = shot.faults[0].strengths[field.name[1:]][numbers]
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-6 * np.abs(wanted).max())

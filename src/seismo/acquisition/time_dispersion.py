@@ -171,7 +171,8 @@ class _SpectrumReader:
         self.size = _fast_length(max(2 * samples, 4 * _WIDTH))
         grid_position = frequency * self.size / (2.0 * np.pi)
         self.first = np.floor(grid_position).astype(np.intp) - _WIDTH // 2 + 1
-        self.distance = grid_position - self.first
+        distance = grid_position - self.first
+        self.kernels = [_kernel(distance - point) for point in range(_WIDTH)]
         self.shift = np.exp(-1j * frequency * self.centre)
         position = (np.arange(samples) - self.centre) / self.size
         self.correction = 1.0 / _kernel_transform(position)
@@ -188,8 +189,8 @@ class _SpectrumReader:
         high = np.conj(grid[:, -2 : -2 - _WIDTH : -1])
         grid = np.concatenate([low, grid, high], axis=1)
         result = np.zeros((len(signal_rows), self.first.size), complex)
-        for point in range(_WIDTH):
-            result += grid[:, self.first + (point + _WIDTH)] * _kernel(self.distance - point)
+        for point, kernel in enumerate(self.kernels):
+            result += grid[:, self.first + (point + _WIDTH)] * kernel
         return result * self.shift
 
 

@@ -10,6 +10,7 @@ and of 4.5 steps a period at most.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cached_property
 
@@ -23,6 +24,8 @@ _MARGIN = 32  # steps before and after a signal
 _BEYOND = 2.0  # times the highest frequency
 _LEAST_STEPS = 4.5  # a period
 _MEASURED = 12  # subfaults
+_SAMPLES = 1 << 20  # worked out at once, by each thread
+_THREADS = 4
 _LENGTHS = 64  # steps: lengths are multiples, so that many signals are worked out together
 
 
@@ -93,10 +96,14 @@ class FaultSignals:
     def most(self, numbers: np.ndarray) -> int:
         """Return how many of some subfaults act in one window at most."""
         some = numbers[self.stop[numbers] > self.first[numbers]]
+        return self.together(self.first[some], self.stop[some])
+
+    def together(self, begin: np.ndarray, end: np.ndarray) -> int:
+        """Return how many of what acts in the steps begin <= step < end (n) share a window."""
         size = self._steps // WINDOW + 2
         # Begins less ends, summed over windows: how many act in each.
-        begun = np.bincount(self.first[some] // WINDOW, minlength=size)
-        ended = np.bincount((self.stop[some] - 1) // WINDOW + 1, minlength=size)
+        begun = np.bincount(begin // WINDOW, minlength=size)
+        ended = np.bincount((end - 1) // WINDOW + 1, minlength=size)
         return int(np.cumsum(begun[:size] - ended[:size]).max(initial=0))
 
     def window(self, begin: int, numbers: np.ndarray) -> np.ndarray:
@@ -122,9 +129,13 @@ class FaultSignals:
         # Lengths rounded up, so that many signals are resampled together.
         lengths = -(-(self.stop - self.first)[numbers] // _LENGTHS) * _LENGTHS
         for length in np.unique(lengths).tolist():
-            some = numbers[lengths == length]
-            signals = self._signals(some, self.first[some], length).astype(self._kind)
-            self._blocks.append((some, signals))
+            alike = numbers[lengths == length]
+            # Blocks of some, in threads: the transforms do not hold Python's lock.
+            blocks = np.array_split(alike, -(-alike.size * length // _SAMPLES))
+            firsts = [self.first[some] for some in blocks]
+            with ThreadPoolExecutor(_THREADS, "seismo-signals") as pool:
+                signals = list(pool.map(self._signals, blocks, firsts, [length] * len(blocks)))
+            self._blocks += zip(blocks, signals, strict=True)
 
     def _signals(self, numbers: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
         """Return moment rates (subfault, step) in 1/s, of so many steps from the first of each."""
@@ -134,4 +145,4 @@ class FaultSignals:
         signals = self._rates.resampled(numbers, times, count, dt)
         if self._removal:
             signals = time_dispersion.add(signals, dt, (first + self._offset)[:, None])
-        return signals
+        return signals.astype(self._kind)

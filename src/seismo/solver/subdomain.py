@@ -17,7 +17,8 @@ from seismo.model import cell_average
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching, turned_off
 from seismo.solver.discretization import Discretization
-from seismo.solver.fault_injection import FaultInjection, FaultPieces
+from seismo.solver.fault_injection import FaultInjection
+from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.injection import Injection

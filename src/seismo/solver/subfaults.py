@@ -7,7 +7,6 @@ along each axis (`seismo.backends.kernels.faults`). The few others act as lone p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,21 +23,6 @@ from seismo.solver.moment_depths import MomentDepths
 from seismo.solver.point_weights import PointInterpolation
 
 NUMBERS_PLACED = 48  # of 8 bytes: where a subfault acts, and when, and what its file says of it
-
-
-@dataclass(frozen=True)
-class SpreadWeights:
-    """What some subfaults give to a field: their weights, in (subfault, n) each.
-
-    Attributes:
-        along: of the points along x.
-        across: along y.
-        down: along z, times strength, time step and cells.
-    """
-
-    along: np.ndarray
-    across: np.ndarray
-    down: np.ndarray
 
 
 class Subfaults:
@@ -100,8 +84,11 @@ class Subfaults:
         along = np.floor(self._places[axis] - 0.5 * (axis in field.half))
         return along.astype(np.int64) - WIDTH // 2 + 1
 
-    def weights(self, field: Field, numbers: np.ndarray) -> SpreadWeights:
-        """Return what some subfaults give to a field per unit of their signals."""
+    def down(self, field: Field, numbers: np.ndarray) -> np.ndarray:
+        """Return the weights (subfault, n) of some subfaults along z, times strength and step.
+
+        With those along x and y (`level`) they are what a field gets per unit of their signals.
+        """
         # A moment rate dM/dt acts on a stress as -dM/dt / cell (stress glut).
         drives = self._around.physics.drives["moment_tensor"]
         scale = drives[0].scale(lambda name: 1.0, self._dt) / self._around.grid.cell
@@ -109,14 +96,20 @@ class Subfaults:
         rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
         # Over the share of a cell that each row stands for.
         norm = self._around.norm(field, rows.ravel()).reshape(rows.shape)
-        return SpreadWeights(self._level(field, "x", numbers), self._level(field, "y", numbers),
-                       down / norm)  # fmt: skip
+        return np.asarray(down / norm)
 
-    def _level(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
+    def level(self, axis: str, half: bool, numbers: np.ndarray) -> np.ndarray:
+        """Return the weights (subfault, WIDTH) of some subfaults along x or y.
+
+        Args:
+            axis: "x" or "y".
+            half: whether the field is staggered along it.
+            numbers: of the subfaults.
+        """
         if axis not in self._places:
             return np.eye(1, WIDTH).repeat(numbers.size, axis=0)
         # Weights of even media, which are separable.
-        return even_weights(self._places[axis][numbers], axis in field.half)[1]
+        return even_weights(self._places[axis][numbers], half)[1]
 
     def _inside(self, imaged: set[str], fields: list[Field]) -> np.ndarray:
         """Return (subfault) whether all points lie in the grid, beside no face that is an image."""

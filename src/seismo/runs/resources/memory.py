@@ -23,7 +23,7 @@ from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
-from seismo.solver.fault_injection import FaultPieces
+from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.partition import subdomains
 from seismo.solver.stages import LayerMemory
