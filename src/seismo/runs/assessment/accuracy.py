@@ -28,6 +28,7 @@ from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
+from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.assessment.layered_error import Contacts, layered_error
 from seismo.runs.assessment.near_contacts import (
     NearReceivers,
@@ -103,6 +104,7 @@ def expected_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), (PLACING, placing_error(setup)), (FITTED, fit_error(setup))]
     causes.append((STEPPED, step_error(setup)))
+    causes.append((COUPLED, coupling_error(setup)))
     if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)
     else:

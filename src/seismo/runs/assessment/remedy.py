@@ -34,6 +34,7 @@ from seismo.runs.assessment.accuracy import (
     sent_back,
 )
 from seismo.runs.assessment.attenuation import fit_remedy
+from seismo.runs.assessment.interpolated_coupling import COUPLED
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.resolution import LayerResolution
@@ -202,7 +203,7 @@ def _mended(setup: Discretization, expected: Expected) -> Expected:
 
 def _disperses(expected: Expected, order: int) -> bool:
     """Whether dispersion errs most, and there is an order that has less of it."""
-    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED)
+    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, COUPLED)
     what = expected.causes[0][0]
     return order < 16 and what not in known and not what.startswith(CONTACTS)
 
@@ -251,6 +252,8 @@ def _all_causes_within(setup: Discretization, expected: Expected, factor: float)
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
             errors.append(error * factor**2)
+        elif what == COUPLED:
+            errors.append(error * factor**4)
     others = math.hypot(*errors)
     # What they leave to dispersion; of nothing no stencil has less.
     return others <= wanted and _disperses_within(setup, math.sqrt(wanted**2 - others**2), factor)
