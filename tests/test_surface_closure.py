@@ -1,5 +1,7 @@
 """Closures of the differences at a free surface, against their defining equations."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,35 @@ def test_rows_are_fitted_to_a_contact_so_deep() -> None:
     for order, contact in ((8, 1.25), (8, 5.0), (12, 2.3), (8, np.inf)):
         assert closure_kind(order, 0.5, moments=False, contact_depth=contact) is ClosureKind.PLAIN
     assert closure_kind(8, 7.0, moments=False, contact_depth=4.0) is ClosureKind.FORCES
+
+
+@pytest.fixture
+def surface_layer_growth(monkeypatch):
+    """Return the script that the fits use, which is no package."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+    import surface_layer_growth
+
+    return surface_layer_growth
+
+
+@pytest.mark.parametrize(
+    ("order", "tolerance", "kind"),
+    [
+        pytest.param(
+            order, tolerance, kind,
+            marks=[] if (order, tolerance) == (8, 0.0) and "10" in kind else [pytest.mark.slow],
+        )
+        for order in coefficients.ORDERS[1:]
+        for tolerance in TOLERANCES
+        for kind in ("forces-7", "forces-10", "moments-7", "moments-10")
+    ],
+)  # fmt: skip
+def test_no_wave_along_fitted_rows_grows_in_a_layer(
+    order, tolerance, kind, surface_layer_growth
+) -> None:
+    """Rocks of vp / vs 1.45 to 3; fits that do not look at it grow by 0.005 to 0.012 vs / h."""
+    stencil = Stencil(order, tolerance)
+    closure = surface_closure.surface_closure(stencil, *KINDS[kind])
+    differences = surface_layer_growth.closed_differences(closure, stencil.first)
+    waves = surface_layer_growth.modes(*differences, stencil.first)
+    assert max(wave.rate.real for wave in waves) < 0.0
