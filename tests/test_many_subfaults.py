@@ -102,7 +102,7 @@ def check_spreading(backend, folder, tolerance):
     one = FaultInjection(backend, fields, FaultPieces(setup.subfaults[0], subdomain))
     one.load(0, setup.total_steps)
     backend.clock[:] = 30
-    for launch in one.worked_out():
+    for launch in one.evaluations():
         launch()
     fetch = backend.fetch
     signals = fetch(one._signals)

@@ -55,7 +55,7 @@ class _SnapshotBuffer:
         """Read the field; of one that stands later half of it."""
         if self._copy is not None:
             self._copy.hold()
-        self.reader.meet()
+        self.reader.wait_for_all()
         for launch in self._set[parity]:
             launch()
 
@@ -68,7 +68,7 @@ class _SnapshotBuffer:
         """Send what has been read on its way to the datasets of some shots."""
         for launch in self._rounding:
             launch()
-        self.reader.meet()
+        self.reader.wait_for_all()
         gathered = self.reader.gathered(self.buffer, range(len(names)))
         if gathered is not None:
             self._copy = pipeline.send(gathered, names, self.series.order[step])
@@ -77,7 +77,7 @@ class _SnapshotBuffer:
 def _rounding(reader: FieldSampler, buffer: Any, bits: int) -> Any:
     if bits == MANTISSA_BITS:
         return
-    for row_group, (to, _) in zip(reader.rows, reader.held, strict=True):
+    for row_group, (to, _) in zip(reader.rows, reader.bound_rows, strict=True):
         arguments = (buffer.view(np.uint32), to, *masks(bits))
         yield reader.each_row(shorten, row_group, arguments)
 

@@ -1,4 +1,4 @@
-"""Channels of receivers: which points of which fields make a component at a position.
+"""Receiver channels: points and weights that read a component at a position.
 
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses

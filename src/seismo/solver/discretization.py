@@ -1,4 +1,4 @@
-"""What a scenario comes down to before any array is made: grid, earth, time step, geometry."""
+"""The discretization of a scenario: grid, earth, time step, geometry; no solver arrays."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ class Discretization:
 def discretize(
     scenario: Scenario, batch_points: int = BATCH_POINTS, share: Share | None = None
 ) -> Discretization:
-    """Work out grid, earth, time step and geometry of a scenario.
+    """Discretize a scenario: grid, earth, time step and geometry.
 
     Args:
         scenario: a checked scenario.

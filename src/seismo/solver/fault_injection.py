@@ -1,8 +1,8 @@
 """Inject faults of many subfaults into one subdomain, window by window of steps.
 
-What is bound once has room for the subfaults that act together at most. Before each window those
-that act in it are sorted by the points that they act on, and their weights and signals copied
-there; a thread works the next window out meanwhile. Nothing is kept of subfaults that do not act.
+Launches are bound once, to arrays for the largest number of subfaults that act at a time. Before
+each window the subfaults that act in it are sorted by the points that they act on, and their
+weights and signals are copied there, while a thread computes the next window.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from seismo.solver.fields import Fields
 
 
 class FaultInjection:
-    """What injects a fault into one subdomain."""
+    """Injection of one fault into one subdomain."""
 
     def __init__(self, backend: Backend, fields: Fields, pieces: FaultPieces) -> None:
-        """Allocate what its windows need."""
+        """Allocate the tables of one window."""
         self._backend = backend
         self._fields = fields
         self._pieces = pieces
@@ -53,11 +53,11 @@ class FaultInjection:
         self._next: dict[int, Future[tuple[np.ndarray, list[Table]]]] = {}
 
     def holds(self, step: int) -> bool:
-        """Whether it has what acts in the window of a step."""
+        """Whether the loaded window contains a step."""
         return self._begin == step - step % WINDOW
 
     def load(self, step: int, steps: int) -> None:
-        """Take what acts in the window of a step; begin to work out the next, if there is one."""
+        """Load the window of a step; start to compute the next one, if any, in a thread."""
         if self.holds(step):
             return
         self._begin = begin = step - step % WINDOW
@@ -79,14 +79,14 @@ class FaultInjection:
             self._next = {later: self._pool.submit(self._pieces.tables, later, self._kind)}
 
     def silence(self) -> None:
-        """Let nothing act."""
+        """Deactivate all subfaults."""
         for table in self._tables:
             table.spans[:] = 0
             table.segments[:] = 0
         self._begin = -1
 
-    def worked_out(self) -> list[Launch]:
-        """Return what sums what a step injects, before any stage needs it."""
+    def evaluations(self) -> list[Launch]:
+        """Return the launches that sum what a step injects, before any stage needs it."""
         launches = []
         sums = self._sums.ravel()
         for one, arrays, table in zip(self._pieces.fields, self._arrays, self._tables, strict=True):
@@ -108,7 +108,7 @@ class FaultInjection:
         return launches
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
-        """Return what to launch once a stage has updated the edges, or the core."""
+        """Return the launches after a stage has updated the edges, or the core."""
         subdomain = self._fields.subdomain
         launches = []
         physics = self._fields.physics

@@ -1,4 +1,4 @@
-"""Moment rates of subfaults, worked out for a window of steps and for those that act in it.
+"""Moment rates of subfaults, evaluated for a window of steps and the subfaults that act in it.
 
 A subfault acts from shortly before its onset to shortly after its end, in which the transform of
 `time_dispersion.add` rings. That transform moves waves of f dt periods a step to earlier steps, by

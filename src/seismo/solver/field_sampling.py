@@ -1,4 +1,4 @@
-"""Cuts: the points of a grid that an output takes, and the launches that read fields there.
+"""Slices: the points of the grid that an output takes, and the launches that sample fields there.
 
 A cut keeps every n-th point of a box, of the whole extent, or of a plane through it. Nothing is
 interpolated: a field that stands half a cell further is read at the point of its node.
@@ -192,7 +192,9 @@ class FieldSampler:
         if not self._at_first:
             self._keep_own()
         self.size = self.points * len(self.shots)
-        self.held = [[backend.array(a) for a in (rows.to, rows.field_rows)] for rows in self.rows]
+        self.bound_rows = [
+            [backend.array(a) for a in (rows.to, rows.field_rows)] for rows in self.rows
+        ]
 
     def _keep_own(self) -> None:
         """Let the rows that are here move together, in their order."""
@@ -209,7 +211,7 @@ class FieldSampler:
         return make(lambda: self._backend.array(np.zeros(self.size, number)))
 
     def global_block(self, array_name: str, count: int = 1) -> GlobalBlock:
-        """Describe what so many of such arrays one behind the other hold."""
+        """Return the global indices of `count` such arrays in a row."""
         counts = (index_range(0, count), index_range(self.shots.start, self.shots.stop))
         index = (*counts, index_ranges(self._numbers), index_range(0, self.length))
         return GlobalBlock(array_name, 0, (self.size, self.points, self.length, 1), index)
@@ -219,7 +221,7 @@ class FieldSampler:
         """Whether this rank's arrays take the points."""
         return self._ranks.first or not self._at_first
 
-    def meet(self) -> None:
+    def wait_for_all(self) -> None:
         """Let what any rank launches from now on wait for what others have launched."""
         if self._at_first:
             self._ranks.wait_for_peers(self._backend)
@@ -230,7 +232,7 @@ class FieldSampler:
         return len(self.cut.index[0])
 
     def gathered(self, array: Any, shots: range) -> Any:
-        """Put together what the arrays of all ranks have of shots; None but on the first rank."""
+        """Gather the arrays of all ranks for some shots; None on ranks other than 0."""
         # Part of the array that belongs to these shots.
         local_shots = intersection(shots, self.shots)
         first, last = (
@@ -267,7 +269,7 @@ class FieldSampler:
         """
         put = self._backend.array
         number = np.dtype(self._backend.precision).type
-        for rows, (to, field_rows) in zip(self.rows, self.held, strict=True):
+        for rows, (to, field_rows) in zip(self.rows, self.bound_rows, strict=True):
             source = rows.fields.written(name, parity)
             step = self.cut.index[0].step
             # target = factor * field, or * a weighted sum of points beside it.

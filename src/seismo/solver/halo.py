@@ -1,4 +1,4 @@
-"""Halo exchange: what a stage has written next to a cut goes into the halos of the neighbours.
+"""Halo exchange: points updated next to a cut are copied to the halos of the neighbours.
 
 A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
 alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
@@ -113,7 +113,7 @@ class Halo:
         return sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
 
     def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
-        """List what packs the buffer of a message, or unpacks it: all fields of a box in one go.
+        """Return the launches that pack or unpack a message: all fields of a box in one launch.
 
         Whatever waits for a launch of another card costs a graph some microseconds.
         """

@@ -62,7 +62,7 @@ SourceRow = tuple[int, PointSource, SourceTerm, Points]
 
 
 class InjectionTable(NamedTuple):
-    """What `kernels.points.amount` works out for a field: its arrays, by their names there.
+    """The arrays of `kernels.points.amount` for one field, by their names there.
 
     Each shot has as many cells as the one with the most; those that it does not need have no entry.
     """
@@ -77,7 +77,7 @@ class InjectionTable(NamedTuple):
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
-        """Tables of the same shapes can take each other's place."""
+        """Shapes of the arrays; tables of equal shapes can be loaded without binding anew."""
         return [array.shape for array in self]
 
 
@@ -99,10 +99,10 @@ class Injection:
         self._clock = clock
         self._removal = removal
         self._held: dict[TableKey, InjectionTable] = {}
-        self._due: dict[TableKey, tuple[Any, Any]] = {}  # places and amounts of the step
+        self._pending: dict[TableKey, tuple[Any, Any]] = {}  # indices and source values of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
-        """Work out what to inject for the sources of each shot of a batch, in a number of steps."""
+        """Compute the injection tables of the sources of each shot, for a number of steps."""
         physics = self._around.physics
         rows = dict[str, list[SourceRow]]()
         # Expand shots into rows: source, term of the equation, points of the field.
@@ -123,7 +123,7 @@ class Injection:
         return tables
 
     def load(self, tables: dict[TableKey, InjectionTable]) -> bool:
-        """Take tables; tell whether what is bound already works on them."""
+        """Load tables; return whether the bound launches still fit."""
         fits = True
         bound = self._held
         for key, table in tables.items():
@@ -136,7 +136,7 @@ class Injection:
                 fits = False
                 indices = np.full(table.cells.size, -1)
                 amounts = np.zeros(indices.size, table.weights.dtype)
-                self._due[key] = self._backend.array(indices), self._backend.array(amounts)
+                self._pending[key] = self._backend.array(indices), self._backend.array(amounts)
         # Fields that these shots do not drive: no point has any entry.
         for key in bound.keys() - tables.keys():
             bound[key].starts[:] = 0
@@ -203,7 +203,7 @@ class Injection:
     def _mean(
         self, field: Field, position: SourcePosition | None, x, y, z
     ) -> Callable[..., np.ndarray]:
-        """Return what gives coefficients at points, or of the medium at a place (`_mean_at`)."""
+        """Return the function of coefficients at points, or of the medium at a position."""
         strains = self._around.strains(position) if position else None
         if strains is None:
             return _mean_at(self._fields, field, x, y, z)
@@ -324,18 +324,18 @@ class Injection:
         first = min(max(0, math.floor(first - early)), steps)
         return first, max(first + 1, min(steps, math.ceil(last + _MARGIN)))
 
-    def worked_out(self) -> list[Launch]:
-        """Return what works out what a step injects, before any stage needs it."""
+    def evaluations(self) -> list[Launch]:
+        """Return the launches that evaluate what a step injects, before any stage needs it."""
         return [
-            self._each(amount, key, (*table, self._backend.clock, *self._due[key]), (8, 9))
+            self._each(amount, key, (*table, self._backend.clock, *self._pending[key]), (8, 9))
             for key, table in self._held.items()
         ]
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
-        """Return what to launch once a stage has updated the edges, or the core."""
+        """Return the launches after a stage has updated the edges, or the core."""
         return [
-            self._each(inject, key, (self._fields.written(name, parity), *due), (0,))
-            for key, due in self._due.items()
+            self._each(inject, key, (self._fields.written(name, parity), *pending), (0,))
+            for key, pending in self._pending.items()
             for name, inner in [key]
             if inner == core and self._around.physics.stage_writing(name) == stage
         ]

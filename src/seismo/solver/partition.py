@@ -77,12 +77,12 @@ class Partition:
 
     @property
     def imbalance(self) -> float:
-        """By how much the costliest subdomain exceeds the mean, as a share of it."""
+        """Excess of the costliest subdomain over the mean cost, as a fraction of it."""
         return self.largest * len(self.subdomains) - 1.0
 
     @property
     def largest(self) -> float:
-        """Which share of the whole grid's cost the costliest subdomain has."""
+        """Share of the grid's cost in the costliest subdomain."""
         # Cost in interior points: layer points count `pml_cost`.
         costs = [cost(s.grid, s.owned, self.pml_cost) for s in self.subdomains]
         return max(costs) / sum(costs)
@@ -93,14 +93,14 @@ class Partition:
         return f"{len(self.rows)} x {len(self.rows[0])}"
 
     def describe(self) -> dict[str, object]:
-        """Return how many ranks there are, and how they share the grid."""
+        """Return the number of ranks and the decomposition."""
         return {
             "ranks": self.ranks.count, "grids": self.grids, "parts": self.counts,
             "imbalance": self.imbalance,
         }  # fmt: skip
 
     def neighbour_pairs(self) -> Iterator[tuple[int, int, Box]]:
-        """Return, for each pair of neighbours, what the other owns of the first's halo.
+        """Return, for each pair of neighbours, the box of the first's halo that the other owns.
 
         All ranks see them in the same order.
         """

@@ -1,4 +1,4 @@
-"""Maps of largest values: peaks over the whole run at every point of a cut, found as it steps.
+"""Peak maps: largest values over the whole run at every point of a slice, updated in each step.
 
     fields -> values of the components -> rates of change -> length of the vector -> peak
 
@@ -46,11 +46,11 @@ class PeakMaps:
         self._sets = [_Peaks(backend, around, one, fields, shots, clock, ranks) for one in sets]
 
     def launches(self, parity: int) -> list[Launch]:
-        """List what raises the peaks as a step has left the fields, in order."""
+        """Return the launches that update the peaks after a step, in order."""
         return [launch for one in self._sets for launch in one.launches(parity)]
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Return what has to survive from step to step."""
+        """Return the state that later steps depend on."""
         return dict(chain.from_iterable(one.state().items() for one in self._sets))
 
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
@@ -118,7 +118,7 @@ class _Peaks:
         return self._scale(quantity) * samples.reshape(self.maps.cut.shape)
 
     def _scale(self, quantity: MapQuantity) -> np.float32:
-        """Return the factor that makes SI units of what is raised."""
+        """Return the factor to SI units."""
         if quantity.period is not None:
             return np.float32(self._oscillators.scale(quantity.period))
         # Change per step over dt: acceleration in m/s^2.
@@ -140,7 +140,7 @@ class _Peaks:
         }
 
     def launches(self, parity: int) -> list[Launch]:
-        """List what raises the peaks after steps of a parity, in order."""
+        """Return the launches that update the peaks after steps of a parity, in order."""
         size = self._reader.size
         channels = self.maps.channels
         launches = list[Launch]()
@@ -173,7 +173,7 @@ class _Peaks:
         return launches
 
     def _responses(self) -> list[Launch]:
-        """List what advances the oscillators and raises the peaks of their responses."""
+        """Return the launches that advance the oscillators and update the peaks of responses."""
         oscillators = self._oscillators
         put = self._backend.array
         channels = self.maps.channels

@@ -80,7 +80,7 @@ class _Channels:
 
 @dataclass(frozen=True)
 class RecordRows:
-    """What reads the channels of this rank, for the shots of a batch.
+    """The sparse rows that read the channels of this rank, for the shots of a batch.
 
     Attributes:
         fields: the sparse rows that read each field.
@@ -103,12 +103,12 @@ class Recorder:
         fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
         steps: int,
     ) -> None:  # fmt: skip
-        """Record nothing yet; `load` tells which shots."""
+        """Bind nothing yet: `load` sets the shots."""
         self._backend = backend
         self._around = around
         self._division = division
         self._ranks = division.ranks
-        self._parts = list(fields.values())
+        self._subdomain_fields = list(fields.values())
         self._groups = groups
         self._stencil = stencil
         self._steps = steps
@@ -120,9 +120,10 @@ class Recorder:
         self._rows: RecordRows | None = None
 
     def rows_of(self, shots: Sequence[Shot]) -> RecordRows | None:
-        """Return what reads the receivers of some shots, in any thread; None where all is bound.
+        """Return the rows that read the receivers of some shots; None if bound already.
 
-        A batch has as many shots as the first one: where there are fewer, the last is repeated.
+        Any thread may call it. A batch has as many shots as the first one: where there are fewer,
+        the last is repeated.
         """
         if self._rows is not None and not self._moves:
             return None
@@ -175,21 +176,21 @@ class Recorder:
             yield known[key]
 
     def load(self, rows: RecordRows) -> None:
-        """Record the receivers of other shots from now on, in a new record; all ranks have to."""
+        """Allocate and bind the record of other shots; collective over all ranks."""
         backend = self._backend
         division = self._division
         self._rows = replace(rows, fields={})  # points are bound below, and needed no more
         # What was bound is freed before as much is allocated anew.
         self._reads: list[_Reading] = []
-        self._loans: dict[str, RemotePoints] = {}
+        self._remotes: dict[str, RemotePoints] = {}
         self.record: Any = None
         # Receivers of all ranks, to put the record together.
         self._numbers = division.ranks.gather(rows.receivers)
         self.record = backend.array(np.zeros((self._steps, rows.channels), backend.precision))
-        # Points that other ranks update travel in each step.
-        self._loans = {
+        # Points that other ranks update are received in each step.
+        self._remotes = {
             name: RemotePoints(
-                backend, division.ranks, name, self._parts, r.points,
+                backend, division.ranks, name, self._subdomain_fields, r.points,
                 division.owners(*r.points[1:3]),
             )
             for name, r in rows.fields.items()
@@ -199,14 +200,14 @@ class Recorder:
         lengths = division.ranks.allgather(own_lengths)
         longest = {name: max(some[name] for some in lengths) for name in own_lengths}
         self._reads = [
-            _Reading(backend, name, r, self._parts, self._loans[name], longest[name])
+            _Reading(backend, name, r, self._subdomain_fields, self._remotes[name], longest[name])
             for name, r in rows.fields.items()
             if r
         ]
 
     def launches(self, parity: int) -> list[Launch]:
-        """List what records the fields as a step has left them, in order."""
-        remotes = self._loans.values()
+        """Return the launches that record the fields after a step, in order."""
+        remotes = self._remotes.values()
         return [
             *(one for remote in remotes for one in remote.pack[parity]),
             *(one for remote in remotes for one in remote.start),
@@ -215,7 +216,7 @@ class Recorder:
         ]
 
     def state(self, step: int) -> CheckpointArray:
-        """Return what is recorded by a step."""
+        """Return the record up to a step, for a checkpoint."""
         # Record (step, channel) by its global indices.
         strides = (self.record.shape[1], 1)
         rows = self._loaded
@@ -286,15 +287,15 @@ class _Reading:
         indices = np.arange(len(weights))
         self._gathers: list[list[Launch]] = [[], []]
         # One subdomain: sum over the field itself; else gather the points first.
-        if len(fields) == 1 and not remote.borrows:  # the sums read the field itself
+        if len(fields) == 1 and not remote.has_points:  # the sums read the field itself
             arrays = [fields[0].written(name, parity) for parity in (0, 1)]
             indices = flat(fields[0], points)
         else:
             arrays = [put(np.zeros(len(weights), backend.precision))] * 2
             some = [gathering(backend, name, source, points, arrays[0]) for source in fields]
-            borrowed = remote.unpack(arrays[0])
+            received = remote.unpack(arrays[0])
             self._gathers = [
-                [*borrowed, *(one for source in some for one in source[p])] for p in (0, 1)
+                [*received, *(one for source in some for one in source[p])] for p in (0, 1)
             ]
         self._sums: list[tuple] = []
         self._shots = np.array(rows.owners)
@@ -314,7 +315,7 @@ class _Reading:
         self._rows = [(v, *arguments) for v in arrays]
 
     def launches(self, traces, parity: int) -> list[Launch]:
-        """List what adds this field's share to the record of a step."""
+        """Return the launches that add this field's terms to the record of a step."""
         backend = self._backend
         rows = self._rows[parity]
         sums = [s[parity] for s in (self._sums,) if s]

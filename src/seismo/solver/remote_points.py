@@ -1,7 +1,7 @@
-"""Loans: points of a field that channels of one rank read and another rank has.
+"""Remote receiver points: those of a field that a rank reads and another rank has.
 
-A receiver next to a cut reads points on both sides of it. Those of the other side come in every
-step, packed, in one message for each field and pair of ranks.
+A receiver next to a cut reads points on both sides of it. Those of the other side are received in
+every step, packed, in one message for each field and pair of ranks.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ def gathering(
 
 
 class RemotePoints:
-    """What this rank lends to others of one field, and what it borrows; all ranks take part.
+    """Points of one field that this rank sends to others and receives of them; all take part.
 
     Attributes:
-        pack: by parity, what packs the messages.
-        start: what starts them.
-        finish: and what waits for them.
+        pack: by parity, launches that pack the messages.
+        start: launches that start them.
+        finish: launches that wait for them.
     """
 
     def __init__(
         self, backend: Backend, ranks: SerialCommunicator, name: str, fields: list[Fields],
         points: GridPoints,
-        homes: np.ndarray,
+        owners: np.ndarray,
     ) -> None:  # fmt: skip
-        """Inform the other ranks what is wanted of them.
+        """Exchange requests for points, and bind the messages that carry them.
 
         Args:
             backend: where the fields are.
@@ -68,11 +68,11 @@ class RemotePoints:
             name: of the field.
             fields: its subdomains on this rank.
             points: that are read here.
-            homes: the ranks that have them.
+            owners: the ranks that have them.
         """
         self._backend = backend
         others = [r for r in range(ranks.count) if r != ranks.number]
-        self._slots = {r: np.flatnonzero(homes == r) for r in others}
+        self._slots = {r: np.flatnonzero(owners == r) for r in others}
         wanted: list = [None] * ranks.count
         # Request: the points that each other rank owns.
         for r, slots in self._slots.items():
@@ -96,12 +96,12 @@ class RemotePoints:
         self.finish = link.finish
 
     @property
-    def borrows(self) -> bool:
-        """Whether there is anything to unpack."""
+    def has_points(self) -> bool:
+        """Whether this rank receives any points."""
         return bool(self._got)
 
     def unpack(self, target) -> list[Launch]:
-        """Bind what copies what has come to its slots."""
+        """Bind the copies of received points to their slots."""
         put = self._backend.array
         return [
             self._backend.each(

@@ -41,7 +41,7 @@ from seismo.solver.subdomain import SubdomainSolver
 
 @dataclass(frozen=True)
 class Prepared:
-    """What shots need, worked out before they are loaded.
+    """The tables of a batch of shots, prepared before it is loaded.
 
     Attributes:
         injection: what is injected, for each part of a rank.
@@ -119,14 +119,14 @@ class Simulation:
         return self.setup.clock.steps
 
     def load(self, shots: list[Shot]) -> None:
-        """Start over with other shots, at most a batch of them on all grids together."""
+        """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
         self.start(self.prepare(shots))
         self._faults = [f for p in self.solvers for f in p.faults if any(s.faults for s in shots)]
         for fault in (f for p in self.solvers for f in p.faults if not self._faults):
             fault.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:
-        """Work out what shots need while others may be under way, in any thread."""
+        """Compute the tables of shots, in any thread, while other shots may be stepping."""
         # Sources of this rank's shots; subfaults at faces act as point sources.
         local_shots = self.division.shots
         sources = [
@@ -137,7 +137,7 @@ class Simulation:
         return Prepared(tables, self.recorder.rows_of(shots))
 
     def start(self, prepared: Prepared) -> None:
-        """Start over with shots that were prepared; all ranks have to."""
+        """Load prepared shots and reset the time to 0; collective over all ranks."""
         loaded = zip(self.solvers, prepared.injection, strict=True)
         fits = [solver.injection.load(tables) for solver, tables in loaded]
         fits.append(prepared.record is None)
@@ -163,7 +163,7 @@ class Simulation:
         self.step = 0
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Name all arrays that steps up to now have changed and later ones need, as they are.
+        """Return the state of the run: all arrays that later steps depend on, by name.
 
         Another simulation that has loaded the same shots goes on to the same bits once it has this
         `step`, and these numbers in its own arrays.
@@ -182,7 +182,7 @@ class Simulation:
 
     @property
     def parity(self) -> int:
-        """Which names the arrays of the next step go by (see `Fields`)."""
+        """The parity of the next step, for `Fields.written`."""
         return self.step % len(self.setup.physics.parities)
 
     @property
@@ -191,7 +191,7 @@ class Simulation:
         return (self.step - 1) % len(self.setup.physics.parities)
 
     def advance(self, steps: int) -> None:
-        """Take a number of steps, at most up to `total_steps`."""
+        """Advance by a number of steps, at most to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
         starts = [first for first, _ in self.setup.layer_phases]
@@ -207,7 +207,7 @@ class Simulation:
             self.step = end
 
     def _load_window(self) -> None:
-        """Let faults take what acts in the window of this step, once all before it is done."""
+        """Load the fault signals of the window of this step, once all steps before it are done."""
         if all(fault.holds(self.step) for fault in self._faults):
             return
         # Steps that read the old window must be complete on all ranks.
@@ -219,14 +219,16 @@ class Simulation:
         self.backend.wait()
 
     def _bind(self, parity: int, phase: int = 0) -> Step:
-        """List what a step launches: in order, beside one another within a list.
+        """Return the launches of a step: groups in order, each of concurrent launches.
 
         In each phase of the layers sweeps have other profiles, and the same arrays. Sources near a
         cut act before their points travel to the neighbour.
         """
         # Sources of the step: evaluated before any stage needs them.
-        schedule = _each([one for p in self.solvers for one in p.injection.worked_out()], "sources")
-        spread = [one for p in self.solvers for f in p.faults for one in f.worked_out()]
+        schedule = _each(
+            [one for p in self.solvers for one in p.injection.evaluations()], "sources"
+        )
+        spread = [one for p in self.solvers for f in p.faults for one in f.evaluations()]
         schedule += _each(spread, "sources")
         # Stages in the order of the time step.
         for n, stage in enumerate(self.setup.physics.stages):
@@ -273,7 +275,7 @@ class Simulation:
         ]
 
     def largest(self, name: str) -> Callable[[], tuple[float, tuple[int, int, int]]]:
-        """Start to look for the largest magnitude of a field.
+        """Start the search for the largest magnitude of a field.
 
         The result waits for it, and gives it with its x, y, z in the grid.
         """
@@ -311,7 +313,7 @@ class Simulation:
 
 
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:
-    """Let launches run one after the other."""
+    """Return groups of one launch each, which run in order."""
     return [Group([one], where, name) for one in launches]
 
 

@@ -1,4 +1,4 @@
-"""The watch for a wavefield that blows up.
+"""Monitor of the stability of the wavefield.
 
 An instability grows by a factor at every step and spreads, so that looking at every few planes
 every `EVERY` steps finds it soon; the exact place is sought only then.
@@ -59,11 +59,11 @@ class StabilityMonitor:
         self.latest = self.largest = 0.0
 
     def summary(self) -> dict[str, Any]:
-        """Return what the looks so far have found, as JSON holds it."""
+        """Return the state of the checks so far, as JSON."""
         return {"good": self._good, "place": list(self._place), "peak": self._peak}
 
     def recall(self, summary: dict[str, Any]) -> None:
-        """Go on from what an earlier watch has found."""
+        """Continue from the state of an earlier run."""
         self._good = summary["good"]
         self._peak = summary["peak"]
         self.largest = self._peak

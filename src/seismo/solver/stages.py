@@ -1,4 +1,4 @@
-"""Stages bound to one subdomain: formula, operators, boxes and arrays become plain launches.
+"""Stages bound to one subdomain: launches of a formula on its boxes and arrays.
 
 A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
 """
@@ -85,7 +85,7 @@ class LayerMemory:
             counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])
             name = f"layer.{stage.name}.{number}.{span}"
             blocks.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
-        self.held = [
+        self.memories = [
             CheckpointArray(
                 backend.zeros(size + backend.lane_width),
                 [replace(p, array_name=f"{p.array_name}.{n}") for p in blocks],
@@ -95,7 +95,7 @@ class LayerMemory:
 
     def arrays(self, parity: int) -> tuple[Any, ...]:
         """Return the array; or the outer variable's, the flux as it is, and as it will be."""
-        outer, *flux = (memory.array for memory in self.held)
+        outer, *flux = (memory.array for memory in self.memories)
         return outer, *(reversed(flux) if parity else flux)
 
     def columns(self, region: RowGroup, span: int, shot: int, offset: tuple[int, int, int]):
@@ -188,7 +188,7 @@ class BoundStage:
         """Bind the stage that is the n-th of a step."""
         self.stage = stage
         self._number = number
-        self.memories = list(memory.held)
+        self.memories = list(memory.memories)
         # Edges first: neighbours wait for them.
         edges, core = binding.subdomain.edges_and_core()
         parities = binding.fields.physics.parities

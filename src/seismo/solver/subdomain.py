@@ -1,4 +1,4 @@
-"""One subdomain put together: its arrays, its operators' tables, bound stages, images, sources."""
+"""The solver of one subdomain: arrays, operator tables, bound stages, images, sources."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ class SubdomainSolver:
         return self.phases[0]
 
     def state(self) -> dict[str, CheckpointArray]:
-        """Name all arrays that a step leaves for the next, and say what they hold."""
+        """Return the state of the subdomain: fields and memory variables, by name."""
         # Stages may share their memory.
         # State: wavefield and memory variables, by their global indices.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
