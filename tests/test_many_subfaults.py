@@ -158,6 +158,18 @@ def test_a_run_may_go_on_from_the_middle_of_a_window(tmp_path, monkeypatch):
         np.testing.assert_array_equal(solver.wavefield(other)[name], field)
 
 
+def test_subfaults_may_begin_after_the_run(tmp_path):
+    """Its last step lies within a window: more would act in that than ever do."""
+    texts = [point(90 + 3 * k, 120, 95.0, onset=0.01 + (k > 1)) for k in range(8)]
+    document = elastic([fault(tmp_path, srf(texts))], cells=20, time={**PLAIN, "duration": 0.1})
+    simulation = solver.simulate(document, tmp_path)
+    spread = solver.records(simulation)
+    simulation.load([as_points(simulation.setup)])
+    simulation.advance(simulation.total_steps)
+    for name, points in solver.records(simulation).items():
+        assert np.linalg.norm(spread[name] - points) < 1e-8 * np.linalg.norm(points)
+
+
 def test_a_silent_shot_stays_silent_and_the_fault_acts_again(tmp_path):
     simulation = solver.build(elastic([fault(tmp_path, srf(rough(3)))], cells=20), tmp_path)
     simulation.advance(100)

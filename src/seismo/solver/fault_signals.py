@@ -90,7 +90,9 @@ class FaultSignals:
 
     def acting(self, begin: int, numbers: np.ndarray) -> np.ndarray:
         """Return those of some subfaults that act in the window that begins with a step."""
-        some = (self.first[numbers] < begin + WINDOW) & (self.stop[numbers] > begin)
+        first = self.first[numbers]
+        # Those that begin after the run have no steps: they act in no window.
+        some = (first < begin + WINDOW) & (self.stop[numbers] > np.maximum(begin, first))
         return numbers[some]
 
     def most(self, numbers: np.ndarray) -> int:
