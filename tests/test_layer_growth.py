@@ -508,3 +508,40 @@ def test_check_says_what_acoustic_layers_send_back_along_them(points) -> None:
     (setup, near), (_, far) = found
     errors = np.linalg.norm(near - far, axis=-1) / np.linalg.norm(far, axis=-1)
     assert 1 / 3 < sent_back(setup) / errors.max() < 3
+
+
+BODY = {"type": "block", "x": [400.0, 440.0], "z": [100.0, 300.0], "rho": 2500.0}
+
+
+def beside_a_body(times: float, steps: int = 1):
+    """Build rock under a free surface, with a body so many times as fast inside."""
+    rock = {"vp": 1750.0, "vs": 1000.0}
+    body = {**BODY, **{name: times * velocity for name, velocity in rock.items()}}
+    return solver.build({
+        "physics": "elastic",
+        "grid": {"extent": {"x": 600.0, "z": 400.0}, "spacing": 10.0, "order": 8},
+        "time": {"duration": steps * 1.2e-3},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "uniform", **rock, "rho": 2000.0}, body],
+        "sources": [{"type": "force", "position": {"x": 300.0, "z": 300.0}, "force": {"z": 1e9},
+                     "wavelet": {"type": "ricker", "frequency": 6.0}}],
+        "receivers": [solver.points([{"x": 200.0, "z": 0.0}])],
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(("times", "damped"), [(1.1, False), (1.45, True), (2.5, True)])
+def test_layers_beside_faster_rock_damp_their_fields(times, damped) -> None:
+    """They are stronger than the rock at the surface asks for, along which waves grow then."""
+    guided = beside_a_body(times).setup.guided_damping
+    assert guided.early == 0.0
+    assert (guided.late > 0.0) == damped
+
+
+@pytest.mark.slow
+def test_nothing_grows_beside_a_fast_body() -> None:
+    """By 10^7 in 14,000 steps where layers are only matched."""
+    simulation = beside_a_body(2.5, 14000)
+    simulation.advance(6000)
+    before = np.abs(solver.wavefield(simulation)["vz"]).max()
+    simulation.advance(simulation.total_steps - 6000)
+    assert np.abs(solver.wavefield(simulation)["vz"]).max() < before

@@ -322,10 +322,11 @@ def discretize(
     shots = shots if share is None else share.take(shots)
     even = even_planes(scenario, physics, grid, earth, extremes, contacts)
     on_rigid = scenario.boundaries.bottom == "rigid"
+    fastest = physics.fastest(extremes)
     discretization = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         groups, contacts=contacts, interfaces=interfaces, even=even,
-        guided_damping=damping(earth, grid, closure is not None, on_rigid),
+        guided_damping=damping(earth, grid, closure is not None, on_rigid, fastest),
     )  # fmt: skip
     return batched(discretization, batch_points)
 
