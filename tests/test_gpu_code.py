@@ -338,6 +338,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
     rows, field, found = np.zeros(4, np.int64), np.zeros(9, precision), np.zeros(9, np.float32)
     beside = (np.zeros((4, 8), np.int64), np.zeros((4, 8), precision))
     table, counts = np.zeros((4, 80), precision), np.zeros((4, 3), np.int32)
+    ints = np.zeros(9, np.int32)
     code_cache.without_card((9, 0))
     for body, arguments in (
         (slices.cut, (found, rows, field, rows, 2, field.dtype.type(3), 1)),
@@ -348,7 +349,8 @@ def test_bodies_of_output_and_halos(precision, compiler):
         (peaks.oscillate, (field, rows, 9, field, field, field, rows, rows, table)),
         (peaks.raise_peaks, (found, field, rows, rows, backend.clock, 9)),
         (peaks.raise_along, (found, field, rows, rows, 9, field, field, backend.clock, 9)),
-        (faults.spread, (table, *[counts] * 4, rows.astype("i4"), *[table] * 4, rows, rows)),
+        (faults.sum_segment, (field, *[ints] * 3, *[field] * 4, rows, rows)),
+        (faults.spread, (table, *[counts] * 5, field)),
         (faults.add_spread, (field, table, rows, rows, counts)),
         (pack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
         (unpack_rows, (field, 3, 64, rows, rows, *[field] * 6)),
@@ -356,7 +358,7 @@ def test_bodies_of_output_and_halos(precision, compiler):
         backend.each_row(body, 4, 64, arguments, (0,))
     backend.each(add_slopes, 4, (field, field, rows, field, field, 1, 64, field), (0,))
     codes = card.codes()
-    assert len(codes) == 13
+    assert len(codes) == 14
     for code in codes:
         check(code, (9, 0), precision)
 

@@ -41,7 +41,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations import elastic_constants, wave_speeds
 from seismo.grid.grid import AXES, Grid
 from seismo.model import column
 from seismo.model.cells import tensor
@@ -236,7 +236,7 @@ def _outrun(earth: Earth, nodes: dict[str, np.ndarray], fastest: float) -> float
     """
     top = earth.sample(*tensor(nodes["z"][:1], nodes.get("y"), nodes["x"]))
     solid = top["vs"] > 0.0
-    slowest = float(top["vp"][solid].min()) if solid.any() else math.inf
+    slowest = float(wave_speeds.fastest(top)[solid].min()) if solid.any() else math.inf
     return (fastest / slowest) ** 2 if fastest > OUTRUN * slowest else 1.0
 
 

@@ -135,7 +135,7 @@ class FaultSignals:
             # Blocks of some, in threads: the transforms do not hold Python's lock.
             blocks = np.array_split(alike, -(-alike.size * length // _SAMPLES))
             firsts = [self.first[some] for some in blocks]
-            with ThreadPoolExecutor(_THREADS, "seismo-signals") as pool:
+            with ThreadPoolExecutor(min(_THREADS, len(blocks)), "seismo-signals") as pool:
                 signals = list(pool.map(self._signals, blocks, firsts, [length] * len(blocks)))
             self._blocks += zip(blocks, signals, strict=True)
 

@@ -136,8 +136,8 @@ def visible_gpus() -> tuple[Gpu, ...]:
 
 
 def has_driver() -> bool:
-    """Whether a driver is loaded, without asking it, which takes 0.1 s."""
-    return _DRIVER_FILE.exists()
+    """Whether a driver is loaded that may show a GPU, without asking it, which takes 0.1 s."""
+    return _DRIVER_FILE.exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
 
 
 def driver_release() -> str | None:

@@ -45,7 +45,7 @@ def sum_segment(
         k = n % deep
         now = (clock[0] - window[0]) * firsts.size
         origin = segments[segment + 2]
-        zero = along[0] * 0
+        zero = along[0] - along[0]  # of their own precision
         if x1 - x0 == ROWS:  # all of them, in numbers that the compiler knows: eight at once
             for j in range(WIDTH):
                 row = (n * WIDTH + j) * REACH - origin
