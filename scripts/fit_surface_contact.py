@@ -34,7 +34,7 @@ from seismo.grid.surface_closure import (
     ClosureKind,
     SurfaceClosure,
     close,
-    interior_matrix,
+    closed_operators,
     surface_closure,
 )
 from seismo.model.averaging import cell_average
@@ -95,18 +95,15 @@ class LayerErrors:
             dtype=np.float64,
         )  # fmt: skip
         rho, c11, c13, c33, c44 = (means[name].reshape(-1) for name in wanted)
-        up = interior_matrix(self.c, count - 1, count)
+        up, down = closed_operators(self.c, count - 1, count)
         between = 2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1])
         return DiscreteStack(
-            depth, c11, c13, c33, between, rho, 0.5 * (rho[1:] + rho[:-1]), up, -up.T
+            depth, c11, c13, c33, between, rho, 0.5 * (rho[1:] + rho[:-1]), up, down
         )
 
     def residual(self, closure: SurfaceClosure) -> np.ndarray:
         """Return weighted errors (n), complex."""
-        up, down = self.rows.up.copy(), self.rows.down.copy()
-        for whole, part in ((up, closure.up), (down, closure.down)):
-            whole[: len(part)] = 0.0
-            whole[: len(part), : part.shape[1]] = part
+        up, down = closed_operators(self.c, *self.rows.up.shape, closure)
         rows = replace(self.rows, up=up, down=down)
         found = on_grid(self.stack, rows, self.c, 1.0, self.s, self.k, self.read.size)
         read = np.einsum("h,whk->wk", self.read, found[:, 3:]) + self.slope * found[:, 2]

@@ -25,8 +25,6 @@ from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, eigs
 from surface_errors import SurfaceErrors, Weights
 
-from seismo.grid.surface_closure import SurfaceClosure, interior_matrix
-
 ROWS = 30  # of nodes
 SPONGE, FRICTION = 14, 0.6  # the lowest of them, whose fields are damped by so much, times vp
 SHIFT = 0.05  # alpha
@@ -45,16 +43,6 @@ class Mode(NamedTuple):
     rate: complex
     fields: np.ndarray
     matrix: np.ndarray
-
-
-def closed_differences(closure: SurfaceClosure, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d_z of nodes (ROWS - 1, ROWS) and of half points (ROWS, ROWS - 1)."""
-    up = interior_matrix(first, ROWS - 1, ROWS)
-    down = -up.T
-    for operator, rows in ((up, closure.up), (down, closure.down)):
-        operator[: len(rows)] = 0.0
-        operator[: len(rows), : rows.shape[1]] = rows
-    return up, down
 
 
 def seen(order_first: np.ndarray) -> np.ndarray:

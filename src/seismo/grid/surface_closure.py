@@ -94,6 +94,19 @@ def interior_matrix(c: np.ndarray, rows: int, columns: int) -> np.ndarray:
     return np.where(offset > 0, padded[np.abs(offset)], -padded[np.abs(1 - offset)])
 
 
+def closed_operators(
+    c: np.ndarray, halves: int, nodes: int, closure: SurfaceClosure | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return G (halves, nodes) and D (nodes, halves) of the first rows, closed if at a surface."""
+    up = interior_matrix(c, halves, nodes)
+    down = -up.T
+    if closure is not None:
+        for operator, block in ((up, closure.up), (down, closure.down)):
+            operator[: len(block)] = 0.0
+            operator[: len(block), : block.shape[1]] = block
+    return up, down
+
+
 class ClosureConditions:
     """Linear conditions on the block of Q and on both norms, in this order in one vector."""
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from seismo.grid.coefficients import Stencil
-from seismo.grid.surface_closure import SurfaceClosure, interior_matrix
+from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 
 ROWS = 26  # of nodes; the lowest one is rigid
 _WAVENUMBERS = np.linspace(0.1, 3.1, 31)  # rad per cell
@@ -34,13 +34,8 @@ def slowest(closure: SurfaceClosure, stencil: Stencil, medium: Mapping[str, np.n
         medium: "rho", "c11", "c13", "c33", "c44" (`ROWS`) of the node rows, in SI.
     """
     first = stencil.first
-    # G (nodes -> half points) and D (half points -> nodes), closed in the first rows.
-    # Operators: up (ROWS - 1, ROWS), down (ROWS, ROWS - 1), mutually adjoint away from the surface.
-    up = interior_matrix(first, ROWS - 1, ROWS)
-    down = -up.T
-    for operator, closed_rows in ((up, closure.up), (down, closure.down)):
-        operator[: len(closed_rows)] = 0.0
-        operator[: len(closed_rows), : closed_rows.shape[1]] = closed_rows
+    # G (nodes -> half points) and D (half points -> nodes), mutually adjoint away from the surface.
+    up, down = closed_operators(first, ROWS - 1, ROWS, closure)
     node_norm = np.ones(ROWS)
     half_norm = np.ones(ROWS - 1)
     node_norm[: closure.rows] = closure.node_norm

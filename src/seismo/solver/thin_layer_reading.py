@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from seismo.grid.interpolation import RADIUS, Along, Surface, axis_weights
-from seismo.grid.surface_closure import SurfaceClosure, interior_matrix
+from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 from seismo.solver.field_slopes import Values
 from seismo.solver.layered_reading import ALIKE, MARGIN, Layers
 
@@ -92,7 +92,7 @@ class ThinLayerReading:
                 for name, v in self._rows.items()}  # fmt: skip
         z = (np.arange(last * _FINE) + 0.5) / _FINE
         fine = self.layers.moduli_of(z, 1.0 / _FINE)
-        up, down = self._operators(total)
+        up, down = closed_operators(np.array(self.layers.first), total, total, self.closure)
         softness = 1.0 / rows["c44"]
         softness = 0.5 * (softness[1:] + softness[:-1])  # of the half rows
         bends = []
@@ -110,17 +110,6 @@ class ThinLayerReading:
             unit = np.abs(exact[-1])
             bends.append(((phi - np.polyval(line, np.arange(total))) / unit, exact / unit))
         return bends
-
-    def _operators(self, total: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return G and D (total, total) of the first rows, closed at the surface."""
-        up = interior_matrix(np.array(self.layers.first), total, total)
-        down = -up.T
-        width = self.closure.up.shape[1]
-        closed = slice(self.closure.rows)
-        for matrix, block in ((up, self.closure.up), (down, self.closure.down)):
-            matrix[closed] = 0.0
-            matrix[closed, :width] = block
-        return up, down
 
 
 def _densities(m: Values) -> list[np.ndarray]:

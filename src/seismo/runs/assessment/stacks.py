@@ -16,6 +16,7 @@ from seismo.equations.declaration import LayeredWaves
 from seismo.equations.fluid_solid_contact import Contact, Rock
 from seismo.equations.fluid_solid_operators import contact_operators
 from seismo.grid.grid import AXES
+from seismo.grid.surface_closure import closed_operators
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
 from seismo.model.layered import DepthProfile
@@ -110,14 +111,7 @@ def _differences(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
     c = setup.stencil.first
-    ahead = np.arange(count)[None, :] - np.arange(count - 1)[:, None]
-    weights = np.append(c, np.zeros(2 * count))
-    up = np.where(ahead > 0, 1.0, -1.0) * weights[np.where(ahead > 0, ahead - 1, -ahead)]
-    down = -up.T
-    if free and setup.closure is not None:
-        for matrix, block in ((up, setup.closure.up), (down, setup.closure.down)):
-            matrix[: len(block)] = 0.0
-            matrix[: len(block), : block.shape[1]] = block
+    up, down = closed_operators(c, count - 1, count, setup.closure if free else None)
     for contact in contacts:
         operators = contact_operators(contact, c)
         at = max(operators.first - first, 0)
