@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
+from functools import partial
 from pathlib import Path
 
-from seismo.output.results import Results, open_results
+from seismo.output.results import Results
 from seismo.output.results_file import ResultsWriter
 from seismo.runs import file_contents
 from seismo.runs.assessment import assess
-from seismo.scenario import ScenarioInput, load
-from seismo.solver.discretization import discretize
+from seismo.runs.temporary_results import temporary_results
+from seismo.scenario import Scenario, ScenarioInput, load
+from seismo.solver.discretization import Discretization, discretize
 
 KINDS = ("model", "wavelets")  # figures that need no waves
 STATUS = "preview"
@@ -34,20 +33,15 @@ def preview(scenario: ScenarioInput) -> Results:
     checked = load(scenario)
     setup = discretize(checked)
     stem = Path(scenario).stem if isinstance(scenario, str | Path) else "scenario"
-    folder = tempfile.mkdtemp(prefix="seismo-")
-    path = Path(folder) / f"{stem}.h5"
-    try:
-        attributes = file_contents.attributes_of(setup, assess(setup))
-        with ResultsWriter(
-            path, scenario_text=checked.text, resolved=checked.to_yaml(), attributes=attributes
-        ) as writer:
-            writer.write_model(*file_contents.model_of(setup))
-            file_contents.write_sources(writer, setup)
-            file_contents.create_traces(writer, setup)
-            writer.finish({}, {"status": STATUS, "message": "nothing has been computed"})
-        results = open_results(path)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
-    return results
+    return temporary_results(f"{stem}.h5", partial(_write, checked, setup))
+
+
+def _write(scenario: Scenario, setup: Discretization, path: Path) -> None:
+    attributes = file_contents.attributes_of(setup, assess(setup))
+    with ResultsWriter(
+        path, scenario_text=scenario.text, resolved=scenario.to_yaml(), attributes=attributes
+    ) as writer:
+        writer.write_model(*file_contents.model_of(setup))
+        file_contents.write_sources(writer, setup)
+        file_contents.create_traces(writer, setup)
+        writer.finish({}, {"status": STATUS, "message": "nothing has been computed"})

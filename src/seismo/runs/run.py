@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
-import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -41,6 +39,7 @@ from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.placement import place_run, select_backends
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
+from seismo.runs.temporary_results import temporary_results
 from seismo.scenario import Scenario, ScenarioInput, load, parse
 from seismo.solver.discretization import Discretization
 
@@ -287,17 +286,12 @@ def _run_in_passing(
     if not ranks.first:
         Run(setup, memory, Path(), report, profile, ranks).go()
         return None
-    folder = tempfile.mkdtemp(prefix="seismo-")
-    path = Path(folder) / "results.h5"
-    try:
+
+    def write(path: Path) -> None:
         with profile.kept(path, report):
             Run(setup, memory, path, report, profile, ranks).go()
-        results = open_results(path)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
-    return results
+
+    return temporary_results("results.h5", write)
 
 
 def _is_complete(final: Path, identity: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
