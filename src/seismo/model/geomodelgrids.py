@@ -15,7 +15,7 @@ one counts, at their contact too, as in the format's own queries; gaps are refus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +34,7 @@ from seismo.model.array_files import (
 from seismo.model.interpolation import interpolate
 from seismo.model.placement import Across, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
+from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.volume_part import VolumePart
 
@@ -60,59 +61,41 @@ class WarpedDepth:
         return z * (self.thickness / (ground + self.thickness))
 
 
-def read_geomodelgrids(
-    path: Path,
-    section: VolumePart,
-    variables: Mapping[str, Any],
-    key: tuple[str | int, ...],
-    region: Mapping[str, tuple[float, float]],
-    projection: Callable[[], Any] | None,
-) -> Volume:
+def read_geomodelgrids(request: VolumeRequest) -> Volume:
     """Read what a region needs of a file.
-
-    Args:
-        path: the file.
-        section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
-        key: of the part in the scenario.
-        region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
     """
     import h5py
 
-    _refuse_keys(section, path)
+    path = request.path
+    variables = request.variables
+    request.refuse_keys("crs", "positive")
     with h5py.File(path, "r", locking="best-effort") as file:
         numbers = {name: _number(file, name, path) for name in _NUMBERS}
         if _text(file, "data_layout", path, "vertex") != "vertex":
             raise ModelError(f"{path} has values of cells; only those at vertices are read", "path")
         placement = replace(
-            on_the_earth(projection, path, _text(file, "crs", path)),
+            on_the_earth(request.projection, path, _text(file, "crs", path)),
             origin=(numbers["origin_x"], numbers["origin_y"]),
             azimuth=numbers["y_azimuth"],
         )
         warp = _warp(file, numbers, path)
-        depths = _depths(np.subtract(region["z"], placement.ground), warp, numbers["dim_z"])
-        limits = (depths, *placement.reach(region))
+        depths = _depths(np.subtract(request.region["z"], placement.ground), warp, numbers["dim_z"])
+        limits = (depths, *placement.reach(request.region))
         columns = _columns(file, variables, path)
         datasets = _sorted(file)
         _refuse_gaps(datasets, depths, path)
-        blocks = [_block(one, columns, variables, section, limits, path) for one in datasets]
+        blocks = [
+            _block(one, columns, variables, request.section, limits, path) for one in datasets
+        ]
         reach = _reach(datasets, numbers, path)
     kept = tuple(block for block in blocks if block is not None)
     if not kept:
         raise ModelError(f"{path} has no block where the grid is", "path")
-    missing = "refuse" if section.missing == "column" else section.missing
-    volume = Volume(kept, placement, _AXES, reach, section.outside, missing, str(path), key)
+    volume = request.volume(kept, placement, _AXES, reach)
     return volume if warp is None else replace(volume, depth=warp)
-
-
-def _refuse_keys(section: VolumePart, path: Path) -> None:
-    for name in ("crs", "positive"):
-        if getattr(section, name) is not None:
-            raise ModelError(f"{path} says it itself; leave it out", name)
 
 
 def _number(group: Any, name: str, path: Path) -> float:

@@ -27,6 +27,7 @@ from seismo.model.array_files import (
 )
 from seismo.model.placement import Placement, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
+from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.arrays import LENGTHS, TIMES
 from seismo.scenario.optional_package import optional_package
@@ -54,27 +55,15 @@ class NetcdfAxis(NamedTuple):
     order: np.ndarray
 
 
-def read_netcdf(
-    path: Path,
-    section: VolumePart,
-    variables: Mapping[str, Any],
-    key: tuple[str | int, ...],
-    region: Mapping[str, tuple[float, float]],
-    projection: Callable[[], Any] | None,
-) -> Volume:
+def read_netcdf(request: VolumeRequest) -> Volume:
     """Read what a region needs of a file.
-
-    Args:
-        path: the file.
-        section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
-        key: of the part in the scenario.
-        region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
 
     Raises:
         ModelError: it is no such file, or its axes, units or values do not fit.
     """
+    path = request.path
+    section = request.section
+    variables = request.variables
     xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
     with path.open("rb") as file:
         start = file.read(4)
@@ -92,8 +81,8 @@ def read_netcdf(
         name = next(iter(arrays))
         axes = _axes(dataset, arrays[name], section, path)
         _refuse_other_axes(arrays, name, path)
-        placement = _placement(axes, section, region, path, projection)
-        kept = _needed(axes, placement, region)
+        placement = _placement(axes, section, request.region, path, request.projection)
+        kept = _needed(axes, placement, request.region)
         refuse_what_does_not_fit(path, 8 * len(arrays) * int(np.prod([len(k) for k in kept])))
         samples = {
             name: _samples(array, name, variables[name], axes, kept, path)
@@ -103,11 +92,8 @@ def read_netcdf(
         samples = {name: fill_columns(array) for name, array in samples.items()}
     ticks = tuple(axis.ticks[k] for axis, k in zip(axes, kept, strict=True))
     names = tuple(_with_unit(axis) for axis in axes)
-    policies = (section.outside, "refuse" if section.missing == "column" else section.missing)
     reach = tuple((float(axis.ticks[0]), float(axis.ticks[-1])) for axis in axes)
-    return Volume(
-        (VolumeBlock(ticks, samples),), placement, names, reach, *policies, str(path), key
-    )
+    return request.volume((VolumeBlock(ticks, samples),), placement, names, reach)
 
 
 def _check_links(path: Path, variables: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from the ground: a point at depth d is at z = d - elevation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +29,7 @@ from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.model.placement import Across, on_the_earth
 from seismo.model.sfile import InterfaceDepths, depths_at
 from seismo.model.volume import Volume, VolumeBlock
+from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.text_files import printable
 from seismo.scenario.volume_part import VolumePart
@@ -78,43 +79,28 @@ class HeightOfDepth:
         return z + depths_at(self.ground, across)
 
 
-def read_rfile(
-    path: Path,
-    section: VolumePart,
-    variables: Mapping[str, Any],
-    key: tuple[str | int, ...],
-    region: Mapping[str, tuple[float, float]],
-    projection: Callable[[], Any] | None,
-) -> Volume:
+def read_rfile(request: VolumeRequest) -> Volume:
     """Read what a region needs of a file.
-
-    Args:
-        path: the file.
-        section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
-        key: of the part in the scenario.
-        region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
     """
-    if section.positive is not None:
-        raise ModelError(f"{path} says it itself; leave it out", "positive")
+    path = request.path
+    section = request.section
+    request.refuse_keys("positive")
     file = open_rfile(path)
-    placement = on_the_earth(projection, path, section.crs or file.projection)
+    placement = on_the_earth(request.projection, path, section.crs or file.projection)
     origin = placement.reference(file.longitude, file.latitude)
     placement = replace(placement, origin=origin, azimuth=file.azimuth)
-    limits = placement.reach(region)
-    blocks = tuple(_block(block, variables, section, limits, path) for block in file.blocks)
+    limits = placement.reach(request.region)
+    blocks = tuple(_block(block, request.variables, section, limits, path) for block in file.blocks)
     elevation = np.array(file.ground.array[:, :, 0, 0], float)
     if not np.isfinite(elevation).all():
         raise ModelError(f"{path}: its elevations hold values that are no numbers", "path")
     level = HeightOfDepth((-elevation, (file.ground.across, file.ground.across)))
     sizes = [(n - 1) * file.ground.across for n in elevation.shape]
     reach = ((file.blocks[0].top, file.blocks[-1].bottom), (0.0, sizes[0]), (0.0, sizes[1]))
-    missing = "refuse" if section.missing == "column" else section.missing
-    return Volume(blocks, placement, _AXES, reach, section.outside, missing, str(path), key, level)
+    return replace(request.volume(blocks, placement, _AXES, reach), depth=level)
 
 
 def open_rfile(path: Path) -> Rfile:

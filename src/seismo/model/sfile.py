@@ -13,7 +13,7 @@ with it does not say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -26,6 +26,7 @@ from seismo.model.array_files import check_dataset, dataset_of, refuse_what_does
 from seismo.model.interpolation import interpolate
 from seismo.model.placement import Across, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
+from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.volume_part import VolumePart
 
@@ -55,54 +56,41 @@ class LevelOfDepth:
         return level + np.maximum(of_file - depths[-1], 0.0) / (depths[-1] - depths[-2])
 
 
-def read_sfile(
-    path: Path,
-    section: VolumePart,
-    variables: Mapping[str, Any],
-    key: tuple[str | int, ...],
-    region: Mapping[str, tuple[float, float]],
-    projection: Callable[[], Any] | None,
-) -> Volume:
+def read_sfile(request: VolumeRequest) -> Volume:
     """Read what a region needs of a file.
-
-    Args:
-        path: the file.
-        section: the part of the scenario's model.
-        variables: those of the file, and their units, by parameter.
-        key: of the part in the scenario.
-        region: limits of the grid in m by axis name.
-        projection: function() -> the map between the grid and the earth, None without one.
 
     Raises:
         ModelError: it is no such file, or its values do not fit.
     """
     import h5py
 
+    path = request.path
+    section = request.section
     if section.crs is None:
         raise ModelError(
             f"missing: {path} does not say its map projection; give the `proj` of SW4's input, "
             "such as '+proj=tmerc +datum=NAD83 +units=m +lon_0=-123 +lat_0=35'",
             "crs",
         )
-    if section.positive is not None:
-        raise ModelError(f"{path} says it itself; leave it out", "positive")
+    request.refuse_keys("positive")
     with h5py.File(path, "r", locking="best-effort") as file:
         longitude, latitude, azimuth = _numbers(file, _ORIGIN, 3, path)
         count = int(_numbers(file, "ngrids", 1, path)[0])
         if not 1 <= count <= _MOST_GRIDS:
             raise ModelError(f"{path} has {count} grids; 1 to {_MOST_GRIDS} are read", "path")
-        placement = on_the_earth(projection, path, section.crs)
+        placement = on_the_earth(request.projection, path, section.crs)
         placement = replace(
             placement, origin=placement.reference(longitude, latitude), azimuth=azimuth
         )
-        limits = placement.reach(region)
-        blocks = tuple(_block(file, n, variables, section, limits, path) for n in range(count))
+        limits = placement.reach(request.region)
+        blocks = tuple(
+            _block(file, n, request.variables, section, limits, path) for n in range(count)
+        )
         sizes = _extent(file, path)
         level = LevelOfDepth(tuple(_interface(file, n, sizes, path) for n in range(count + 1)))
     _refuse_crossing(level, path)
     reach = ((0.0, float(count)), (0.0, sizes[0]), (0.0, sizes[1]))
-    missing = "refuse" if section.missing == "column" else section.missing
-    return Volume(blocks, placement, _AXES, reach, section.outside, missing, str(path), key, level)
+    return replace(request.volume(blocks, placement, _AXES, reach), depth=level)
 
 
 def _numbers(entry: Any, name: str, count: int, path: Path) -> list[float]:

@@ -14,9 +14,10 @@ from seismo.model.netcdf_files import read_netcdf
 from seismo.model.rfile import read_rfile
 from seismo.model.sfile import read_sfile
 from seismo.model.volume import Volume
+from seismo.model.volume_request import VolumeRequest
 from seismo.scenario.volume_part import VOLUMES, VolumePart, volume_format
 
-_READERS: dict[str, Callable[..., Volume]] = {
+_READERS: dict[str, Callable[[VolumeRequest], Volume]] = {
     "netcdf": read_netcdf,
     "geomodelgrids": read_geomodelgrids,
     "sfile": read_sfile,
@@ -47,6 +48,7 @@ def read_volume(
         InsufficientMemoryError: what is needed of it is larger than the free memory.
     """
     path = Path(base) / section.path
+    request = VolumeRequest(path, section, variables, key, region, projection)
     form = volume_format(section)
     try:
         refuse_no_file(path)
@@ -56,7 +58,7 @@ def read_volume(
                 f"missing: {path} ends in none of {', '.join(VOLUMES)}; give it ({known})", "format"
             )
         with one_line_for_malformed(path, form):
-            return _READERS[form](path, section, variables, key, region, projection)
+            return _READERS[form](request)
     except ModelError as error:
         raise error.below(*key) from None
     except MemoryError:

@@ -1,0 +1,51 @@
+"""What is asked of the readers of files with several parameters, each of one format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seismo.errors import ModelError
+from seismo.model.placement import Placement
+from seismo.model.volume import Volume, VolumeBlock
+from seismo.scenario.volume_part import VolumePart
+
+
+@dataclass(frozen=True)
+class VolumeRequest:
+    """What a region needs of a file.
+
+    Attributes:
+        path: the file.
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+    """
+
+    path: Path
+    section: VolumePart
+    variables: Mapping[str, Any]
+    key: tuple[str | int, ...]
+    region: Mapping[str, tuple[float, float]]
+    projection: Callable[[], Any] | None
+
+    def refuse_keys(self, *names: str) -> None:
+        """Refuse keys of the section for what the file says itself."""
+        for name in names:
+            if getattr(self.section, name) is not None:
+                raise ModelError(f"{self.path} says it itself; leave it out", name)
+
+    def volume(
+        self, blocks: tuple[VolumeBlock, ...], placement: Placement, axes: tuple[str, ...],
+        reach: tuple[tuple[float, float], ...],
+    ) -> Volume:  # fmt: skip
+        """Return the part of the earth that a reader found; see `Volume`."""
+        # Columns are filled by the readers: nothing is missing in them.
+        missing = "refuse" if self.section.missing == "column" else self.section.missing
+        return Volume(
+            blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key
+        )  # fmt: skip
