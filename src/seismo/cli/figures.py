@@ -51,7 +51,7 @@ def plot(
     if results.suffix in (".yaml", ".yml"):
         _plot_scenario(results, kinds, output, option)
         return
-    from seismo.output.figures import KINDS, EmptyFigureError, draw, picture_name, shared, too_short
+    from seismo.output.figures import KINDS, too_short
     from seismo.output.results import open_results
 
     settings = dict(_setting(text) for text in option or ())
@@ -64,21 +64,14 @@ def plot(
                 print(f"{results}: {why}", file=sys.stderr)
         if not chosen_kinds:
             raise ScenarioError(f"{results}: has no data to draw")
-        for kind, own_options in shared(chosen_kinds, settings).items():
-            name = picture_name(opened, kind, own_options)
-            try:
-                print(draw(opened, kind, _picture(output, name, len(chosen_kinds)), **own_options))
-            except EmptyFigureError as error:
-                if kinds:
-                    raise
-                print(f"{error}; {kind} is skipped", file=sys.stderr)
+        _draw(opened, chosen_kinds, output, settings, skips_empty=not kinds)
         _say_what_else(opened, chosen_kinds, settings)
 
 
 def _plot_scenario(
     file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
 ) -> None:
-    from seismo.output.figures import KINDS, draw, picture_name, shared
+    from seismo.output.figures import KINDS
     from seismo.runs import preview
 
     chosen_kinds = kinds or list(preview.KINDS)
@@ -87,10 +80,24 @@ def _plot_scenario(
             raise ScenarioError(f"plot {kind}: {file} has no waves yet; run it first")
     settings = dict(_setting(text) for text in option or ())
     with preview.preview(file) as opened:
-        for kind, own_options in shared(chosen_kinds, settings).items():
-            name = picture_name(opened, kind, own_options)
-            target = _picture(output or file.parent, name, len(chosen_kinds))
-            print(draw(opened, kind, target, **own_options))
+        _draw(opened, chosen_kinds, output or file.parent, settings)
+
+
+def _draw(
+    results: Any, kinds: list[str], output: Path | None, settings: dict[str, Any],
+    skips_empty: bool = False,
+) -> None:  # fmt: skip
+    """Draw kinds of figures, each with those of the settings that it knows; print the files."""
+    from seismo.output.figures import EmptyFigureError, draw, picture_name, shared
+
+    for kind, options in shared(kinds, settings).items():
+        name = picture_name(results, kind, options)
+        try:
+            print(draw(results, kind, _picture(output, name, len(kinds)), **options))
+        except EmptyFigureError as error:
+            if not skips_empty:
+                raise
+            print(f"{error}; {kind} is skipped", file=sys.stderr)
 
 
 def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:

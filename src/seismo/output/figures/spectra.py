@@ -141,10 +141,16 @@ def _draw_source(panel: Axes, results: Results, top: float) -> None:
         )
 
 
-def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> None:
+def limit_axes(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> float:
+    """Show four decades below the largest value, up to 2.5 f_max; return the last frequency."""
     panel.set_ylim(_FLOOR * top, 2 * top)
     right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
     panel.set_xlim(min(frequency[1], right / 2.0), right)  # of short traces too
+    return float(right)
+
+
+def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> None:
+    right = limit_axes(panel, frequency, top, highest)
     panel.set_xlabel("frequency (Hz)")
     panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     panel.xaxis.set_major_formatter("{x:g}")

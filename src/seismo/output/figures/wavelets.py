@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
-from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency
+from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, limit_axes
 from seismo.output.figures.style import (
     COLOURS,
     WIDTH,
@@ -20,7 +20,6 @@ from seismo.output.results import Results
 
 _MOST = 8  # sources drawn
 _END = 1e-3  # of the largest sample: a wavelet that stays below has ended
-_FLOOR = 1e-4  # of the spectra: four decades
 
 
 @styled
@@ -56,11 +55,8 @@ def wavelets(results: Results) -> Figure:
     last = time[min(moving[-1] + moving.size // 10 + 1, time.size - 1)] if moving.size else time[-1]
     pulse.set(xlabel="time (s)", ylabel=label, xlim=(0.0, last))
     highest = highest_frequency(results)
-    right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
-    spectrum.set(
-        xlabel="frequency (Hz)", ylabel="amplitude / largest", ylim=(_FLOOR, 2.0),
-        xlim=(min(frequency[1], right / 2.0), right),
-    )  # fmt: skip
+    limit_axes(spectrum, frequency, 1.0, highest)
+    spectrum.set(xlabel="frequency (Hz)", ylabel="amplitude / largest")
     if highest:
         spectrum.axvline(highest, color="0.3", linewidth=0.7, linestyle=":")
     for panel in (pulse, spectrum):

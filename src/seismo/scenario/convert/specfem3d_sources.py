@@ -101,9 +101,7 @@ def _moment(
     }
     if not any(tensor.values()):
         raise ScenarioError(f"{file.path}: the moment tensor is zero")
-    place_and_size: dict[str, Any] = {
-        "type": "moment_tensor",
-    }
+    frame = {} if in_metres else {"frame": "gcmt"}
     if in_metres:
         # r is up, t south, p east: x = p, y = -t, z = -r.
         grid = {
@@ -113,11 +111,11 @@ def _moment(
         run.remark("sources", "Components on the axes of this grid: x east, y north, z down.")
     else:
         grid = tensor
-        place_and_size["frame"] = "gcmt"
-    place_and_size["components"] = {c: short(size) for c, size in grid.items() if size}
-    if ricker:
-        place_and_size["time_function"] = "moment"
-    return place_and_size | {"wavelet": wavelet}
+    return {
+        "type": "moment_tensor", **frame,
+        "components": {c: short(size) for c, size in grid.items() if size},
+        **({"time_function": "moment"} if ricker else {}), "wavelet": wavelet,
+    }  # fmt: skip
 
 
 def _position(

@@ -21,9 +21,10 @@ _PROPERTIES = ("vp", "vs", "rho", "qp", "qs")
 _GRADIENTS = {"vpgrad": "vp", "vsgrad": "vs", "rhograd": "rho"}
 _SIDES = ("x1", "x2", "y1", "y2", "z1", "z2")
 _FILES = {"rfile": "rfile", "sfile": "sfile", "gmg": "geomodelgrids"}  # command: format
+_SW4_NAMES = {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"}
 _VARIABLES = {  # by format: those of the file
-    "rfile": {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"},
-    "sfile": {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"},
+    "rfile": _SW4_NAMES,
+    "sfile": _SW4_NAMES,
     "geomodelgrids": {"vp": "Vp", "vs": "Vs", "rho": "density", "qp": "Qp", "qs": "Qs"},
 }
 
