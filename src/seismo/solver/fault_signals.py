@@ -62,6 +62,8 @@ class FaultSignals:
         self.first = np.clip(np.floor(starts - early), 0, steps).astype(np.int64)
         last = np.minimum(np.ceil(ends + _MARGIN), steps)
         self.stop = np.where(last > self.first, last, self.first).astype(np.int64)
+        # Lengths rounded up, so that many signals are resampled together.
+        self._lengths = -(-(self.stop - self.first) // _LENGTHS) * _LENGTHS
         self._blocks: list[tuple[np.ndarray, np.ndarray]] = []  # numbers, signals
 
     def alone(self) -> FaultSignals:
@@ -128,19 +130,19 @@ class FaultSignals:
 
     def _work_out(self, numbers: np.ndarray) -> None:
         """Keep the signals of subfaults; none depends on which others are among them."""
-        # Lengths rounded up, so that many signals are resampled together.
-        lengths = -(-(self.stop - self.first)[numbers] // _LENGTHS) * _LENGTHS
+        lengths = self._lengths[numbers]
+        # Blocks of some, in threads: the transforms do not hold Python's lock.
+        blocks: list[np.ndarray] = []
         for length in np.unique(lengths).tolist():
             alike = numbers[lengths == length]
-            # Blocks of some, in threads: the transforms do not hold Python's lock.
-            blocks = np.array_split(alike, -(-alike.size * length // _SAMPLES))
-            firsts = [self.first[some] for some in blocks]
-            with ThreadPoolExecutor(min(_THREADS, len(blocks)), "seismo-signals") as pool:
-                signals = list(pool.map(self._signals, blocks, firsts, [length] * len(blocks)))
-            self._blocks += zip(blocks, signals, strict=True)
+            blocks += np.array_split(alike, -(-alike.size * length // _SAMPLES))
+        with ThreadPoolExecutor(_THREADS, "seismo-signals") as pool:
+            self._blocks += zip(blocks, pool.map(self._signals, blocks), strict=True)
 
-    def _signals(self, numbers: np.ndarray, first: np.ndarray, count: int) -> np.ndarray:
-        """Return moment rates (subfault, step) in 1/s, of so many steps from the first of each."""
+    def _signals(self, numbers: np.ndarray) -> np.ndarray:
+        """Return moment rates (subfault, step) in 1/s from the first of each, alike in length."""
+        first = self.first[numbers]
+        count = int(self._lengths[numbers[0]])
         dt = self._dt
         # Time of the first sample of each, less the delay of the fault.
         times = (first + self._offset) * self._dt - self._delay
