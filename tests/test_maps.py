@@ -31,6 +31,7 @@ from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.fields import Fields
 from seismo.solver.map_quantities import make_maps
+from seismo.solver.map_reading import MapReading
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.simulation import Simulation
@@ -96,7 +97,7 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     parts = filled(backend, cuts)
     maps = make_maps(entry(names, decimate=2, plane=place), GRID, physics)
     clock = Clock(DT, 10, DT, DT)
-    peaks = PeakMaps(backend, around, [maps], parts, SHOTS, clock, SerialCommunicator())
+    peaks = PeakMaps(backend, MapReading(around), [maps], parts, SHOTS, clock, SerialCommunicator())
     for _ in range(2):
         for launch in peaks.launches(0):
             launch()

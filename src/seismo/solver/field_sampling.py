@@ -33,12 +33,14 @@ class StencilOffsets:
         weights: (points along z, kernels.POINTS) of them.
         factor: function(y, x) of the grid indices (broadcastable) of the point itself, by which the
             sum is multiplied, or None.
+        down: (points along z) in which row further down they lie, or None: in the point's own.
     """
 
     axis: str
     steps: np.ndarray
     weights: np.ndarray
     factor: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    down: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,11 @@ class SampledRows:
 
     def beside(self, points: StencilOffsets) -> tuple[np.ndarray, np.ndarray]:
         """Return the offsets (row, n) and weights of what each point of a row is the sum of."""
-        stride = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))[points.axis]
-        return points.steps[self.z] * stride, points.weights[self.z]
+        strides = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))
+        offsets = points.steps[self.z] * strides[points.axis]
+        if points.down is not None:
+            offsets = offsets + points.down[self.z, None] * strides["z"]
+        return offsets, points.weights[self.z]
 
 
 class FieldSampler:

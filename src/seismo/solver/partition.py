@@ -170,6 +170,15 @@ def _refuse(counts: tuple[int, int], ranks: int, periodic: str) -> None:
         )
 
 
+def never_cut(setup: Discretization) -> frozenset[int]:
+    """Return the rows before which no grid is cut.
+
+    Corrections would read beyond a halo there; and every part is two halos wide.
+    """
+    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
+    return uncut | frozenset(range(max(setup.closed_rows, 2 * setup.halo)))
+
+
 def subdomains(
     setup: Discretization,
     lane: int,
@@ -187,9 +196,7 @@ def subdomains(
     shots = setup.shots_on(number)
     short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
     unit = SECTOR if short else LINE
-    # Rows whose corrections would read beyond a halo are not cut.
-    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
-    uncut |= frozenset(range(setup.closed_rows))
+    uncut = never_cut(setup)
     return decompose(
         setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, uncut=uncut, **how
     )

@@ -4,10 +4,10 @@
 
 Nothing is stored in between. Peak ground velocity (PGV) and acceleration (PGA) are lengths of
 vectors, of all components, of the horizontal ones, or of one alone. Their components stand on
-different points of the staggered grid and are interpolated to the nodes by the polynomial through
-as many half points as the differences have (8 at most). Acceleration is the change of velocity
-from step to step; it drives the oscillators of spectral acceleration (`oscillators`). Peaks of
-fields are taken where the field stands. RotD50 keeps peaks along directions a few degrees apart.
+different points of the staggered grid and are interpolated to the nodes (`map_reading`).
+Acceleration is the change of velocity from step to step; it drives the oscillators of spectral
+acceleration (`oscillators`). Peaks of fields are taken where the field stands. RotD50 keeps peaks
+along directions a few degrees apart.
 """
 
 from __future__ import annotations
@@ -21,17 +21,14 @@ from seismo.acquisition.ground_motion import median_of_directions
 from seismo.backends.base import Backend, Launch
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels import peaks as kernels
-from seismo.backends.kernels.slices import POINTS
 from seismo.grid.global_index import CheckpointArray
-from seismo.grid.interpolation import axis_weights, midpoint_weights, slope_share
 from seismo.grid.time_step import Clock
-from seismo.solver.field_sampling import FieldSampler, StencilOffsets
+from seismo.solver.field_sampling import FieldSampler
 from seismo.solver.fields import Fields
 from seismo.solver.map_quantities import DIRECTIONS, MapQuantity, PeakMapSet
+from seismo.solver.map_reading import MapReading
 from seismo.solver.oscillators import Oscillators
-from seismo.solver.point_weights import PointInterpolation
 
-MOST_REACH = POINTS // 2  # half points on either side of a node
 _BLOCK = 1 << 16  # points whose directions are sorted at once
 
 
@@ -39,11 +36,10 @@ class PeakMaps:
     """The peaks of all shots of a batch, on the device."""
 
     def __init__(
-        self, backend: Backend, around: PointInterpolation, sets: list[PeakMapSet],
-        fields: list[Fields],
+        self, backend: Backend, reading: MapReading, sets: list[PeakMapSet], fields: list[Fields],
         shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
-        self._sets = [_Peaks(backend, around, one, fields, shots, clock, ranks) for one in sets]
+        self._sets = [_Peaks(backend, reading, one, fields, shots, clock, ranks) for one in sets]
 
     def launches(self, parity: int) -> list[Launch]:
         """Return the launches that update the peaks after a step, in order."""
@@ -72,13 +68,14 @@ class _Peaks:
     """The running maxima of one set of maps."""
 
     def __init__(
-        self, backend: Backend, around: PointInterpolation, maps: PeakMapSet, fields: list[Fields],
+        self, backend: Backend, reading: MapReading, maps: PeakMapSet, fields: list[Fields],
         shots: int, clock: Clock, ranks: SerialCommunicator,
     ) -> None:  # fmt: skip
         self.maps = maps
         self._backend = backend
         self._clock = clock
         self._reader = FieldSampler(backend, maps.cut, fields, shots, ranks)
+        self._reading = reading.at(maps.cut.index[2])
         size = self._reader.size
         # Values of the step, their change, and the values before it.
         zeros = np.zeros(len(maps.channels) * size, backend.precision)
@@ -94,7 +91,6 @@ class _Peaks:
         angles = np.arange(DIRECTIONS) * np.pi / DIRECTIONS
         waves = (np.cos(angles), np.sin(angles))
         self._directions = tuple(backend.array(w.astype(backend.precision)) for w in waves)
-        self._around = around
         self._rows = np.arange(0, size, self._reader.length)
         self._shots = self._rows // max(1, self._reader.points)
 
@@ -150,8 +146,8 @@ class _Peaks:
         for n, (component, at_nodes) in enumerate(channels):
             added = False
             for name, factor in component.terms:
-                sums = beside(self._around, name) if at_nodes else {name: None}
-                for field, points in sums.items():
+                sums = self._reading.sums(name) if at_nodes else [(name, None)]
+                for field, points in sums:
                     launches += self._reader.launches(
                         field, parity, self._values, factor, added=added, first=n * size,
                         beside=points,
@@ -217,51 +213,3 @@ class _Peaks:
         shots = np.resize(self._shots, rows.size)
         length = self._reader.length
         return self._backend.each_row(body, rows.size, length, arguments, writes, shots)
-
-
-def beside(around: PointInterpolation, name: str) -> dict[str, StencilOffsets | None]:
-    """Return, by field, the half points that read a field at the nodes; None where it stands there.
-
-    Under a closed free surface there are none above; the polynomial through those below is used,
-    with the slope that the surface prescribes, which other fields tell.
-    """
-    field = around.physics.named(name)
-    slope = around.slope
-    if not field.half:
-        return {name: None}
-    # Mean of half points on both sides of the node.
-    rows, some = midpoint_weights(min(MOST_REACH, around.halo))
-    steps, weights = _tables(around, rows, some)
-    surface = around.surface(field)
-    if field.half != "z" or surface is None or surface.sign:
-        return {name: StencilOffsets(field.half, steps, weights)}
-    # Near a closed surface: one-sided rows of vz, and the slope that szz = 0 prescribes.
-    shares = np.array([slope_share(float(z), True, surface) for z in range(MOST_REACH)])
-    for z in range(MOST_REACH):
-        rows, some = axis_weights(float(z), True, 0, surface)
-        steps[z] = 0
-        weights[z] = 0.0
-        steps[z, : rows.size] = rows - z
-        weights[z, : rows.size] = some
-    offsets_by_field: dict[str, StencilOffsets | None] = {name: StencilOffsets("z", steps, weights)}
-    if slope is None:
-        return offsets_by_field
-    # d_z vz = -r (d_x vx + d_y vy), as reads of vx and vy.
-    for axis in slope.across:
-        rows, some = slope.derivative(axis)
-        steps, weights = _tables(around, rows, some)
-        weights[MOST_REACH:] = 0.0
-        weights[:MOST_REACH] *= -around.grid.spacing[2] * shares[:, None]
-        offsets_by_field[f"v{axis}"] = StencilOffsets(axis, steps, weights, slope.ratio)
-    return offsets_by_field
-
-
-def _tables(around: PointInterpolation, rows: np.ndarray, some: np.ndarray):
-    """Return steps and weights (points along z, POINTS) that are the same for every z."""
-    size = (around.grid.points[2], POINTS)
-    steps = np.zeros(size, np.int64)
-    weights = np.zeros(size)
-    # The same stencil in every row.
-    steps[:, : rows.size] = rows
-    weights[:, : rows.size] = some
-    return steps, weights

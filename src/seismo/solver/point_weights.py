@@ -17,6 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import (
     RADIUS,
+    Along,
     Surface,
     axis_weights,
     broad_weights,
@@ -99,19 +100,7 @@ class PointInterpolation:
         index = self._index(position)
         half = "z" in field.half
         surface = self.surface(field)
-        # Beside contacts of fluid and solid: rows of the position's own side.
-        side = None
-        if not slope_share(index[2], half, surface):  # its polynomial ends above the contacts
-            side = side_weights(self.contacts, field.name, half, index[2], self.grid.points[2])
-        kind = kind or KINDS.get(field.name)
-        # Motion along the surface of a thin layer: weights that read its bends.
-        if side is None and self.thin_layer and kind == "along" and index[2] < RADIUS - 1:
-            side = self.thin_layer.weights(index[2])
-        # Among layers: weights that read kinks as the scheme has them.
-        if side is None and kind and self.layers and self._under(index[2], half, surface):
-            side = self.layers.weights(kind, half, index[2])
-            if side and not own_side(self.contacts, half, index[2], side[0]):
-                side = None
+        side = self.side(field, index[2], kind)
         points = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(points, position, "interpolate", ", or onto a grid point")
         # Layers of fluid: rho v is continuous, not v.
@@ -119,6 +108,31 @@ class PointInterpolation:
             *indices, some = points
             points = (*indices, some * self.fluids.ratios(indices[2], position[2]))
         return points
+
+    def side(self, field: Field, z_index: float, kind: SlopeKind | None = None) -> Along | None:
+        """Return rows and weights beside contacts; None where those of an even medium do.
+
+        Args:
+            field: the field.
+            z_index: where, in rows.
+            kind: as of `weights`.
+        """
+        half = "z" in field.half
+        surface = self.surface(field)
+        kind = kind or KINDS.get(field.name)
+        # Beside contacts of fluid and solid: rows of the position's own side.
+        side = None
+        if not slope_share(z_index, half, surface):  # its polynomial ends above the contacts
+            side = side_weights(self.contacts, field.name, half, z_index, self.grid.points[2])
+        # Motion along the surface of a thin layer: weights that read its bends.
+        if side is None and self.thin_layer and kind == "along" and z_index < RADIUS - 1:
+            side = self.thin_layer.weights(z_index)
+        # Among layers: weights that read kinks as the scheme has them.
+        if side is None and kind and self.layers and self._under(z_index, half, surface):
+            side = self.layers.weights(kind, half, z_index)
+            if side and not own_side(self.contacts, half, z_index, side[0]):
+                side = None
+        return side
 
     @staticmethod
     def _under(z_index: float, half: bool, surface: Surface | None) -> bool:

@@ -33,7 +33,8 @@ from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
-from seismo.solver.partition import divide
+from seismo.solver.map_reading import MapReading
+from seismo.solver.partition import divide, never_cut
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
 from seismo.solver.subdomain import SubdomainSolver
@@ -93,8 +94,8 @@ class Simulation:
             self.total_steps,
         )  # fmt: skip
         self.maps = PeakMaps(
-            backend, around, setup.maps, list(fields.values()), setup.batch, setup.clock,
-            self.ranks,
+            backend, MapReading(around, never_cut(setup)), setup.maps, list(fields.values()),
+            setup.batch, setup.clock, self.ranks,
         )  # fmt: skip
         self.load(setup.shots[: setup.batch])
 

@@ -33,8 +33,12 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
+from seismo.grid.interpolation import RADIUS
 from seismo.runs.assessment.timing_checks import WarningLines
+from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.map_reading import MapReading
+from seismo.solver.partition import never_cut
 
 _REACH = 4.5  # cells
 _PER_CELL = 8  # samples
@@ -143,6 +147,25 @@ def near_contacts(
                 f"receivers {group.name}: {group.affected} on a contact of media or near it, "
                 f"where motion bends: traces err by up to about {_percent(group.error)}; move "
                 "them away from the contact, or use a finer grid.spacing"
+            )
+
+
+def near_maps(setup: Discretization) -> WarningLines:
+    """Name maps of peaks whose nodes are read as if there were no contacts beside them."""
+    reading = MapReading(setup.interpolation, never_cut(setup))
+    for one in setup.maps:
+        names = {
+            name for channel, at_nodes in one.channels if at_nodes for name, _ in channel.terms
+        }
+        at = reading.at(one.cut.index[2])
+        rows = sorted({z for name in names for z in at.unlike(name)})
+        if rows:
+            depths = [with_unit(float(setup.grid.ticks("z", rows[n])), "m") for n in (0, -1)]
+            yield (
+                f"maps {one.name}: {len(rows)} rows of nodes beside contacts of media, from z = "
+                f"{depths[0]} to {depths[1]}, are read as in an even medium, since parts of the "
+                f"grid hold {setup.halo} points of their neighbours: peaks there err by up to "
+                f"10 %; use grid.order {2 * RADIUS} or more, or receivers"
             )
 
 

@@ -21,7 +21,7 @@ from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions, off_the_plane
 from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.moment_checks import MOMENTS
-from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts
+from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import (
@@ -345,6 +345,6 @@ _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
     kept, *MOMENTS, _edges,
     *TIMING, _flat, _close_receivers, _above_sources, _differentiated, _close_maps,
-    unlike_the_motion, _at_the_surface, sea_bed,
+    near_maps, unlike_the_motion, _at_the_surface, sea_bed,
     _layer_strength,
 )  # fmt: skip
