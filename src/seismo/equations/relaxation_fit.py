@@ -175,11 +175,13 @@ class _Misfit:
             (start, relaxing),
             (end, relaxing),
         )
-        return np.array(
+        # (mechanism, quality, frequency) for each row of unknowns.
+        return np.concatenate(
             [
-                self._amplitude_and_phase(-np.outer(factor, function) / modulus)
+                self._amplitude_and_phase(
+                    -(factors.T[:, :, None] * functions[:, None, :]) / modulus
+                )
                 for factors, functions in changes
-                for factor, function in zip(factors.T, functions, strict=True)
             ]
         )
 
@@ -200,7 +202,7 @@ class _Misfit:
         """Return amplitude, up to a factor for each quality, and phase, over 1/Q."""
         # M_U is free for each Q: the mean of ln |M| does not count.
         amplitude = logarithm.real - logarithm.real.mean(-1, keepdims=True)
-        return np.stack([_VELOCITY * amplitude, logarithm.imag]) * self.importance
+        return np.stack([_VELOCITY * amplitude, logarithm.imag], -3) * self.importance
 
 
 def _start(misfit: _Misfit, mechanisms: int) -> np.ndarray:
@@ -231,10 +233,10 @@ def _extended(misfit: _Misfit, unknowns: np.ndarray) -> list[np.ndarray]:
 def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np.ndarray:
     """Return the unknowns (3, mechanism) of least misfit, by damped Newton steps."""
     damping = 1e-3
+    now = misfit(unknowns)
     for step in range(steps):
         # Powers grow from 2 (least squares) towards the largest error.
         power = min(2 + 0.5 * max(step - _SQUARES, 0), _HIGHEST_POWER)
-        now = misfit(unknowns)
         largest = np.abs(now).max()
         slopes = misfit.slopes(unknowns).reshape(unknowns.size, -1)
         # Gradient and curvature of the mean power.
@@ -248,9 +250,11 @@ def _minimised(misfit: _Misfit, unknowns: np.ndarray, steps: int = _STEPS) -> np
             change = np.linalg.solve(curvature + damping * np.diag(scale), -gradient)
             change *= min(1.0, _LONGEST / np.abs(change).max())
             tried = misfit.allowed(unknowns + change.reshape(unknowns.shape))
+            then = misfit(tried)
             # Accept a step that lowers the mean power; else raise the damping.
-            if ((np.abs(misfit(tried)) / largest) ** power).mean() < level:
+            if ((np.abs(then) / largest) ** power).mean() < level:
                 unknowns = tried
+                now = then
                 damping = max(damping / 5, 1e-7)
                 break
             damping = min(damping * 5, 1e9)
