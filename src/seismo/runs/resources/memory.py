@@ -33,7 +33,7 @@ WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces 
 SENT = 2  # copies of the traces of a batch: as recorded, and finished or packed
 POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
 PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
-_SAMPLED_RECEIVERS = 64
+_SAMPLED_RECEIVERS = 16
 
 
 @dataclass(frozen=True)
