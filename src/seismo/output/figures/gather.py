@@ -75,7 +75,6 @@ def gather(
         by: ``x``, ``y``, ``z``, ``distance`` or, with a sign in 2-D, ``offset`` from the source,
             ``fibre`` (along it), or ``number``; by default the fibre, or the coordinate the
             receivers lie along, else the distance.
-    from seismo.output.arrays import choose
         clip: percentile at which the colours of an image saturate; the median of the peaks of
             the traces is one spacing of wiggles, which are cut at two and a half.
         normalise: scale every trace to its own peak; by default where wiggles would be cut far
@@ -92,45 +91,68 @@ def gather(
     names, shown = first_components(traces, quantities)
     index = shot_index(traces, shot)
     source = source_position(results, traces.shots[index])
+    order, positions, label, ticks = _placed(results, traces, index, source, by)
+    draw = choose_mode(mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image"))
+    choose(_COLOURS, colours, "colours")
+    refuse_empty(results, traces, names, index)
+    figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
+    every = {name: np.nan_to_num(traces.values_of(name, index))[order] for name in names}
+    every, time_label = _processed(every, traces, index, source, order, gain, reduction)
+    normalise = True if gain is not None else normalise
+    codes = [traces.codes[k] for k in order]
+    for panel, name in zip(grid[0], every, strict=True):
+        draw(panel, _record(name, every, traces, positions, codes, clip, normalise, colours))
+        _label(panel, label, ticks, len(positions), time_label)
+        panel.set_ylim(traces.time[-1], traces.time[0])
+    outer_labels(grid, len(names))
+    shot_text = shot_words(results, traces.shots[index])
+    entitle(figure, results, traces.name, shown, shot_text, f"gain {gain}" if gain else "")
+    return figure
+
+
+def _placed(
+    results: Results, traces: TraceSet, index: int, source: dict[str, float], by: str | None
+) -> tuple[np.ndarray, np.ndarray, str, dict[float, str]]:
+    """Return the receivers that record, in their order, their places, the label, and the ticks.
+
+    Raises:
+        ScenarioError: receivers have no such place.
+    """
     is_survey = len(traces.shots) > 1 or bool(results.section("survey"))
     if by is None and source and (traces.moves or (is_survey and _is_line(traces, index))):
         by = "offset"
     positions, label = abscissa(traces, index, source, by)
     recording = np.flatnonzero(traces.recording(index))
     positions = positions[recording]
-    style = mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image")
-    draw = choose_mode(style)
-    choose(_COLOURS, colours, "colours")
-    refuse_empty(results, traces, names, index)
     # Receivers at one place, but for rounding, keep their order.
     order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
     positions, ticks = spread(positions[order])
-    order = recording[order]
-    figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
-    every = {name: np.nan_to_num(traces.values_of(name, index))[order] for name in names}
-    every, time_label = _processed(every, traces, index, source, order, gain, reduction)
-    normalise = True if gain is not None else normalise
-    codes = [traces.codes[k] for k in order]
-    for panel, (name, samples) in zip(grid[0], every.items(), strict=True):
-        # A component that is rounding beside others of its unit is not blown up.
-        alike = [v for n, v in every.items() if traces.unit(n) == traces.unit(name)]
-        least = _NOISE * max(float(np.abs(v).max(initial=0.0)) for v in alike)
-        samples = _normalised(samples, least) if normalise else samples
-        unit = "" if normalise else traces.unit(name)
-        record = Record(
-            name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
-        )
-        draw(panel, record)
-        panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
-        if ticks:
-            rotation = {"rotation": 60} if len(positions) <= _MOST_CODES else {}
-            panel.set_xticks(list(ticks), list(ticks.values()), **rotation)
-        panel.set_ylabel(time_label)
-        panel.set_ylim(traces.time[-1], traces.time[0])
-    outer_labels(grid, len(names))
-    shot_text = shot_words(results, traces.shots[index])
-    entitle(figure, results, traces.name, shown, shot_text, f"gain {gain}" if gain else "")
-    return figure
+    return recording[order], positions, label, ticks
+
+
+def _record(
+    name: str, every: dict[str, np.ndarray], traces: TraceSet, positions: np.ndarray,
+    codes: list[str], clip: float, normalise: bool | None, colours: str,
+) -> Record:  # fmt: skip
+    """Return what a panel shows: one component of all."""
+    # A component that is rounding beside others of its unit is not blown up.
+    alike = [v for n, v in every.items() if traces.unit(n) == traces.unit(name)]
+    least = _NOISE * max(float(np.abs(v).max(initial=0.0)) for v in alike)
+    samples = _normalised(every[name], least) if normalise else every[name]
+    unit = "" if normalise else traces.unit(name)
+    return Record(
+        name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
+    )
+
+
+def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_label: str) -> None:
+    """Print what stands along the axes, of so many receivers."""
+    panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
+    if ticks:
+        panel.set_xticks(list(ticks), list(ticks.values()))
+        if count <= _MOST_CODES:
+            panel.tick_params(axis="x", labelrotation=60)
+    panel.set_ylabel(time_label)
 
 
 def _processed(

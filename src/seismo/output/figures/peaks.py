@@ -84,17 +84,13 @@ def peaks(
     length_scale, unit = length_unit(*axes.values())
     columns = min(len(names), 2)
     row_count = -(-len(names) // columns)
-    ratio = plane.shape_ratio(axes)
-    height = row_count * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
+    height = row_count * ((WIDTH / columns - 1.3) * plane.shape_ratio(axes) + 0.7) + 0.8
     figure, grid = panels(row_count, columns, float(np.clip(height, 2.2, 11.0)))
     for panel, name in zip(grid.flat, names, strict=False):
         map_values = plane.oriented(map_group.values_of(name, (number, *plane.index(axes))), axes)
         largest = float(np.nanmax(map_values, initial=0.0))
         level = clip_level(map_values, clip) if scale == "linear" else largest
-        factor, label = amplitude_label(name, map_group.unit(name), level)
-        if units == "engineering" and map_group.unit(name) in _ENGINEERING:
-            factor, shown = _ENGINEERING[map_group.unit(name)]
-            label = f"{symbol(name)} ({shown})"
+        factor, label = _labelled(name, map_group.unit(name), level, units)
         colours: dict[str, Any] = {"vmin": 0.0, "vmax": level * factor}
         if scale == "log" and largest > 0.0:
             colours = {"norm": LogNorm(largest * factor / _DECADES, largest * factor, clip=True)}
@@ -107,6 +103,14 @@ def peaks(
         panel.set_title(f"{label}, at most {largest * factor:.3g}")
         side_bar(panel, image, extend="max" if scale == "linear" else "min")
     outer_labels(grid, len(names))
-    plane_texts = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
-    entitle(figure, results, shot_words(results, fired), plane.title(), *plane_texts)
+    at = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
+    entitle(figure, results, shot_words(results, fired), plane.title(), *at)
     return figure
+
+
+def _labelled(name: str, unit: str, level: float, units: str) -> tuple[float, str]:
+    """Return the factor to the unit that values are shown in, and their label."""
+    if units == "engineering" and unit in _ENGINEERING:
+        factor, shown = _ENGINEERING[unit]
+        return factor, f"{symbol(name)} ({shown})"
+    return amplitude_label(name, unit, level)
