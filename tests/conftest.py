@@ -1,5 +1,6 @@
 """Tests run on the CPU, whatever the machine has; `pytest -m gpu` shows them its GPUs."""
 
+import gc
 import os
 
 import pytest
@@ -32,6 +33,12 @@ def pytest_pycollect_makeitem(collector, name: str, obj: object) -> list | None:
     marks = [getattr(marked, "pytestmark", []) for marked in marks]
     names = {mark.name for some in marks for mark in (some if isinstance(some, list) else [some])}
     return [] if names & {"slow", "gpu", "slurm"} else None
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from passing over all items and modules again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ VOLUME = SCENARIO | {
     "survey": {"shots": [{"position": {"x": 53.0, "y": y, "z": 98.0}} for y in (40.0, 101.0, 99.0)],
                "batch": 2},
     "receivers": [{"type": "grid", "name": "volume", "quantities": ["velocity", "rotation"],
-                   "x": [0.0, 120.0, 2], "y": [2.0, 200.0, 4], "z": [0.0, 210.0, 4]}],
+                   "x": [0.0, 120.0, 2], "y": [2.0, 200.0, 3], "z": [0.0, 210.0, 3]}],
     "output": {"snapshots": [
                    {"name": "volume", "fields": ["velocity", "sxx"], "interval": 0.018,
                     "decimate": 2},

@@ -4,6 +4,7 @@ Nothing here names an equation: parameters, sources and quantities come from its
 equation added to the registry runs through every general test.
 """
 
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -182,11 +183,23 @@ def plan(name: str, dimensions: int, **changes: Any) -> dict[str, Any]:
     }
     document.update(take)
     if steps is not None:
-        step = (
-            document["time"].get("step") or discretize(from_dict(document, folder or ".")).clock.dt
-        )
+        own = folder is None or "model" in take
+        step = document["time"].get("step") or stable_step(document, folder, own)
         document["time"] = {**document["time"], "duration": steps * step}
     return document
+
+
+_steps: dict[str, float] = {}
+
+
+def stable_step(document: dict[str, Any], folder: Path | None, own_model: bool) -> float:
+    """Find the time step of a scenario, once for those that are alike."""
+    text = json.dumps(document, default=repr)
+    # Files of random media are the same in every folder; what is in others is not known.
+    known = not own_model or '"path"' not in text
+    if not known or text not in _steps:
+        _steps[text] = discretize(from_dict(document, folder or ".")).clock.dt
+    return _steps[text]
 
 
 def source(physics: Physics, kind: str, position: dict[str, float], **changes) -> dict[str, Any]:

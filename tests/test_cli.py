@@ -108,7 +108,8 @@ def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert len(out.splitlines()) == 6
 
 
-def test_plot_says_which_of_several_it_shows(seismo_of, tmp_path):
+def test_plot_says_which_of_several_it_shows(seismo_of, tmp_path, monkeypatch):
+    monkeypatch.setattr("seismo.output.figures.draw", lambda *_, **__: "")
     write_elastic_2d(tmp_path / "two.h5")
     shots = "two.h5: 2 shots, of which shot_a is shown; another with --option shot=shot_b\n"
     sets = (

@@ -256,7 +256,8 @@ BARS = {"hard": (HARD, 0.0085), "soft": (SOFT, 0.005)}
 @pytest.mark.parametrize(
     ("bed", "fraction"),
     [
-        ("hard", 0.0), ("hard", 0.75), ("soft", 0.25),
+        ("hard", 0.75), ("soft", 0.25),
+        pytest.param("hard", 0.0, marks=pytest.mark.slow),
         pytest.param("hard", 0.5, marks=pytest.mark.slow),
         pytest.param("soft", 0.75, marks=pytest.mark.slow),
     ],

@@ -22,7 +22,10 @@ MOMENT = np.array([[1.0, 0.4, -0.7], [0.4, -0.3, 0.9], [-0.7, 0.9, 0.5]])
 SEABED = Stack((WATER, SOIL, ROCK), (0.0, 60.0, 130.0))
 
 
-@pytest.mark.parametrize("receiver", [[310.0, 190.0, 40.0], [30.0, 20.0, 500.0]])
+@pytest.mark.parametrize(
+    "receiver",
+    [pytest.param([310.0, 190.0, 40.0], marks=pytest.mark.slow), [30.0, 20.0, 500.0]],
+)
 def test_layers_of_one_medium_are_a_whole_space(receiver: list[float]) -> None:
     """Waves that cross invisible interfaces are those of the closed form (all terms, 3-D)."""
     same = Stack((ROCK, ROCK, ROCK), (100.0, 400.0), free_surface=False)

@@ -109,7 +109,10 @@ def test_a_shear_wave_is_the_transverse_part_of_the_3d_force() -> None:
     assert metrics.relative_l2(line, plane) < 1e-4
 
 
-@pytest.mark.parametrize("receiver", [[700.0, 200.0, 300.0], [200.0, 100.0, 900.0]])
+@pytest.mark.parametrize(
+    "receiver",
+    [pytest.param([700.0, 200.0, 300.0], marks=pytest.mark.slow), [200.0, 100.0, 900.0]],
+)
 def test_layers_of_one_attenuating_medium_are_a_whole_space(receiver) -> None:
     rock = attenuating(ROCK, 15.0)
     stack = Stack((rock, rock), (400.0,), free_surface=False)
@@ -129,7 +132,7 @@ def test_plane_layers_of_one_attenuating_medium_are_a_whole_space() -> None:
     assert metrics.relative_l2(found, wanted) < 5e-6
 
 
-@pytest.mark.parametrize("module", [layered, layered_plane])
+@pytest.mark.parametrize("module", [pytest.param(layered, marks=pytest.mark.slow), layered_plane])
 def test_layers_without_loss_are_elastic_ones_and_others_weaker(module) -> None:
     coarse = 4
     axes = [0, 1, 2] if module is layered else [0, 2]

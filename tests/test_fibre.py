@@ -122,8 +122,8 @@ def test_strain_on_and_under_a_free_surface():
     In shares of the strain along the surface: found 0.03 % on it, and 0.6 % among its rows.
     """
     source = np.array([20.3, 12.3])
-    lines = [[[40.3, z], [51.1, z]] for z in (0.0, 0.6, 3.3)]
-    lines += [[[48.4, z], [48.4, z + 6.0]] for z in (0.0, 0.6)]
+    lines = [[[40.3, z], [51.1, z]] for z in (0.0, 0.6)]
+    lines += [[[48.4, 0.6], [48.4, 6.6]]]
     sets = [fibre(line, 3 * H, name=f"l{n}") for n, line in enumerate(lines)]
     simulation = run(
         "elastic", (68, 34), {"type": "force", "force": {"x": 0.6, "z": 1.0}}, source, sets, 38,
@@ -241,7 +241,7 @@ def test_results_of_a_fibre_say_its_distances_and_gauge_length(tmp_path):
 def test_rounding_makes_no_pieces_of_a_gauge_length():
     """A gauge length that ends on a bend, or with the fibre, has no further end beside it."""
     generator = np.random.default_rng(1)
-    for _ in range(300):
+    for _ in range(60):
         angle, pieces = generator.uniform(0.0, 6.28), int(generator.integers(2, 60))
         begin = generator.uniform(0.0, 1000.0, 3)
         along = 10.0 * np.array([[np.cos(angle), np.sin(angle), 0.0]])

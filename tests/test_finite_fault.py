@@ -120,7 +120,7 @@ def test_a_fault_is_the_sum_of_its_subfaults(tmp_path):
     layers = {"layer": {"points": 4, "alpha": 20.0}}
 
     def run(text, **how):
-        document = elastic([fault(tmp_path, text)], time=time, boundaries=layers, cells=20)
+        document = elastic([fault(tmp_path, text)], time=time, boundaries=layers, cells=17)
         return solver.traces(solver.simulate(document, tmp_path, **how))
 
     together = run(srf(texts[:2], texts[2:]))

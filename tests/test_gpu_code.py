@@ -228,13 +228,19 @@ def numbered(*kernels: str) -> list[code_cache.CompileRequest]:
     return [code_cache.CompileRequest(kernel, (), None, False, (9, 0)) for kernel in kernels]
 
 
+@pytest.fixture(scope="module")
+def of_this_file():
+    """Start a server for the tests of this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_cache.machine, "cores", lambda: 2)
+        return compile_server.CompileServer()
+
+
 @pytest.fixture
-def server(monkeypatch):
-    """Start a server of the test's own."""
-    monkeypatch.setattr(code_cache.machine, "cores", lambda: 2)
-    own = compile_server.CompileServer()
-    monkeypatch.setattr(code_cache, "compile_server", lambda: own)
-    return own
+def server(monkeypatch, of_this_file):
+    """Take that server for the process's."""
+    monkeypatch.setattr(code_cache, "compile_server", lambda: of_this_file)
+    return of_this_file
 
 
 def test_kernels_are_compiled_by_the_server_and_kept(monkeypatch, tmp_path, server):
@@ -301,17 +307,18 @@ def test_the_server_starts_early_for_a_gpu(backend, threads, driver, started, mo
 
 
 def test_a_kernel_that_does_not_compile_leaves_others_alone(tmp_path, server):
-    good = bodies()
+    good = dict([next(iter(bodies().items()))])
     (bad,) = numbered("nothing to write")
     server.compile(str(tmp_path), {"bad": bad} | good)
     assert names_in(tmp_path) == good.keys()
 
 
 def test_the_server_ends_with_whoever_started_it(server):
+    """However long the machine takes over that; no later test of this file asks the server."""
     process = server._process
     assert process.poll() is None
-    server._process.stdin.close()
-    assert process.wait(timeout=20) == 0
+    process.stdin.close()
+    assert process.wait(timeout=600) == 0
 
 
 def test_kernels_that_nobody_uses_go_when_others_come(monkeypatch, tmp_path):

@@ -37,7 +37,8 @@ def path(tmp_path_factory):
     return path
 
 
-def test_the_report_is_one_file_with_every_part(path, tmp_path, command_line):
+def test_the_report_is_one_file_with_every_part(path, tmp_path, command_line, monkeypatch):
+    monkeypatch.setattr("seismo.output.html_report._DPI", 30)
     code, out, _ = command_line("report", path, "--output", tmp_path / "page.html")
     assert code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -9,9 +9,12 @@ import re
 import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from test_architecture import files, tree
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "seismo"
@@ -42,9 +45,11 @@ OPENINGS = re.compile(r"(Give|Tell|Say)s?\b")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 TYPE_NAME = re.compile(r"_?[A-Z][a-z]\w*")
 
-TREES = {
-    path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
-}
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """Return the syntax tree of every file, which only these tests read."""
+    return {path: tree(path) for path in files()}
 
 
 def folder(path: Path) -> str:
@@ -100,7 +105,7 @@ def comment_share(paths: list[Path]) -> float:
     for path in paths:
         text = path.read_text(encoding="utf-8")
         documented: set[int] = set()
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(trees()[path]):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 documented |= set(range(node.lineno, (node.end_lineno or 0) + 1))
         for number, line in enumerate(text.splitlines(), 1):
@@ -123,7 +128,7 @@ def type_names(tree: ast.Module) -> Iterator[str]:
 def report(rule) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for name, line in rule(tree)
     ]
 
@@ -147,13 +152,13 @@ def test_assignments_hold_one_thought() -> None:
 
 @pytest.mark.parametrize("name", NUMERICAL)
 def test_blocks_of_methods_are_commented(name: str) -> None:
-    assert comment_share([path for path in TREES if folder(path) == name]) >= LEAST_COMMENTS
+    assert comment_share([path for path in trees() if folder(path) == name]) >= LEAST_COMMENTS
 
 
 def test_type_names_are_defined_once() -> None:
     modules = defaultdict(set)
-    for path, tree in TREES.items():
-        for name in type_names(tree):
+    for path, syntax in trees().items():
+        for name in type_names(syntax):
             modules[name].add(str(path.relative_to(PACKAGE)))
     assert not {name: sorted(paths) for name, paths in modules.items() if len(paths) > 1}
 

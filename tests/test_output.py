@@ -272,7 +272,7 @@ FULL_DISK = """
 
     path = sys.argv[1]
     pack_tile(np.zeros((1, 1), np.float32), (0, 0), (1, 1))  # loads code once for all children
-    for limit in [0, 1, 100, 800, *range(1000, 16_000, 5000), *range(20_000, 420_000, 130_000)]:
+    for limit in [0, 100, 800, *range(1000, 16_000, 7000), *range(20_000, 420_000, 200_000)]:
         child = os.fork()
         if child == 0:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

@@ -40,6 +40,7 @@ from seismo.output.figures.section import sections
 from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.figures.traces import _draw_column, _print_peaks
+from solver import slow_but
 from synthetic_results import (
     FREQUENCY,
     SHOTS,
@@ -172,7 +173,7 @@ def test_figures_of_two_shots_do_not_replace_each_other(two, tmp_path):
     assert [path.name for path in two_shots] == [f"two-traces-{shot}.png" for shot in SHOTS]
 
 
-@pytest.mark.parametrize("suffix", [".pdf", ".svg"])
+@pytest.mark.parametrize("suffix", slow_but({".svg"}, [".pdf", ".svg"]))
 def test_vector_formats(two, tmp_path, suffix):
     assert draw(two, "spectra", tmp_path / f"s{suffix}").stat().st_size > 5000
 
@@ -340,7 +341,11 @@ def test_drawing_changes_no_global_setting(two):
     assert {name: mpl.rcParams[name] for name in before} == before
 
 
-@pytest.mark.parametrize(("azimuth", "across", "up"), [(0.0, 0, 1), (90.0, -1, 0), (210.0, 1, -1)])
+@pytest.mark.parametrize(
+    ("azimuth", "across", "up"),
+    [(210.0, 1, -1), *(pytest.param(*case, marks=pytest.mark.slow)
+                       for case in ((0.0, 0, 1), (90.0, -1, 0)))],
+)  # fmt: skip
 def test_a_map_of_a_place_points_north(three, monkeypatch, azimuth, across, up):
     """Up the page is x, that points `azimuth` degrees clockwise from north."""
     monkeypatch.setattr(Results, "azimuth", azimuth)
@@ -427,7 +432,7 @@ def test_a_title_that_is_no_utf_8_is_drawn_with_replacement_characters(tmp_path)
 
 def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
     points = 100.0 * np.arange(61)
-    names = ("sxx", "sxz", "pga", "pgv")
+    names = ("sxx", "pgv")
     with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
         writer.create_maps(
             "peaks", shots=["shot"], axes={"x": points, "y": points},
@@ -777,8 +782,14 @@ def test_a_long_line_hides_no_station(two):
     assert len(marks.get_xdata()) < 50
 
 
-@pytest.mark.parametrize(("x", "z"), [((500, 1100), (10, 600)), ((0, 2000), (300, 500)),
-                                      ((900, 1000), (0, 700))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("x", "z"),
+    [
+        ((500, 1100), (10, 600)),
+        pytest.param((0, 2000), (300, 500), marks=pytest.mark.slow),
+        ((900, 1000), (0, 700)),
+    ],
+)
 def test_a_box_shows_what_lies_in_it_and_nothing_runs_over_its_panel(tmp_path, x, z):
     """Sources and receivers beyond the box are left out; all labels keep within the picture."""
     axes = {"z": np.arange(z[0], z[1] + 1.0, 10.0), "x": np.arange(x[0], x[1] + 1.0, 10.0)}

@@ -20,6 +20,7 @@ from seismo.solver.simulation import Simulation
 
 CELLS = {2: (30, 52), 3: (18, 24, 24)}
 PARTS = {2: [(2, 1), (3, 1)], 3: [(2, 1), (1, 2), (2, 2)]}
+EVERY_DAY = {(3, 1), (2, 2)}  # two cuts, and one along each axis: each of them is a cut alone
 # Of equations that stand in for others, one cut every day; and none of those that take longest to
 # compile and whose formulas differ from `elastic_tti` and `viscoelastic_vti` by terms of one kind.
 LONG_TO_COMPILE = {
@@ -30,7 +31,13 @@ BOXES = [
         *equation.values,
         parts,
         id=f"{equation.id}-{parts[0]}x{parts[1]}",
-        marks=(equation.marks if parts != (3, 1) or equation.values[0] in LONG_TO_COMPILE else ()),
+        marks=(
+            [pytest.mark.slow]
+            if parts not in EVERY_DAY
+            else equation.marks
+            if parts != (3, 1) or equation.values[0] in LONG_TO_COMPILE
+            else ()
+        ),
     )
     for equation in solver.EVERY_EQUATION
     for parts in PARTS[equation.values[1]]
@@ -118,7 +125,7 @@ def survey_of(name: str, dimensions: int, base, positions, **changes) -> dict:
     return document
 
 
-@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic", "acoustic"))
+@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic"))
 def test_batch_of_shots_equals_single_shots(name, dimensions, tmp_path) -> None:
     """Also cut in two, which must not mix the shots."""
     spots = [solver.place(dimensions, n) for n in (9.0, 11.3, 8.6)]

@@ -10,7 +10,7 @@ from seismo.backends.gpu.health import health_of
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.output.figures import KINDS, draw
+from seismo.output.figures import KINDS, draw, figure_of
 from seismo.runs import run_loop, telemetry
 from seismo.runs.progress import Progress, facts
 from seismo.runs.telemetry import Telemetry
@@ -53,7 +53,7 @@ def test_a_run_keeps_its_series(results):
 def test_a_figure_of_it(results, tmp_path):
     found, _ = results
     assert draw(found, "telemetry", tmp_path / "a.png").stat().st_size > 1000
-    draw(found, "telemetry", tmp_path / "b.png", quantities="memory,utilisation")
+    figure_of(found, "telemetry", quantities="memory,utilisation")
     assert not KINDS["telemetry"].available(found)  # only where it is named
     with pytest.raises(ScenarioError, match="power"):
         draw(found, "telemetry", tmp_path / "c.png", quantities="power")
