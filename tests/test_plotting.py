@@ -33,7 +33,7 @@ from seismo.output.figures import (
     spectra,
     traces,
 )
-from seismo.output.figures.gather import abscissa, spread
+from seismo.output.figures.abscissa import abscissa, spread
 from seismo.output.figures.map_marks import beach_ball, round_length
 from seismo.output.figures.processing import reduced, with_gain
 from seismo.output.figures.section import sections

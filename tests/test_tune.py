@@ -42,7 +42,7 @@ def own_cache(monkeypatch, tmp_path):
 @pytest.fixture
 def small(monkeypatch):
     """Let cases be small, and nothing be compiled; give what would have been."""
-    sizes = {key: ({"xz": 121, "xyz": 44}[key[1]], 2) for key in cases._TUNING}
+    sizes = {key: ({"xz": 121, "xyz": 60}[key[1]], 2) for key in cases._TUNING}
     monkeypatch.setattr(cases, "_TUNING", sizes)
     compiled: list = []
     monkeypatch.setattr(tuning, "compile_elsewhere", compiled.append)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
 from seismo.output.arrays import choose
+from seismo.output.figures.abscissa import MOST_CODES, offsets, placed
 from seismo.output.figures.choice import (
     Names,
     Percentile,
@@ -29,7 +30,6 @@ from seismo.output.figures.style import (
     amplitude_label,
     clip_level,
     entitle,
-    length_unit,
     outer_labels,
     panels,
     quiet_frame,
@@ -40,13 +40,9 @@ from seismo.output.results import Results
 from seismo.scenario.units import with_unit
 
 _MOST_WIGGLES = 60
-_MOST_CODES = 15
-_MOST_TICKS = 5
 _SWING = 2.5  # spacings of the traces: what exceeds it is cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
 _NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
-_LEAST_GAP = 0.02  # of the mean: closer traces cover each other
-_NAMED_GAP = 0.2  # and their codes, where these are written
 
 
 @styled
@@ -91,7 +87,7 @@ def gather(
     names, shown = first_components(traces, quantities)
     index = shot_index(traces, shot)
     source = source_position(results, traces.shots[index])
-    order, positions, label, ticks = _placed(results, traces, index, source, by)
+    order, positions, label, ticks = placed(results, traces, index, source, by)
     draw = choose_mode(mode or ("wiggle" if len(positions) <= _MOST_WIGGLES else "image"))
     choose(_COLOURS, colours, "colours")
     refuse_empty(results, traces, names, index)
@@ -108,26 +104,6 @@ def gather(
     shot_text = shot_words(results, traces.shots[index])
     entitle(figure, results, traces.name, shown, shot_text, f"gain {gain}" if gain else "")
     return figure
-
-
-def _placed(
-    results: Results, traces: TraceSet, index: int, source: dict[str, float], by: str | None
-) -> tuple[np.ndarray, np.ndarray, str, dict[float, str]]:
-    """Return the receivers that record, in their order, their places, the label, and the ticks.
-
-    Raises:
-        ScenarioError: receivers have no such place.
-    """
-    is_survey = len(traces.shots) > 1 or bool(results.section("survey"))
-    if by is None and source and (traces.moves or (is_survey and _is_line(traces, index))):
-        by = "offset"
-    positions, label = abscissa(traces, index, source, by)
-    recording = np.flatnonzero(traces.recording(index))
-    positions = positions[recording]
-    # Receivers at one place, but for rounding, keep their order.
-    order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
-    positions, ticks = spread(positions[order])
-    return recording[order], positions, label, ticks
 
 
 def _record(
@@ -150,7 +126,7 @@ def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_la
     panel.set_xlabel(f"{label}\nnot to scale" if ticks else label)
     if ticks:
         panel.set_xticks(list(ticks), list(ticks.values()))
-        if count <= _MOST_CODES:
+        if count <= MOST_CODES:
             panel.tick_params(axis="x", labelrotation=60)
     panel.set_ylabel(time_label)
 
@@ -167,33 +143,14 @@ def _processed(
     label = "time (s)"
     if reduction is not None:
         velocity = reduction_velocity(reduction)
-        offsets, words = _offsets(traces, index, source)
+        distances, words = offsets(traces, index, source)
         if words is None:
             raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
         label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
-        every = {n: reduced(v, traces.time, offsets[order], velocity) for n, v in every.items()}
+        every = {n: reduced(v, traces.time, distances[order], velocity) for n, v in every.items()}
     if gain is not None:
         every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
     return every, label
-
-
-def _offsets(
-    traces: TraceSet, index: int, source: dict[str, float]
-) -> tuple[np.ndarray, str | None]:
-    """Return the horizontal distances (receiver) m, signed in 2-D, and what they are called."""
-    along = {a: c for a in "xy" if (c := traces.coordinate(a, index)) is not None}
-    offsets = [v - source[a] for a, v in along.items() if a in source]
-    if not offsets:
-        return np.zeros(len(traces.codes)), None
-    if len(along) == 1:
-        return offsets[0], "offset"
-    return np.sqrt(np.sum(np.square(offsets), axis=0)), "horizontal distance"
-
-
-def _is_line(traces: TraceSet, index: int) -> bool:
-    """Whether receivers of a 2-D run lie along x."""
-    columns = {a: c for a in "xyz" if (c := traces.coordinate(a, index)) is not None}
-    return "y" not in columns and _natural(columns, {"x": 0.0}) == "x"
 
 
 @dataclass(frozen=True)
@@ -226,74 +183,6 @@ def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
     if mode not in _MODES:
         raise ScenarioError(f"mode {mode!r}: use {' or '.join(_MODES)}")
     return _MODES[mode]
-
-
-def abscissa(
-    traces: TraceSet, index: int, source: dict[str, float], by: str | None
-) -> tuple[np.ndarray, str]:
-    """Return where each trace of a shot stands (receiver) and the axis label.
-
-    Raises:
-        ScenarioError: `by` is not possible for these receivers.
-    """
-    columns = {axis: traces.coordinate(axis, index) for axis in "xyz"}
-    coordinates = {axis: positions for axis, positions in columns.items() if positions is not None}
-    if (along := traces.column("fibre_distance")) is not None:
-        coordinates["fibre"] = along
-    by = by or ("fibre" if along is not None else _natural(coordinates, source))
-    if by == "number":
-        return np.arange(len(traces.codes), dtype=float), "receiver number"
-    if by in coordinates:
-        positions = coordinates[by]
-        words = "distance along the fibre" if by == "fibre" else by
-    elif by in ("distance", "offset") and source:
-        positions, what = _offsets(traces, index, source)
-        words = what or "horizontal distance"
-        if by == "distance":
-            positions = np.abs(positions)
-            words = "horizontal distance"
-    else:
-        raise ScenarioError(
-            f"by {by!r}: use {', '.join([*coordinates, 'distance', 'offset', 'number'])}"
-        )
-    # A distance is told in the unit that a line of the same receivers is.
-    factor, unit = length_unit(positions, *coordinates.values())
-    return positions * factor, f"{words} ({unit})"
-
-
-def _digits(positions: np.ndarray) -> int:
-    """Return the decimals that tell a thousandth of the largest place, or less."""
-    largest = np.abs(positions).max(initial=0.0)
-    return 3 - int(np.floor(np.log10(largest))) if largest > 0.0 else 0
-
-
-def spread(positions: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
-    """Return places (receiver, growing) where no two traces cover each other, and their ticks.
-
-    Where some do, or their codes would, all are put side by side at equal distances, and ticks say
-    where a part of them really stands; there are none otherwise.
-    """
-    gaps = np.diff(positions)
-    least = _NAMED_GAP if positions.size <= _MOST_CODES else _LEAST_GAP
-    if not gaps.size or gaps.min() >= least * gaps.mean() > 0.0:
-        return positions, {}
-    every = 1 if positions.size <= _MOST_CODES else -(-positions.size // _MOST_TICKS)
-    ticked = range(0, positions.size, every)
-    rounded = np.round(positions, _digits(positions) - 1)  # three digits, for which there is room
-    return np.arange(positions.size, dtype=float), {float(n): f"{rounded[n]:.10g}" for n in ticked}
-
-
-def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> str:
-    spans = {
-        axis: float(np.ptp(coordinate))
-        for axis, coordinate in coordinates.items()
-        if coordinate.size
-    }
-    longest = max(spans, key=lambda axis: spans[axis], default=None)
-    if longest is None or spans[longest] == 0.0:
-        return "number"
-    others = max((span for axis, span in spans.items() if axis != longest), default=0.0)
-    return longest if others < 0.05 * spans[longest] or not source else "distance"
 
 
 def _normalised(samples: np.ndarray, least: float) -> np.ndarray:
@@ -331,7 +220,7 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
             record.time, position, swing, where=swing > position, color="black", linewidth=0
         )
     panel.set_xlim(record.positions.min() - _SWING * step, record.positions.max() + _SWING * step)
-    if len(record.codes) <= _MOST_CODES:
+    if len(record.codes) <= MOST_CODES:
         top = panel.secondary_xaxis("top")
         top.set_xticks(record.positions, record.codes, rotation=60, ha="left", fontsize=7)
         top.tick_params(length=2)
