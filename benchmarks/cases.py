@@ -41,7 +41,7 @@ def plain(name: str) -> dict[str, Any]:
         "steps": case.steps,
         "points": case.points,
         "shape": [round(extent[axis] / bench.SPACING) + 1 for axis in axes],
-        "layer": bench.LAYER_POINTS,
+        "layer": scenario["boundaries"]["layer"]["points"],
         "spacing": bench.SPACING,
         "step": bench.STEP,
         "frequency": bench.FREQUENCY,

@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
 from seismo.backends.base import Copy
 from seismo.backends.cpu.object_code import address_of, written
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.kernels import SweepKernel
-from seismo.backends.gpu.lanes import CudaLanes
+from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
@@ -51,6 +52,23 @@ class HostLanes(CudaLanes):
     def ask(self, address: IRValue, index: IRValue) -> None:
         """Leave the caches alone."""
 
+    def shared(self, builder: ir.IRBuilder, count: int) -> ir.Value:
+        """Set memory aside for each thread: it copies all of a plane (`HostThread.share`)."""
+        memory = cgutils.alloca_once(builder, ir.ArrayType(self.kind, count))
+        memory.align = LANE_BYTES
+        return builder.bitcast(memory, self.kind.as_pointer())
+
+    def copy_to_shared(
+        self, memory: ir.Value, shared_index: IRValue, address: IRValue, index: IRValue
+    ) -> None:
+        """Copy at once."""
+        lane = self.read(address, index).value
+        target = self._in_shared(memory, shared_index, lane.type)
+        index.builder.store(lane, target).align = LANE_BYTES
+
+    def await_copies(self, builder: ir.IRBuilder) -> None:
+        """Threads are alone."""
+
     def rounded(self, value: IRValue) -> IRValue:
         """Hide from the compiler that it is a product."""
         same = ir.FunctionType(value.value.type, [value.value.type])
@@ -66,6 +84,10 @@ class HostThread:
 
     def number(self, axis: str) -> IRValue:
         return self._threads[axis]
+
+    def share(self, threads: tuple[int, int, int]) -> tuple[IRValue, int]:
+        """Threads run one after the other: none can wait for another's share."""
+        return self._threads["x"].constant(0), 1
 
     def block(self, axis: str) -> IRValue:
         number = self._blocks[axis]

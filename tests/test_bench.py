@@ -17,6 +17,7 @@ from rich.console import Console
 
 from seismo.errors import ScenarioError, SeismoError
 from seismo.runs import bench
+from seismo.scenario import from_dict
 
 OUTPUT = Path(__file__).parents[1] / "benchmarks/output.py"
 BANDWIDTH = bench.Bandwidth(update=80.0, copy=50.0)
@@ -72,6 +73,17 @@ def test_totals_are_the_published_sizes():
         for length in extent.values():
             nodes *= round(length / bench.SPACING) + 1 + 2 * bench.LAYER_POINTS
         assert nodes * len(case.scenario.get("survey", {}).get("shots", [0])) == case.points
+
+
+def test_small_cubes_have_layers_of_the_default_width():
+    """Whose points count: 320^3 and 240^3 with them."""
+    default = from_dict({**bench.CARD_CASES["G1"].scenario, "boundaries": {}}).boundaries.layer
+    for name, total in (("G19", 320), ("G24", 240)):
+        case = bench.CARD_CASES[name]
+        scenario = from_dict(case.scenario)
+        assert scenario.boundaries.layer == default
+        assert round(scenario.grid.extent.x / bench.SPACING) + 1 + 2 * default.points == total
+        assert case.points == total**3
 
 
 @pytest.mark.parametrize("name", bench.CASES)

@@ -19,12 +19,14 @@ import mpi_worker
 import seismo
 import simulated_card
 import solver
+from compiling_card import CompilingCard
 from decomposition_cases import HALOS, case
 from seismo.backends import profiled
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu import kernels
+from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend
@@ -157,14 +159,67 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
     assert any(turns) == (precision == "float32")
 
 
-@pytest.mark.parametrize(("order", "points"), [(2, 1), pytest.param(8, 5, marks=pytest.mark.slow)])
-def test_a_march_across_a_layer_in_one_piece(order, points, tmp_path, monkeypatch):
+def second_differences(box: str, shape: BlockShape) -> dict:
+    """Give second differences of all orders a layout in boxes of a kind of volumes."""
+    return {key: shape for key in SHAPES if key[:3] == ("xyz", "second", box)}
+
+
+@pytest.mark.parametrize(
+    ("order", "points", "tile"),
+    [(2, 1, False), pytest.param(8, 5, False, marks=pytest.mark.slow), (4, 3, True)],
+)
+def test_a_march_across_a_layer_in_one_piece(order, points, tile, tmp_path, monkeypatch):
     """Elsewhere it takes three planes at a time; the last rows lie beside the layer."""
-    long = {key: BlockShape((2, 3, 1), 64) for key in SHAPES if key[1:3] == ("second", "layer")}
+    long = second_differences("layer", BlockShape((2, 3, 1), 64, tile=tile))
     monkeypatch.setattr(simulated_card, "SHAPES", SHAPES | long)
     document = planned("acoustic", 3, tmp_path, "free_surface", order=order)
     document["boundaries"]["layer"]["points"] = points
     compare(document, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("order", "precision", "ahead"),
+    [(4, "float32", 0), pytest.param(12, "float64", 2, marks=pytest.mark.slow)],
+)
+def test_planes_in_shared_memory(order, precision, ahead, tmp_path, monkeypatch):
+    """Of the interior: blocks reach beyond its rows and planes, the last of them with few."""
+    tile = BlockShape((3, 2, 1), 4, ahead=ahead, tile=True)
+    shapes = SHAPES | second_differences("inner", tile)
+    monkeypatch.setattr(simulated_card, "SHAPES", shapes)
+    used = []
+    kernel = kernels.SweepKernel
+    monkeypatch.setattr(gpu, "SweepKernel", lambda *a: used.append(a[4]) or kernel(*a))
+    cells = (order + 9, order + 3, order + 5)
+    compare(
+        planned("acoustic", 3, tmp_path, order=order, precision=precision, cells=cells), tmp_path
+    )
+    assert any(shape.tile and shape.planes == tile.planes for shape in used)
+
+
+def shapes_used(document: dict, base, shapes: dict) -> set[BlockShape]:
+    """Build a simulation on a card that only notes its kernels; give their layouts."""
+    card = CompilingCard((9, 0), lambda kernel: isinstance(kernel, kernels.SweepKernel))
+    solver.build(document, base, backend=lambda precision: GpuBackend(precision, card, shapes))
+    return {request.kernel.shape for request in card.requests.values()}
+
+
+@pytest.mark.parametrize(("name", "dimensions"), [("acoustic_vti", 3), ("acoustic", 2)])
+def test_some_marches_have_no_planes_in_shared_memory(name, dimensions, tmp_path):
+    """Those of several fields, and those in planes."""
+    shapes = {key: BlockShape((2, dimensions - 1, 1), 3, tile=True) for key in SHAPES}
+    used = shapes_used(planned(name, dimensions, tmp_path), tmp_path, shapes)
+    assert any(shape.planes > 1 for shape in used)
+    assert not any(shape.tile for shape in used)
+
+
+@pytest.mark.parametrize(("waves", "planes"), [(0, 64), (1, 4)])
+def test_marches_across_layers_of_few_blocks_are_cut(waves, planes, tmp_path):
+    """In three pieces at most, of 12 rows: nine that keep memory, and some beside."""
+    march = BlockShape((2, 2, 1), 64, waves=waves)
+    document = planned("acoustic", 3, tmp_path, order=8, cells=(14, 14, 14))
+    document["boundaries"]["layer"] = {"points": 9}
+    used = shapes_used(document, tmp_path, SHAPES | second_differences("layer", march))
+    assert {shape.planes for shape in used if shape.waves == waves and shape.planes > 3} == {planes}
 
 
 class AnyOrder(SimulatedCard):

@@ -52,20 +52,25 @@ def small(monkeypatch):
 def test_the_next_order_counts():
     found = [shape_for(H200, ("xyz", "gradient", "inner", order)) for order in (2, 4, 8, 16)]
     assert found[0] == found[1] == H200[KEY]
-    assert found[2] == found[3] == H200["xyz", "gradient", "inner", 8] != found[0]
+    assert found[2] == H200["xyz", "gradient", "inner", 8] != found[0]
+    assert found[3] == H200["xyz", "gradient", "inner", 16] == shape_for(H200, (*KEY[:3], 14))
 
 
 def test_threads_that_would_idle_take_other_rows():
-    """At 75 lanes a fifth of three warps would; in volumes, whose blocks are full, rows end."""
+    """At 75 lanes a fifth of three warps would; in volumes blocks stay whole lines wide."""
     plane, volume = BlockShape((32, 1, 8)), BlockShape((32, 8, 1))
     assert [plane.fitted(n).threads for n in (500, 82, 75, 8)] == [
         (32, 1, 8), (32, 1, 8), (16, 1, 16), (8, 1, 32)
     ]  # fmt: skip
     assert plane.fitted(5).threads == (5, 1, 32)
-    assert [volume.fitted(n).threads for n in (500, 82, 75)] == [(32, 8, 1)] * 2 + [(25, 8, 1)]
+    assert [volume.fitted(n).threads for n in (500, 82, 75, 54, 5)] == [
+        (32, 8, 1), (32, 8, 1), (16, 8, 2), (8, 8, 4), (5, 8, 1)
+    ]  # fmt: skip
+    march = BlockShape((32, 8, 1), 10)
+    assert [march.fitted(n).threads for n in (70, 75)] == [(24, 8, 1), (16, 16, 1)]
 
 
-MEASURED = {key for key in H200 if key[3] <= 8}  # beyond, layouts only keep registers from spilling
+MEASURED = {key for key in H200 if key[3] != 10}  # which only keeps registers from spilling
 
 
 def test_entries_and_candidates():
@@ -74,12 +79,12 @@ def test_entries_and_candidates():
         key
         for physics in ("acoustic", "elastic", "acoustic_tti")
         for axes in ("xz", "xyz")
-        for order in (4, 8)
+        for order in (4, 8, 12, 16)
         for key in tuning.entries(physics, axes, order)
     ]
-    assert sorted(tuned) == sorted(key for key in MEASURED if key[1] != "memory")
+    assert {key for key in tuned if key in MEASURED} == {k for k in MEASURED if k[1] != "memory"}
     for key in tuned:
-        assert H200[key] in tuning.candidates(key)
+        assert tuning.candidates(key)[0] == shape_for(H200, key)
         for shape in tuning.candidates(key):
             threads, blocks = shape.bounds
             assert threads <= 1024
@@ -169,13 +174,13 @@ def refused(shape) -> bool:
 
 @dataclass
 class Picky(CompilingCard):
-    """Refuse marches of 16 planes, and be lost where layouts of the interior look ahead."""
+    """Refuse marches of 16 planes, and be lost where layouts of the interior look far ahead."""
 
     asked: bool = False
 
     def program(self, members):
         inner = [r.kernel.shape for r in self.take_requests() if is_interior(r.kernel)]
-        self.asked = self.lost and any(shape.ahead for shape in inner)
+        self.asked = self.lost and any(shape.ahead > 1 for shape in inner)
         if self.asked or any(refused(shape) for shape in inner):
             raise RuntimeError("CUDA_ERROR_INVALID_PTX: too many registers\nand so on")
         return super().program(members)

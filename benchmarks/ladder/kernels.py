@@ -40,6 +40,7 @@ def registers(stand: Stand) -> Worth:
         ("a tile in shared memory", tile.bind),
         ("a queue in registers", scalar_queue.bind),
         ("lanes of 16 bytes, no queue", layouts.bind(layouts.NO_QUEUE)),
+        ("a queue, and the plane in shared memory", layouts.bind(layouts.TILE)),
     )
 
 

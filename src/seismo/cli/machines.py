@@ -58,7 +58,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="[CASE]...",
-            help="W1 to W5 [default on CPUs], G1 to G18 [default on GPUs]; of the ladder its rows.",
+            help="W1 to W5 [default on CPUs], G1 to G24 [default on GPUs]; of the ladder its rows.",
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,
@@ -126,8 +126,8 @@ def tune(
         Literal["2", "3"] | None, typer.Option(help="Of the grid [default: both].")
     ] = None,
     order: Annotated[
-        Literal["4", "8"] | None,
-        typer.Option(help="Of the differences; others use the closest [default: both]."),
+        Literal["4", "8", "12", "16"] | None,
+        typer.Option(help="Of the differences; others use the closest [default: 4 and 8]."),
     ] = None,
     device: DeviceNumber = None,
 ) -> None:
@@ -144,7 +144,7 @@ def tune(
         raise typer.BadParameter(f"{physics} is not timed; there are {', '.join(TUNED)}")
     equations = [name for name in TUNED if physics in (None, name)]
     axes = [a for a in tuning.BOXES if dimensions in (None, str(len(a)))]
-    orders = [n for n in tuning.ORDERS if order in (None, str(n))]
+    orders = [int(order)] if order else list(tuning.ORDERS)
     choice = choose("gpu", device)
     print(choice.note, file=sys.stderr)
     backend: Any = choice.make("float32")

@@ -32,6 +32,7 @@ from seismo.backends.gpu.block_table import blocks_of
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import SweepConstants
+from seismo.backends.gpu.march_shapes import can_have_tile, can_march, cut_in_pieces
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 from seismo.backends.rows import Rows
 
@@ -274,11 +275,10 @@ class _Sweep:
         operands = self._operands
         key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
-        # Closed rows count planes from the surface; a march goes across layers taken at once.
-        along = variant.at_once and stretched not in ("", "z")
-        # Closed rows count planes from the surface, so that each thread takes one plane.
-        if variant.closed or not operands.reads or along:
-            shape = replace(shape, planes=1)
+        marches = bool(operands.reads) and can_march(variant, stretched)
+        shape = cut_in_pieces(shape, boxes, lanes.width) if marches else replace(shape, planes=1)
+        tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
+        shape = replace(shape, tile=shape.tile and tile and shape.planes > 1)
         constants = SweepConstants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads),

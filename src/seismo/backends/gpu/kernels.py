@@ -26,8 +26,10 @@ from seismo.backends.base import Variant
 from seismo.backends.gpu.block_table import BLOCK_COLUMNS
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
-from seismo.backends.gpu.march import Sweep, SweepConstants, ThreadPosition, marching
+from seismo.backends.gpu.march import Sweep, SweepConstants, marching
+from seismo.backends.gpu.march_tile import tiled
 from seismo.backends.gpu.march_x import across
+from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
 from seismo.backends.traced import I32, IRValue, choose, smaller, when
@@ -99,6 +101,11 @@ class Thread:
     def block(self, axis: str) -> IRValue:
         """Return the number of its block, in 32 bits."""
         return self._register("ctaid", axis)
+
+    def share(self, threads: tuple[int, int, int]) -> tuple[IRValue, int]:
+        """Return its number in a block of one thread along z, and how many share its work."""
+        x, y, _ = threads
+        return self.number("y") * x + self.number("x"), x * y
 
     def _register(self, name: str, axis: str) -> IRValue:
         # Special registers: %tid, the thread's number in the block, and %ctaid, the block's in the
@@ -188,19 +195,39 @@ class SweepKernel:
         )  # fmt: skip
         update = bound.bind(self.formula)
         if through:
-            march = across(update, bound.flux_to_come, shape.ahead)
+            march = across(update, bound.flux_to_come, shape)
         else:
-            march = marching(update, shape)
+            march = (tiled if shape.tile else marching)(update, shape)
         where = self._in_box if self.box else self._in_table
         position, y_end, first, last = where(lanes, thread, addresses)
         # Lanes behind the end of a row, and rows behind the end of the box, have no points.
         inside = (position.x < position.x_end) & (position.y < y_end) & (first < last)
+        if shape.tile:
+            block = self._block(lanes, thread, position, y_end, inside)
+            # Threads without points help to copy: they stand where the block's first one does.
+            x = choose(inside, position.x, block.x)
+            y = choose(inside, position.y, block.y)
+            position = replace(position, x=x, y=y)
+            march(Sweep(lanes, constants, addresses, arrays, position, block), first, last)
+            return
         with when(inside):
             if self.rotation:
                 position = replace(
                     position, x=self.rotation.rotated(position.x, position.y, lanes.width)
                 )
             march(Sweep(lanes, constants, addresses, arrays, position), first, last)
+
+    def _block(
+        self, lanes: CudaLanes, thread: Any, position: ThreadPosition, y_end: Any, inside: IRValue
+    ) -> BlockPosition:
+        """Return where the thread's block stands, which copies planes to shared memory."""
+        column = thread.number("x")
+        row = thread.number("y")
+        number, threads = thread.share(self.shape.threads)
+        return BlockPosition(
+            position.x - column * lanes.width, position.y - row, position.x_end, y_end,
+            column, row, number, threads, inside,
+        )  # fmt: skip
 
     def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""

@@ -17,22 +17,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
 from seismo.backends.traced import I32, INTEGER, IRValue, pointer, when
 
 LANE_BYTES = 16
+SHARED = 3  # LLVM's number of a block's shared memory
 _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A field with lanes around the point along z, an odd number, in registers."""
+    """A field with lanes around the point along z, an odd number, in registers.
+
+    Attributes:
+        address: of the field.
+        lanes: the lanes; one alone, where the field is not differentiated along z.
+        around: those around the point's own in its plane, in shared memory (`march_tile`).
+    """
 
     address: IRValue
     lanes: Sequence[IRValue]
+    around: Any = None
 
     def __getitem__(self, n: int) -> IRValue:
         """Return the lane n planes further."""
@@ -46,6 +56,12 @@ class Column:
 
 def _address(source: IRValue | Column) -> IRValue:
     return source.address if isinstance(source, Column) else source
+
+
+def _around(source: IRValue | Column, index: IRValue) -> Any:
+    """Return what shared memory has around the lane of an index, None where it has nothing."""
+    around = source.around if isinstance(source, Column) else None
+    return around if around is not None and around.index is index else None
 
 
 class CudaLanes:
@@ -102,9 +118,12 @@ class CudaLanes:
         """Write a lane in 16 bits, or its first `mask` numbers."""
         self.store(target, index, value.converted(self._short), mask)
 
-    def store(self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None) -> None:
+    def store(
+        self, field: IRValue | Column, index: IRValue, value: IRValue, mask: IRValue | None
+    ) -> None:
         """Write a lane, or its first `mask` numbers."""
         builder = index.builder
+        target = _address(field)
         lane = value.value.type
 
         # Full lane: one vector store, st.v4.
@@ -141,6 +160,8 @@ class CudaLanes:
     def _aligned(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
         if isinstance(source, Column) and n == 0:
             return source[0]
+        if (around := _around(source, index)) is not None:
+            return around.lane(n, 0)
         return self.read(source, index + n * self.width)
 
     def beside(self, source: IRValue | Column, index: IRValue, n: int) -> IRValue:
@@ -161,6 +182,8 @@ class CudaLanes:
 
     def row(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:
         """Read a lane n rows further along y."""
+        if (around := _around(source, index)) is not None:
+            return around.lane(0, n)
         return self.read(source, index + n * stride)
 
     def level(self, source: IRValue | Column, index: IRValue, n: int, stride: int) -> IRValue:
@@ -180,6 +203,50 @@ class CudaLanes:
         kind = ir.FunctionType(ir.VoidType(), [INTEGER])
         text = "prefetch.global.L2 [$0];"
         builder.call(ir.InlineAsm(kind, text, "l,~{memory}", side_effect=True), [lane_pointer])
+
+    def shared(self, builder: ir.IRBuilder, count: int) -> ir.Value:
+        """Set so many numbers of a block's shared memory aside."""
+        module = builder.module
+        name = module.get_unique_name("tile")
+        kind = ir.ArrayType(self.kind, count)
+        memory = cgutils.add_global_variable(module, kind, name, SHARED)
+        memory.linkage = "internal"
+        memory.initializer = ir.Constant(kind, ir.Undefined)
+        memory.align = LANE_BYTES
+        return builder.bitcast(memory, self.kind.as_pointer(SHARED))
+
+    def read_shared(self, memory: ir.Value, shared_index: IRValue) -> IRValue:
+        """Read the lane that begins at a number of shared memory."""
+        value = shared_index.builder.load(self._in_shared(memory, shared_index, self._vector))
+        value.align = LANE_BYTES
+        return shared_index.then(value)
+
+    def _in_shared(self, memory: ir.Value, shared_index: IRValue, kind: ir.Type) -> ir.Value:
+        builder = shared_index.builder
+        number = builder.gep(memory, [shared_index.value])
+        return builder.bitcast(number, kind.as_pointer(memory.type.addrspace))
+
+    def copy_to_shared(
+        self, memory: ir.Value, shared_index: IRValue, address: IRValue, index: IRValue
+    ) -> None:
+        """Start to copy a lane of an array to shared memory, past the registers."""
+        # The address in shared memory has 32 bits.
+        builder = index.builder
+        target = builder.ptrtoint(memory, I32)
+        target = builder.add(target, builder.trunc((shared_index * self.size).value, I32))
+        lane_pointer = builder.ptrtoint(pointer(address, index, self.kind, self.space), INTEGER)
+        kind = ir.FunctionType(ir.VoidType(), [I32, INTEGER])
+        text = f"cp.async.cg.shared.global [$0], [$1], {LANE_BYTES};"
+        copy = ir.InlineAsm(kind, text, "r,l,~{memory}", side_effect=True)
+        builder.call(copy, [target, lane_pointer])
+
+    def await_copies(self, builder: ir.IRBuilder) -> None:
+        """Wait for this thread's copies to shared memory, and for the block's other threads."""
+        nothing = ir.FunctionType(ir.VoidType(), [])
+        text = "cp.async.wait_all;"
+        builder.call(ir.InlineAsm(nothing, text, "~{memory}", side_effect=True), [])
+        barrier = cgutils.get_or_insert_function(builder.module, nothing, "llvm.nvvm.barrier0")
+        builder.call(barrier, [])
 
     def rounded(self, value: IRValue) -> IRValue:
         """Return a lane rounded as it stands.

@@ -35,12 +35,16 @@ class BlockShape:
             with what is around a point along z in registers.
         ahead: planes further on that a march asks the second-level cache for; 0 for none.
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
+        tile: whether a march has the plane around its points in shared memory (`march_tile`).
+        waves: that blocks must come in at least, or a march is cut in pieces; 0 for any number.
     """
 
     threads: tuple[int, int, int]
     planes: int = 1
     blocks_per_multiprocessor: int = 1
     ahead: int = 0
+    tile: bool = False
+    waves: int = 0
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -48,10 +52,11 @@ class BlockShape:
         return math.prod(self.threads), self.blocks_per_multiprocessor
 
     def fitted(self, lanes: int) -> BlockShape:
-        """Return the layout for rows of so many lanes: whole warps, unless many would idle.
+        """Return the layout for rows of so many lanes: whole lines, unless many threads would idle.
 
         In a plane threads that would idle along x take rows further down, while warps reach over
-        whole lines of memory.
+        whole lines of memory. In a volume blocks become so narrow that few idle, but stay whole
+        lines wide, so that all of a row's blocks begin on one.
         """
         # Trade threads along x for rows along z while whole warps would idle, down to a line of
         # lanes.
@@ -59,10 +64,17 @@ class BlockShape:
         while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
             width = width // 2
             z = 2 * z
-        # Then divide the row's lanes evenly among the blocks of a row.
-        if _idle(lanes, width):
-            width = -(-lanes // -(-lanes // width))
-        return replace(self, threads=(width, y, z))
+        if not _idle(lanes, width):
+            return replace(self, threads=(width, y, z))
+        # Whole lines: rows take the threads that go, those of a march along y.
+        narrower = range(width - width % LINE_LANES, 0, -LINE_LANES)
+        for block_width in narrower if y > 1 else ():
+            if not _idle(lanes, block_width):
+                rows = width // block_width
+                taken = (rows * y, z) if self.planes > 1 else (y, rows * z)
+                return replace(self, threads=(block_width, *taken))
+        # Else divide the row's lanes evenly among its blocks.
+        return replace(self, threads=(-(-lanes // -(-lanes // width)), y, z))
 
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""
@@ -96,32 +108,51 @@ def shape_for(shapes: Shapes, key: LayoutKey) -> BlockShape:
     return shapes[closest]
 
 
-def _alike(kinds: str, boxes: str, shape: BlockShape, axes: str = "xyz") -> Shapes:
+def _alike(
+    kinds: str, boxes: str, shape: BlockShape, axes: str = "xyz", orders: tuple[int, ...] = (4, 8)
+) -> Shapes:
     return {
         (axes, kind, box, order): shape
-        for kind, box, order in product(kinds.split(), boxes.split(), (4, 8))
+        for kind, box, order in product(kinds.split(), boxes.split(), orders)
     }
 
 
-# Measured on an H200 (`benchmarks/`).
+_HIGH = (12, 16)  # orders
+
+# Measured on an H200, and on an H100 what orders 12 and 16 have, and interiors (`benchmarks/`).
 H200: Shapes = {
     ("xyz", "second", "inner", 4): BlockShape((32, 8, 1), 8, 2),
-    ("xyz", "second", "inner", 8): BlockShape((32, 16, 1), 32, 1, ahead=2),
+    ("xyz", "second", "inner", 8): BlockShape((16, 8, 1), 10, 4, ahead=1),
+    ("xyz", "second", "inner", 12): BlockShape((32, 8, 1), 10, 2, ahead=1),
+    ("xyz", "second", "inner", 16): BlockShape((8, 16, 1), 8, 4, ahead=1),
     ("xyz", "second", "layer", 4): BlockShape((32, 8, 1), 64, 2, ahead=1),
-    ("xyz", "second", "layer", 8): BlockShape((32, 4, 1), 64, 3, ahead=1),
-    ("xyz", "second", "layer", 16): BlockShape((32, 4, 1), 64, 2),  # else registers spill
-    **_alike("second", "edge", BlockShape((32, 2, 2), 1, 4)),
+    ("xyz", "second", "layer", 8): BlockShape((16, 4, 1), 64, 4, ahead=1),
+    ("xyz", "second", "layer", 12): BlockShape((8, 8, 1), 64, 4, ahead=1, waves=3),
+    ("xyz", "second", "layer", 16): BlockShape((8, 8, 1), 64, 4, ahead=2, tile=True, waves=3),
+    **_alike("second", "edge", BlockShape((32, 2, 2), 1, 4), orders=(4, 8, 12)),
+    ("xyz", "second", "edge", 16): BlockShape((8, 4, 4), 1, 4),
     ("xyz", "second", "side", 4): BlockShape((8, 16, 1), 1, 8),
     ("xyz", "second", "side", 8): BlockShape((8, 8, 2), 1, 10),
     ("xyz", "second", "side", 10): BlockShape((8, 4, 4), 1, 5),  # else registers spill
-    **_alike("second", "corner", BlockShape((8, 4, 4), 1, 4)),
-    **_alike("divergence", "inner", BlockShape((16, 8, 2), 1, 3)),
+    # They spill, which costs less than fewer warps.
+    **_alike("second", "side", BlockShape((8, 8, 4), 1, 4), orders=_HIGH),
+    **_alike("second", "corner", BlockShape((8, 4, 4), 1, 4), orders=(4, 8, *_HIGH)),
+    **_alike("divergence", "inner", BlockShape((16, 8, 1), 1, 5)),
+    ("xyz", "divergence", "inner", 12): BlockShape((8, 4, 4), 1, 6),
+    ("xyz", "divergence", "inner", 16): BlockShape((8, 4, 4), 1, 4),
     **_alike("divergence", "layer edge", BlockShape((32, 8, 1), 1, 3)),
-    **_alike("divergence", "side corner", BlockShape((8, 8, 4), 1, 3)),
-    ("xyz", "gradient", "inner", 4): BlockShape((32, 4, 2), 1, 4),
-    ("xyz", "gradient", "inner", 8): BlockShape((32, 8, 1), 1, 3),
+    **_alike("divergence gradient", "layer edge", BlockShape((8, 4, 4), 1, 4), orders=_HIGH),
+    **_alike("divergence", "side", BlockShape((8, 8, 2), 1, 4), orders=(4, 8, 12)),
+    ("xyz", "divergence", "side", 16): BlockShape((8, 8, 4), 1, 3),
+    **_alike("divergence", "corner", BlockShape((8, 8, 4), 1, 3)),
+    **_alike("divergence", "corner", BlockShape((8, 8, 2), 1, 3), orders=_HIGH),
+    ("xyz", "gradient", "inner", 4): BlockShape((16, 8, 1), 1, 8),
+    ("xyz", "gradient", "inner", 8): BlockShape((16, 8, 1), 1, 6),
+    **_alike("gradient", "inner", BlockShape((8, 4, 4), 1, 5), orders=_HIGH),
     **_alike("gradient", "layer edge", BlockShape((32, 8, 1), 1, 3)),
     **_alike("gradient", "side corner", BlockShape((8, 8, 2), 1, 4)),
+    **_alike("gradient", "side", BlockShape((8, 4, 2), 1, 6), orders=_HIGH),
+    **_alike("gradient", "corner", BlockShape((8, 8, 1), 1, 6), orders=_HIGH),
     **_alike("memory", "inner", BlockShape((32, 4, 1), 1, 3)),
     **_alike("memory", "layer edge", BlockShape((32, 4, 1), 1, 2)),
     **_alike("memory", "side corner", BlockShape((8, 8, 2), 1, 4)),

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.lanes import Column, CudaLanes
 from seismo.backends.gpu.layouts import BlockShape
+from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
 from seismo.backends.operators.stencils import AXES, KernelContext
 from seismo.backends.traced import IRValue, repeat, when
 
@@ -63,33 +65,6 @@ class SweepConstants:
 
 
 @dataclass(frozen=True)
-class ThreadPosition:
-    """Which points are a thread's: a lane of each plane.
-
-    Attributes:
-        x: of its first point.
-        y: of its rows.
-        x_end: behind the last point of the rows.
-        shot: offset of the shot's fields.
-        packed: offset of coefficients that are kept for some planes.
-        memory: layer memory, as in `KernelContext`: index of (0, 0, 0), strides, slot size.
-        memory_y: see there.
-        memory_z: see there.
-        slot: see there.
-    """
-
-    x: IRValue
-    y: IRValue
-    x_end: IRValue | int
-    shot: IRValue
-    packed: IRValue | int
-    memory: IRValue | int = 0
-    memory_y: IRValue | int = 0
-    memory_z: IRValue | int = 0
-    slot: IRValue | int = 0
-
-
-@dataclass(frozen=True)
 class Sweep:
     """The work of one thread, as code.
 
@@ -100,6 +75,7 @@ class Sweep:
             the surface weights (two).
         arrays: addresses of fields and coefficients, as the formula takes them.
         position: which points are the thread's.
+        block: where its block stands, of a march whose threads copy planes together.
     """
 
     lanes: CudaLanes
@@ -107,6 +83,7 @@ class Sweep:
     addresses: Sequence[IRValue]
     arrays: Sequence[IRValue]
     position: ThreadPosition
+    block: BlockPosition | None = None
 
     @property
     def plane(self) -> int:
@@ -238,13 +215,45 @@ class Sweep:
         # One new lane for each field differentiated along z; the others move down the queue.
         return [self.lane(column, i, ahead) for column in range(len(self.constants.columns))]
 
-    def operands(self, columns: Sequence[Sequence[IRValue]]) -> list:
-        """Return what the formula takes: arrays, those differentiated along z with a column."""
+    def operands(
+        self,
+        columns: Sequence[Sequence[IRValue]],
+        spot_lanes: Sequence[IRValue] = (),
+        around: Any = None,
+    ) -> list:
+        """Return what the formula takes: arrays, those differentiated along z with a column.
+
+        Args:
+            columns: lanes around the point along z, of each field that is differentiated there.
+            spot_lanes: lanes that were read early (`spot_lanes`).
+            around: the lanes around the point in shared memory (`march_tile`).
+        """
         # The formula reads these fields from registers (`Column`), all others from memory.
         operands: list[IRValue | Column] = list(self.arrays)
         for n, lanes in zip(self.constants.columns, columns, strict=True):
-            operands[n] = Column(self.arrays[n], lanes)
+            operands[n] = Column(self.arrays[n], lanes, around)
+        if spot_lanes:
+            for n, lane in zip(self._spot_arrays, spot_lanes, strict=True):
+                operands[n] = Column(self.arrays[n], [lane])
         return operands
+
+    @property
+    def _spot_arrays(self) -> list[int]:
+        """Numbers of the arrays that a formula reads at the point alone, and in full precision."""
+        constants = self.constants
+        fields = constants.writes + constants.reads
+        spots = (*range(constants.writes), *range(fields, constants.arrays))
+        return [n for n in spots if n not in constants.columns and not constants.short[n]]
+
+    def spot_lanes(self, i: IRValue) -> list[IRValue]:
+        """Read the lanes of those arrays; of the model where no layer is."""
+        fields = self.constants.writes + self.constants.reads
+        return [
+            self.lanes.load(self.arrays[n], i)
+            if n < fields
+            else self.lanes.read(self.arrays[n], i - self.position.shot)
+            for n in self._spot_arrays
+        ]
 
     def ask_changed(self, i: IRValue, context: KernelContext) -> None:
         """Ask the cache for what a layer's update changes.

@@ -2,19 +2,22 @@
 
 A thread holds its column of the field and of the fluxes to come in registers: each row of the layer
 is read once, and of the neighbours' memory none. The rows beside the layer's memory, which see it,
-are marched through alike (`seismo.backends.operators.fused_pml.across`).
+are marched through alike (`seismo.backends.operators.fused_pml.across`). At high orders the plane
+around the points stands in shared memory (`march_tile`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from seismo.backends.gpu.lanes import Column
+from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.gpu.march import March, Sweep
+from seismo.backends.gpu.march_tile import PlaneTile, only_points
 from seismo.backends.traced import IRValue, repeat, when
 
 
-def across(update: Callable, flux: Callable, ahead: int) -> March:
+def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
     """Return what writes a thread's planes of a layer across z (`fused_pml.across`).
 
     It begins as far before them as fluxes are needed, so that each flux is found in one way only.
@@ -22,7 +25,7 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
     Args:
         update: the formula.
         flux: function (field, i, place) -> the flux there.
-        ahead: rows further on that the second-level cache is asked for; 0 for none.
+        shape: the layout of threads.
     """
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
@@ -31,9 +34,10 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
         half = sweep.constants.half
         reach = 2 * half - 1
         count = 2 * reach
+        tile = PlaneTile(sweep, shape, first) if shape.tile else None
 
         def forward(
-            i: IRValue, z: IRValue, carried: list[IRValue]
+            i: IRValue, z: IRValue, carried: Sequence[IRValue]
         ) -> tuple[Column, list[IRValue]]:  # fmt: skip
             """Take a plane up: return the field's column, and the fluxes with the one it brings."""
             # The flux at z + half - 1/2 needs the field up to reach planes ahead of z.
@@ -44,31 +48,30 @@ def across(update: Callable, flux: Callable, ahead: int) -> March:
             column = Column(field, [*queue, lane])
             return column, [*fluxes[1:], flux(column, i, sweep.context(z))]
 
-        def warm_up(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
-            # Warm-up: compute the fluxes before the first plane, and update nothing.
-            i, *registers = carried
-            column, fluxes = forward(i, z, registers)
-            return [i + sweep.plane, *column.lanes[1:], *fluxes]
-
         def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
             # Main march: the flux half a stencil ahead enters, then the plane is updated.
             i, *registers = carried
-            if ahead:
-                with when(z + ahead < last):
-                    _ask_row(sweep, i + ahead * sweep.plane, z + ahead)
+            around = tile.turn(z, last, i) if tile else None
+            if shape.ahead:
+                with when(z + shape.ahead < last):
+                    _ask_row(sweep, i + shape.ahead * sweep.plane, z + shape.ahead)
             column, fluxes = forward(i, z + (half - 1), registers)
-            update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes]))
+            with only_points(sweep):
+                update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes], (), around))
             return [i + sweep.plane, *column.lanes[1:], *fluxes]
 
         # Start reach planes before the first one: 2 half - 1 steps fill the queue of fluxes.
-        start = sweep.index(first - reach)
+        i = sweep.index(first - reach)
         # Planes behind that are not asked for are gone before they are used: any lane will do.
-        (lanes_ahead,) = sweep.window(start, 0, reach - 1)
+        (lanes_ahead,) = sweep.window(i, 0, reach - 1)
         queue = [lanes_ahead[0]] * reach + lanes_ahead
-        filled = repeat(
-            first - half, first + (half - 1), [start, *queue, *queue[: 2 * half]], warm_up
-        )
-        repeat(first, last, filled, next_turn)
+        registers = [*queue, *queue[: 2 * half]]
+        # Written out, so that the steps' loads go side by side; they update nothing.
+        for n in range(reach):
+            column, fluxes = forward(i, first + (n - half), registers)
+            registers = [*column.lanes[1:], *fluxes]
+            i = i + sweep.plane
+        repeat(first, last, [i, *registers], next_turn)
 
     return march
 

@@ -173,7 +173,7 @@ def prepare(case: Case, choice: BackendChoice | None = None) -> Any:
     if case.points % built.points != 0:  # a batch of a survey's shots is a whole part of them
         raise SeismoError(
             f"benchmark {case.name} built {built.points} points where it promises "
-            f"{case.points}; the absorbing layers differ from {LAYER_POINTS} points"
+            f"{case.points}; its absorbing layers are not as wide as they should be"
         )
     built.advance(WARM_UP_STEPS)
     built.backend.wait()

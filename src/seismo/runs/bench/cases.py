@@ -14,6 +14,7 @@ SPACING = 10.0
 STEP = 0.0008  # 0.32 of a spacing at 4 km/s: stable in every code, in 2-D and in 3-D
 FREQUENCY = 20.0
 LAYER_POINTS = 20
+DEFAULT_LAYER = 12  # points that scenarios have where they name none
 WARM_UP_STEPS = 4
 UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
 THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1, "theta": 30.0, "phi": 20.0}
@@ -34,14 +35,14 @@ class Case:
 
 def _case(
     name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1,
-    further: tuple[str, ...] = (), bits: int = 32,
+    further: tuple[str, ...] = (), bits: int = 32, layer: int = LAYER_POINTS,
 ) -> Case:  # fmt: skip
     """Build the scenario of a cube (or square) of `total` points a side, layers included.
 
     The model gives `further` parameters beside those of the physics; memory variables have `bits`.
     """
     collar = equation_for(physics, dimensions, further).beside_layers
-    nodes = total - 2 * (LAYER_POINTS + (collar.points if collar else 0))
+    nodes = total - 2 * (layer + (collar.points if collar else 0))
     axes = ("x", "z") if dimensions == 2 else ("x", "y", "z")
     scenario: dict[str, Any] = {
         "title": f"benchmark {name}",
@@ -53,7 +54,7 @@ def _case(
             "stencil": "taylor",
         },
         "time": {"duration": (steps + 2 * WARM_UP_STEPS) * STEP, "step": STEP},
-        "boundaries": {"layer": {"points": LAYER_POINTS}},
+        "boundaries": {"layer": {"points": layer}},
         **_medium_and_geometry((*EQUATIONS[physics].needs, *further), axes, nodes),
     }
     if {"qp", "qs"} & set(further):
@@ -109,7 +110,8 @@ CASES: dict[str, Case] = {
 }
 
 
-# For cards: the grids that their users have, layers of 20 points around them.
+# For cards: the grids that their users have, layers of 20 points around them; then the small cubes
+# that high orders make of them, with layers of the default width.
 CARD_CASES: dict[str, Case] = {
     case.name: case
     for case in (
@@ -131,6 +133,12 @@ CARD_CASES: dict[str, Case] = {
         _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
         _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
         _case("G18", "elastic", 3, 424, 4, 60, further=VTI_LOSS, bits=16),
+        _case("G19", "acoustic", 3, 320, 8, 400, layer=DEFAULT_LAYER),
+        _case("G20", "acoustic", 3, 320, 12, 400, layer=DEFAULT_LAYER),
+        _case("G21", "acoustic", 3, 320, 16, 400, layer=DEFAULT_LAYER),
+        _case("G22", "elastic", 3, 240, 4, 200, layer=DEFAULT_LAYER),
+        _case("G23", "elastic", 3, 240, 8, 200, layer=DEFAULT_LAYER),
+        _case("G24", "elastic", 3, 240, 12, 200, layer=DEFAULT_LAYER),
     )
 }
 _USUAL = {"gpu": CARD_CASES}

@@ -20,7 +20,7 @@ from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
-from seismo.backends.gpu.layouts import H200, BlockShape, LayoutKey, Shapes
+from seismo.backends.gpu.layouts import H200, BlockShape, LayoutKey, Shapes, shape_for
 from seismo.backends.kernel_cache import kernel_cache
 from seismo.equations.registry import physics_for
 from seismo.runs.bench import time_again
@@ -38,6 +38,7 @@ BOXES = {
     "xyz": ("inner", "layer", "edge", "side", "corner"),
 }
 ORDERS = (4, 8)
+HIGH_ORDERS = (12, 16)  # tuned where they are asked for
 
 
 def _plain(*layouts: tuple[int, int, int, int]) -> list[BlockShape]:
@@ -51,19 +52,37 @@ _MARCHES = [
 ]
 _ROWS = ((8, 2), (16, 1))
 _ASKING = [BlockShape((32, rows, 1), 32, blocks, ahead=2) for rows, blocks in _ROWS]
+_SHORT = [  # neighbours along z come out of the second-level cache
+    BlockShape((x, y, 1), planes, blocks, ahead=1)
+    for x, y, blocks in ((32, 8, 2), (16, 8, 4), (8, 16, 4))
+    for planes in (4, 10)
+]
+_TILES = [
+    BlockShape((x, y, 1), planes, blocks, ahead=ahead, tile=True)
+    for x, y, blocks in ((32, 8, 2), (16, 16, 2), (16, 8, 3))
+    for planes in (10, 28, 64)
+    for ahead in (0, 2)
+]
 _ACROSS = [
     BlockShape((x, y, 1), 64, blocks, ahead=ahead)
     for x, y, blocks in ((32, 4, 3), (32, 8, 2), (32, 2, 6), (16, 8, 3))
     for ahead in (0, 1)
 ]
+_TILES_ACROSS = [
+    BlockShape((x, y, 1), 64, blocks, ahead=ahead, tile=tile, waves=3)
+    for x, y, blocks in ((32, 4, 2), (16, 8, 2), (8, 8, 4))
+    for ahead in (1, 2)
+    for tile in (False, True)
+]
 _MARCHING = {  # by kind of formula and of box
-    "second": {"inner": _MARCHES + _ASKING, "layer": _ACROSS},
+    "second": {"inner": _MARCHES + _ASKING + _SHORT, "layer": _ACROSS},
     "centred": {"inner": _MARCHES + _ASKING},
     "mixed": {"inner": _MARCHES + _ASKING},
 }
+_IN_TILES = {"inner": _TILES, "layer": _TILES_ACROSS}  # second differences, by kind of box
 _SOLIDS = _plain(
-    (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3), (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3),
-    (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
+    (16, 8, 1, 5), (16, 8, 1, 8), (8, 4, 4, 5), (32, 8, 1, 3), (32, 4, 2, 2), (32, 4, 2, 3),
+    (32, 4, 2, 4), (16, 8, 2, 3), (16, 4, 4, 3), (16, 4, 4, 4), (32, 4, 4, 3), (32, 2, 4, 3),
 )  # fmt: skip
 _NARROW_SOLIDS = _plain(
     (8, 8, 2, 4), (8, 8, 4, 3), (8, 16, 1, 4), (8, 32, 1, 4), (8, 4, 8, 3), (8, 4, 4, 4),
@@ -75,15 +94,17 @@ _NARROW_PLATES = _plain((8, 1, 16, 4), (8, 1, 32, 2), (8, 1, 8, 8))
 
 def candidates(key: LayoutKey) -> list[BlockShape]:
     """List the layouts to try for an entry of the table."""
-    axes, kind, box, _ = key
+    axes, kind, box, order = key
     volume = "y" in axes
-    known = [H200[key]]
+    known = [shape_for(H200, key)]
     if box in ("side", "corner"):
         return known + (_NARROW_SOLIDS if volume else _NARROW_PLATES)
     if not volume:
         return known + _PLATES
-    marches = _MARCHING.get(kind, {})
-    return known + _SOLIDS + marches.get(box, [])
+    marches = _MARCHING.get(kind, {}).get(box, [])
+    # Planes in shared memory pay where many numbers of a plane are neighbours.
+    tiles = _IN_TILES.get(box, []) if kind == "second" and order in HIGH_ORDERS else []
+    return known + _SOLIDS + marches + tiles
 
 
 def entries(physics: str, axes: str, order: int) -> list[LayoutKey]:
@@ -133,6 +154,7 @@ class KernelLayout:
         traits += [f"{shape.blocks_per_multiprocessor} blocks"]
         traits += [f"{shape.planes} planes"] * (shape.planes > 1)
         traits += ["ahead"] * bool(shape.ahead)
+        traits += ["in shared memory"] * shape.tile
         return f"{' '.join(map(str, self.key))}: {', '.join(traits)}"
 
 

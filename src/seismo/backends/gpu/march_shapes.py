@@ -1,0 +1,62 @@
+"""What becomes of a march's layout of threads on a grid: pieces, and planes in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.backends.base import Variant
+from seismo.backends.gpu.block_table import blocks_of
+from seismo.backends.gpu.kernels import line_offset
+from seismo.backends.gpu.layouts import BlockShape
+from seismo.equations.formula import Formula
+
+MULTIPROCESSORS = 132  # of an H200
+MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's planes before it
+
+
+def can_march(variant: Variant, stretched: str) -> bool:
+    """Whether threads may take several planes of boxes with some axes stretched."""
+    # Closed rows count planes from the surface; a march goes across layers taken at once.
+    return not variant.closed and (not variant.at_once or stretched in ("", "z"))
+
+
+def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int) -> BlockShape:
+    """Return marches so short that blocks come in `BlockShape.waves`, in few pieces.
+
+    Args:
+        shape: the layout.
+        boxes: rows of `BOX_COLUMNS`, with one span.
+        width: numbers in a lane.
+    """
+    if shape.planes == 1 or not shape.waves:
+        return shape
+    blocks = len(blocks_of(boxes, shape.points(width)))
+    at_once = shape.blocks_per_multiprocessor * MULTIPROCESSORS
+    pieces = min(MOST_PIECES, -(-shape.waves * at_once // blocks))
+    # The first two columns of a box are its first plane, and behind its last.
+    planes = int((boxes[:, 1] - boxes[:, 0]).max())
+    return replace(shape, planes=min(shape.planes, max(2, -(-planes // pieces))))
+
+
+def can_have_tile(
+    formula: Formula, variant: Variant, strides: np.ndarray, stretched: str, width: int
+) -> bool:
+    """Whether a march may have its planes in shared memory: in volumes, those of one field.
+
+    Args:
+        formula: of the sweep.
+        variant: of its operators.
+        strides: distance of neighbours along y and z.
+        stretched: axes whose derivatives pass through layer memory.
+        width: numbers in a lane.
+    """
+    differentiated = {formula.along(axis) for axis in variant.axes}
+    columns = differentiated.pop()
+    alone = not differentiated and len(columns) == 1 and not formula.is_short[columns[0]]
+    # Rows of half lines would begin elsewhere in every other row.
+    lines = not any(line_offset(int(stride), width) for stride in strides)
+    # Marches go along z, or across a layer whose second derivatives are taken at once.
+    marches = "y" in variant.axes and (variant.at_once or not stretched)
+    return alone and lines and marches and not formula.packed
