@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import time
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
+from numba.core import cgutils, config
+from numba.core.codegen import JITCPUCodegen
 
 from seismo.backends.base import Copy
-from seismo.backends.cpu.object_code import address_of, written
+from seismo.backends.cpu.object_code import Compile, Compiled, address_of, written
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.kernels import SweepKernel
 from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
@@ -95,6 +96,34 @@ class HostThread:
 
 
 host_lanes = cache(HostLanes)
+
+
+@contextmanager
+def unoptimised() -> Iterator[None]:
+    """Let the compiler take a quarter of its time: what it makes here runs on a few points."""
+    kept = config.OPT
+    config.OPT = type(kept)(0)
+    try:
+        yield
+    finally:
+        config.OPT = kept
+
+
+@cache
+def _code_generator() -> JITCPUCodegen:
+    return JITCPUCodegen("simulated_card")
+
+
+def quickly(compiled: Compile) -> Compile:
+    """Return what compiles the same function without optimising it."""
+
+    def compile_it(codegen: JITCPUCodegen, name: str) -> Compiled:
+        with unoptimised():
+            return compiled(_code_generator(), name)
+
+    return compile_it
+
+
 _TEXT = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
@@ -111,7 +140,7 @@ def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ..
             numbers = [loops.enter_context(loop(first, size)) for size in sizes]
             trace(host_lanes(precision), HostThread(numbers[:3], numbers[3:]), *arguments)
 
-    address = address_of(f"simulated {_TEXT} {kernel} {counts}", written(write))
+    address = address_of(f"simulated {_TEXT} {kernel} {counts}", quickly(written(write)))
     words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
     return ctypes.CFUNCTYPE(None, *words)(address)
 

@@ -16,7 +16,7 @@ from seismo.errors import ScenarioError
 PLANES = [case.values for case in solver.PLANE_EQUATIONS]
 TOLERANCE = {"float64": 1e-12, "float32": 4e-4}
 
-STEPS = {2: 10, 3: 5}  # noise everywhere shows each wrong point at once
+STEPS = {2: 10, 3: 3}  # noise everywhere shows each wrong point at once
 # Faces along (x, y, z). x is long enough for whole lanes between the layers; NumPy takes its time
 # for each row of y and z. Away from layers the windows of sources need 12 cells.
 CASES = {
