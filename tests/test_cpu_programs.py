@@ -146,3 +146,25 @@ def test_threads_that_wait_soon_sleep_unless_told_otherwise(told, wanted) -> Non
     line += "; assert 'numba.np.ufunc.omppool' not in sys.modules"
     said = subprocess.check_output([sys.executable, "-c", line], env=environment, text=True)
     assert said.strip() == wanted
+
+
+def test_threads_get_equal_costs_where_some_launches_have_few_items(monkeypatch) -> None:
+    """Four items of one launch and three of another, which must stay together, and small ones."""
+    monkeypatch.setattr(schedule, "SMALL", 1)
+    launches = [few_items([5.0] * 4), few_items([9.0] * 3, linked=True), few_items([1.0] * 200)]
+    cost = {launch[0].parameters.ctypes.data: launch[0].costs for launch in launches}
+    task_lists = schedule._tile_parallel(launches, 8)
+    shares = [sum(cost[at][first:last].sum() for _, first, last, at in rows) for rows in task_lists]
+    done = sorted((at, n) for rows in task_lists for _, first, last, at in rows
+                  for n in range(first, last))  # fmt: skip
+    assert done == sorted((at, n) for at, costs in cost.items() for n in range(len(costs)))
+    assert sum(shares) == 20 + 27 + 200
+    assert max(shares) < 1.05 * sum(shares) / 8
+
+
+def few_items(costs: list[float], linked: bool = False) -> schedule.FusedTasks:
+    """Return a launch of items of some costs; if `linked`, one thread has to take all."""
+    clock = np.zeros(1, np.int64)
+    links = np.array([True] * (len(costs) - 1) + [False]) if linked else None
+    parameters = np.zeros(1, np.uint64)
+    return (schedule.Task(0, parameters, (), np.array(costs), None, clock, b"", links),)

@@ -115,6 +115,15 @@ def _used() -> tuple[float, float, float] | None:
     return all_processes, sum(os.times()[:4]), time.perf_counter()
 
 
+def running_threads() -> int | None:
+    """Return how many threads of all programs run or want to at the moment; None if unknown."""
+    try:
+        # /proc/loadavg: the fourth word is running/all.
+        return int(Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def resident_memory() -> int | None:
     """Return the bytes of memory that this process has now, None where nothing tells."""
     try:

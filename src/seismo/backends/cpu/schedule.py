@@ -4,7 +4,8 @@ All work is tasks: C functions (`c_functions`) called for a range of items, such
 sweep, grid points of sources, receivers. A *task list* is what one thread calls in order. The task
 lists of a *phase* run side by side, with a barrier between phases. There are two schedules::
 
-    tile-parallel   a phase for each group of launches, its items divided among the threads
+    tile-parallel   a phase for each group of launches, its items divided among the threads, which
+                    meet at a barrier of the program's own where they run side by side (`barrier`)
     shot-parallel   a task list for each shot with all of its calls: a thread takes one shot
                     through all steps before it takes the next, and waits for no other thread
 
@@ -26,11 +27,13 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Launch, Step
+from seismo.backends.cpu.barrier import Barrier, has_barrier
 from seismo.backends.cpu.threads import replay
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
 ONE_CALL = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
+_HALVINGS = 40  # of an interval of costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,10 +125,15 @@ def _scheduled(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], No
     calls, starts = _table(phases)
     # Bound the work between two returns to Python, which can then handle an interrupt.
     most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
+    barrier = Barrier() if has_barrier() and not shot_parallel else None
+    words = barrier.words if barrier else None
 
     def advance(first: int, count: int, keep_alive=steps) -> None:
         for start in range(first, first + count, most):
-            replay(calls, starts, start, min(most, first + count - start), shot_parallel)
+            steps_now = min(most, first + count - start)
+            replay(calls, starts, start, steps_now, shot_parallel, words)
+            if barrier:
+                barrier.adapt()
 
     return advance
 
@@ -198,23 +206,52 @@ def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[Tas
 
 
 def _tile_parallel(group: list[FusedTasks], threads: int) -> list[TaskRows]:
-    """Deal the items of every launch to threads, in runs of about equal cost."""
-    # Balance: cut the cumulative cost at k / threads, at the nearest item that is not linked to the
-    # one before it. Small phases stay on one thread, which spares the barrier.
+    """Deal the items of every launch to threads, in runs, so that all have about equal costs.
+
+    Launches whose items are few and large, as where two layers meet, are dealt first: what they
+    leave uneven the others make up for.
+    """
+    # Small phases stay on one thread, which spares the barrier.
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
     used = threads if sum(c.sum() for c in costs) >= SMALL else 1
+    cuts: dict[int, list[int]] = {}
+    dealt = np.zeros(used)
+    for n in sorted(range(len(group)), key=lambda n: -_largest_run(group[n], costs[n])):
+        cuts[n] = _cuts(group[n], costs[n], dealt)
+        reached = np.cumsum([0.0, *costs[n]])
+        dealt += np.diff(reached[cuts[n]])
     task_lists: list[TaskRows] = [[] for _ in range(threads)]
-    for chain, cost in zip(group, costs, strict=True):
-        reached = np.cumsum([0.0, *cost])
-        shares = reached[-1] * np.arange(1, used) / used
-        # Distance of every admissible cut from every ideal one.
-        free = np.flatnonzero(~np.append(False, _links(chain)))
-        nearest = np.abs(reached[free, None] - shares).argmin(axis=0)
-        cuts = [0, *free[nearest].tolist(), len(cost)]
-        for task_list, (first, last) in zip(task_lists, pairwise(cuts), strict=False):
+    for n, chain in enumerate(group):
+        for task_list, (first, last) in zip(task_lists, pairwise(cuts[n]), strict=False):
             if first < last:
                 task_list += _rows(chain, first, last)
     return task_lists
+
+
+def _largest_run(chain: FusedTasks, cost: np.ndarray) -> float:
+    """Return the largest cost of items that one thread has to take together."""
+    ends = np.flatnonzero(~_links(chain))
+    return float(np.diff(np.cumsum(cost)[ends], prepend=0.0).max(initial=0.0))
+
+
+def _cuts(chain: FusedTasks, cost: np.ndarray, dealt: np.ndarray) -> list[int]:
+    """Return where the items of a launch are cut, for threads that were dealt some costs before."""
+    # Level: threads below it are filled up to it by what there is (water filling).
+    reached = np.cumsum([0.0, *cost])
+    low = dealt.min()
+    high = dealt.max() + reached[-1]
+    for _ in range(_HALVINGS):
+        level = 0.5 * (low + high)
+        if np.maximum(level - dealt, 0.0).sum() < reached[-1]:
+            low = level
+        else:
+            high = level
+    shares = np.cumsum(np.maximum(high - dealt, 0.0))
+    shares *= reached[-1] / shares[-1] if shares[-1] else 0.0
+    # At the nearest item that is not linked to the one before it.
+    free = np.flatnonzero(~np.append(False, _links(chain)))
+    nearest = np.abs(reached[free, None] - shares[:-1]).argmin(axis=0)
+    return [0, *free[nearest].tolist(), len(cost)]
 
 
 def _table(phases: list[list[list[TaskRows]]]) -> tuple[np.ndarray, np.ndarray]:

@@ -21,6 +21,15 @@ from numba import njit, prange, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from seismo.backends.cpu.barrier import (
+    BESIDE_EACH_OTHER,
+    DECISION,
+    LINE,
+    ONE_AFTER_ANOTHER,
+    PRESENT,
+    assemble,
+    meet,
+)
 from seismo.backends.cpu.c_functions import argument_reader, argument_words
 from seismo.backends.cpu.object_code import address_of, typed
 
@@ -99,13 +108,36 @@ def _run_tasks(calls, starts, phase, task_list, first, count):
     _restore(mode)
 
 
+@njit(nogil=True)
+def _run_list(calls, starts, task_list, first, count, barrier):
+    """Make the calls of a task list in steps first, first + 1, ..., beside all other lists.
+
+    Before each phase threads meet; where they cannot, it does nothing.
+    """
+    parties = starts.shape[2] - 1
+    if not assemble(barrier, parties):
+        return
+    was_alone = True
+    for step in range(first, first + count):
+        row = step % starts.shape[0]
+        for phase in range(starts.shape[1]):
+            bounds = starts[row, phase]
+            # Phases of the first list alone need no barrier between them.
+            alone = bounds[1] == bounds[parties]
+            if not (alone and was_alone):
+                meet(barrier, parties)
+            was_alone = alone
+            _run_tasks(calls, starts, phase, task_list, step, 1)
+
+
 _TABLES = (types.Array(types.uint64, 2, "C"), types.Array(types.int64, 3, "C"))
 _tables_at = argument_reader(_TABLES, (False, False))
 
 
 def replay(
-    calls: np.ndarray, starts: np.ndarray, first: int, count: int, shot_parallel: bool
-) -> None:
+    calls: np.ndarray, starts: np.ndarray, first: int, count: int, shot_parallel: bool,
+    barrier: np.ndarray | None = None,
+) -> None:  # fmt: skip
     """Take `count` steps: every task list through all of them, or all lists through every one.
 
     Args:
@@ -114,18 +146,56 @@ def replay(
         first: number of the first step.
         count: steps.
         shot_parallel: whether task lists need not wait for each other.
+        barrier: where task lists that do wait meet (`barrier.new_barrier`), None for a parallel
+            loop of each phase.
     """
     tables = argument_words((calls, starts))
+    lists = starts.shape[2] - 1
+    if barrier is not None and lists == numba.get_num_threads() > 1 and not shot_parallel:
+        words = np.append(tables, np.int64(barrier.ctypes.data))
+        if _together(first, count, words, barrier):
+            return
     _replay_function()(first, count, tables.ctypes.data, shot_parallel)
+
+
+def _together(first: int, count: int, words: np.ndarray, barrier: np.ndarray) -> bool:
+    """Take steps in one parallel loop; return whether its threads ran beside each other."""
+    decision = barrier[DECISION * LINE :]
+    if decision[0] == ONE_AFTER_ANOTHER:  # as before
+        return False
+    barrier[PRESENT * LINE] = 0
+    decision[0] = 0
+    _barrier_function()(first, count, words.ctypes.data, False)
+    return bool(decision[0] == BESIDE_EACH_OTHER)
 
 
 @cache
 def _replay_function() -> Callable[[int, int, int, bool], None]:
+    return _parallel_function("replay", _replay)
+
+
+@cache
+def _barrier_function() -> Callable[[int, int, int, bool], None]:
+    return _parallel_function("replay with a barrier", _replay_together)
+
+
+def _parallel_function(name: str, loop: Callable) -> Callable[[int, int, int, bool], None]:
     # Starting the threads defines the symbols that parallel code calls.
     numba.get_num_threads()
     words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
-    address = address_of("replay", typed(_replay, parallel=True, nogil=True))
+    address = address_of(name, typed(loop, parallel=True, nogil=True))
     return ctypes.CFUNCTYPE(None, *words)(address)
+
+
+_TABLE_WORDS = 1 + 2 * 2 + 1 + 2 * 3  # of both tables, before that of the barrier
+_barrier_at = argument_reader((types.int64,), (False,))
+
+
+def _replay_together(first, count, tables, unused):
+    calls, starts = _tables_at(tables, 0)
+    (barrier,) = _barrier_at(tables + 8 * _TABLE_WORDS, 0)
+    for task_list in prange(starts.shape[2] - 1):
+        _run_list(calls, starts, task_list, first, count, barrier)
 
 
 def _replay(first, count, tables, shot_parallel):
