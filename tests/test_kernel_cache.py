@@ -222,7 +222,8 @@ def test_code_of_the_cpu_is_kept_and_compiled_again_where_it_is_damaged(monkeypa
     path.write_bytes(whole[: len(whole) // 2])
     compiled()
     assert len(count) == 2
-    assert path.stat().st_size == len(whole)
+    # Names within have numbers of Numba's, which grow with what this process has compiled.
+    assert path.stat().st_size == pytest.approx(len(whole), rel=0.01)
     monkeypatch.setattr(body, "__qualname__", "another")
     compiled()
     assert len(count) == 3
