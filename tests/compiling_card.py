@@ -58,7 +58,7 @@ class CompilingCard(Tools):
     def fetch(self, array):
         return np.asarray(array)
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None, call=None):
         assert np.prod(block) <= 1024
         assert all(n <= 64 for n in block[2:])
         assert all(n <= 65535 for n in grid[1:])

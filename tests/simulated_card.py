@@ -12,6 +12,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -25,12 +26,13 @@ from numba.core.codegen import JITCPUCodegen
 from seismo.backends.base import Copy
 from seismo.backends.cpu.object_code import Compile, Compiled, address_of, written
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.kernels import SweepKernel
 from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
-from seismo.backends.traced import I32, IRArray, IRValue, loop
+from seismo.backends.traced import I32, IRArray, IRValue, loop, spread
 
 MARGIN = 4096  # numbers beside an array
 
@@ -45,8 +47,8 @@ def _small(axes: str, kind: str) -> BlockShape:
 SHAPES = {key: _small(*key[:2]) for key in H200}
 
 
-class HostLanes(CudaLanes):
-    """The same lanes in this machine's memory."""
+class InHostMemory:
+    """What lanes do otherwise in this machine's memory."""
 
     space = 0
 
@@ -74,6 +76,52 @@ class HostLanes(CudaLanes):
         """Hide from the compiler that it is a product."""
         same = ir.FunctionType(value.value.type, [value.value.type])
         return value.then(value.builder.asm(same, "", "=x,0", [value.value], True))
+
+
+class HostLanes(InHostMemory, CudaLanes):
+    """The same lanes in this machine's memory."""
+
+
+class HostClusterLanes(InHostMemory, ClusterLanes):
+    """Those of clusters."""
+
+    def moved(self, number: IRValue) -> IRValue:
+        """Hide from the compiler that it is a product."""
+        return self.element(self.rounded(spread(number, self.vector)), 0)
+
+
+class HostCluster:
+    """The blocks of a cluster, whose threads take each phase one after the other."""
+
+    def __init__(
+        self, shot: IRValue, lanes: ClusterLanes, sizes: tuple[int, int], memory: IRValue, size: int
+    ) -> None:
+        self._shot = shot
+        self._lanes = lanes
+        self._sizes = sizes
+        self._memory = memory
+        self._size = size
+
+    def keep(self, find: Callable) -> None:
+        self._find = find
+
+    def begin(self) -> None:
+        pass
+
+    meet = begin
+
+    def phase(self, work: Callable) -> None:
+        zero = self._shot.constant(0)
+        blocks, threads = map(self._shot.constant, self._sizes)
+        with loop(zero, blocks) as rank, loop(zero, threads) as thread:
+            member = Member(self._shot, rank, thread, self._memory + rank * self._size)
+            work(replace(member, kept=self._find(member)))
+
+    def exchange(self, work: Callable, turn: IRValue) -> None:
+        def send(by: int, address: IRValue, lane: IRValue) -> None:
+            self._lanes.store(address + by * self._size, address.constant(0), lane, None)
+
+        self.phase(lambda member: work(member, send))
 
 
 class HostThread:
@@ -140,7 +188,28 @@ def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ..
             numbers = [loops.enter_context(loop(first, size)) for size in sizes]
             trace(host_lanes(precision), HostThread(numbers[:3], numbers[3:]), *arguments)
 
-    address = address_of(f"simulated {_TEXT} {kernel} {counts}", quickly(written(write)))
+    return _function(f"{kernel} {counts}", write)
+
+
+@cache
+def compiled_clusters(
+    kernel: str, trace: Callable, precision: str, count: int, sizes: tuple[int, int], size: int
+) -> Callable:
+    """Compile a kernel of clusters, with the addresses it is given and those of their memory."""
+
+    def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
+        words = IRArray(parameters)
+        given = [words[n] for n in range(count)]
+        clusters, memory, start, steps = (words[count + n] for n in range(4))
+        with loop(first, clusters) as shot:
+            lanes = HostClusterLanes(precision)
+            trace(lanes, HostCluster(shot, lanes, sizes, memory, size), given, start, steps)
+
+    return _function(f"{kernel} {count} {sizes} {size}", write)
+
+
+def _function(name: str, write: Callable) -> Callable:
+    address = address_of(f"simulated {_TEXT} {name}", quickly(written(write)))
     words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
     return ctypes.CFUNCTYPE(None, *words)(address)
 
@@ -251,7 +320,21 @@ class SimulatedCard:
     def bandwidth(self) -> float:
         return 1e9
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None):
+    def clustered(self, kernel, sizes, arguments):
+        clusters, blocks, threads, shared = sizes
+        memory = self.zeros(blocks * shared // 4, "float32")
+        addresses = [array.ctypes.data for array in arguments]
+        function = compiled_clusters(
+            str(kernel), kernel.trace, kernel.precision, len(addresses), (blocks, threads), shared
+        )
+
+        def advance(first: int, count: int, held=arguments) -> None:
+            numbers = [*addresses, clusters, memory.ctypes.data, first, count]
+            function(0, 0, np.array(numbers, np.uint64).ctypes.data, 0)
+
+        return advance
+
+    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None, call=None):
         grid, block = (tuple(int(n) for n in size) for size in (grid, block))
         if isinstance(kernel, SweepKernel):
             addresses = [array.ctypes.data for some in arguments for array in some]
@@ -267,6 +350,7 @@ class SimulatedCard:
             def run() -> None:
                 go(kernel, grid, block, *arguments)
 
+        run.call = call
         return run
 
     def program(self, members):
@@ -288,9 +372,10 @@ class SimulatedCard:
 
 
 class SimulatedBackend(GpuBackend):
-    """The GPU backend with small blocks."""
+    """The GPU backend with small blocks, and planes in clusters on request."""
 
     search = (4, 3)
+    in_clusters = False
 
 
 def simulated(precision: str, peers: bool = True) -> GpuBackend:

@@ -252,7 +252,14 @@ def test_importing_seismo_needs_only_the_core_dependencies():
     # Imported by the factory only, once a card is to be opened.
     late = {
         PACKAGE / "backends" / f"{name}.py"
-        for name in ("gpu/card", "gpu/arguments", "gpu/copies", "gpu/graphs", "messages")
+        for name in (
+            "gpu/card",
+            "gpu/arguments",
+            "gpu/cluster_launch",
+            "gpu/copies",
+            "gpu/graphs",
+            "messages",
+        )
     }
     mistakes = [
         f"{path.relative_to(ROOT)} imports {sorted(extra)} at the top"

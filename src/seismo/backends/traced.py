@@ -140,7 +140,16 @@ def _arithmetic(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
     # A scalar that meets a lane is repeated in it.
     if a.value.type != b.value.type:
         a, b = spread(a, b.value.type), spread(b, a.value.type)
-    return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=("fast",)))
+    flags = getattr(a.builder, "flags", ("fast",))
+    return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=flags))
+
+
+def keep_order(builder: ir.IRBuilder) -> None:
+    """Let sums keep their order from now on, so that equal formulas give equal bits.
+
+    How LLVM orders terms again depends on where they are loaded. Products are still fused.
+    """
+    builder.flags = ("nnan", "ninf", "nsz", "arcp", "contract", "afn")
 
 
 def spread(one: IRValue, kind: ir.Type) -> IRValue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,10 @@ from seismo.backends.base import (
     Variant,
 )
 from seismo.backends.gpu.block_table import blocks_of
+from seismo.backends.gpu.cluster_program import cluster_program
+from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
+from seismo.backends.gpu.launch_order import BodyCall, SweepCall
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import SweepConstants
 from seismo.backends.gpu.march_shapes import can_have_tile, can_march, cut_in_pieces
@@ -71,6 +74,7 @@ class GpuBackend:
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
+    in_clusters: bool | None = None  # whether small planes are; None where that is faster
 
     def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
@@ -152,7 +156,8 @@ class GpuBackend:
         as second derivatives are the same along all axes. So are corners: they share a layout.
         """
         back = back and "y" not in variant.axes
-        bind = partial(_Sweep, self, formula, variant, memory=memory, operands=operands, back=back)
+        call = SweepCall(formula, variant, tables, boxes, memory, operands)
+        bind = partial(_Sweep, self, call, back=back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
         # Groups by operators: boxes of the same variant share a kernel and a launch.
         middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
@@ -172,10 +177,10 @@ class GpuBackend:
             # them.
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
-                sweep = bind(tables.turned(), turned=True)
+                sweep = bind(tables=tables.turned(), turned=True)
                 launches.append(sweep.launch(across, filled[:, YZ_SWAPPED]))
             else:
-                launches.append(bind(tables).launch(stretched, filled))
+                launches.append(bind(tables=tables).launch(stretched, filled))
         return launches
 
     def each(
@@ -188,6 +193,7 @@ class GpuBackend:
             BodyKernel(body, rows=False), grid, (BODY_THREADS, 1, 1), (count, 1, arguments),
             addresses=False,
             writes=tuple(arguments[n] for n in writes),
+            call=BodyCall(body, count, arguments, shots),
         )  # fmt: skip
 
     def each_row(
@@ -207,8 +213,13 @@ class GpuBackend:
     def program(
         self, steps: tuple[Step, ...], others: Sequence[tuple[GpuBackend, tuple[Step, ...]]] = ()
     ) -> Callable[[int, int], None]:
-        """Record what steps launch; see `Backend.program`."""
-        return self.card.program([b.clocked(selected) for b, selected in ((self, steps), *others)])
+        """Record what steps launch; see `Backend.program`.
+
+        Small planes are stepped by one kernel with the time loop inside.
+        """
+        inside = None if others else cluster_program(self, steps)
+        members = ((self, steps), *others)
+        return inside or self.card.program([b.clocked(selected) for b, selected in members])
 
     def clocked(self, steps: tuple[Step, ...]) -> CountedSteps:
         """Let steps count themselves."""
@@ -244,24 +255,21 @@ class _Sweep:
     """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
 
     def __init__(
-        self, backend: GpuBackend, formula, variant: Variant, tables: KernelConstants, memory,
-        operands: KernelFields, back: bool, turned: bool = False,
+        self, backend: GpuBackend, call: SweepCall, back: bool, tables: KernelConstants,
+        turned: bool = False,
     ) -> None:  # fmt: skip
         self._backend = backend
-        self._formula = formula
-        self._variant = variant
+        self._call = call
+        self._formula = call.formula
+        self._variant = call.variant
         self._back = back
         self._turned = turned
         self._tables = tables
-        self._operands = operands
-        # Tables of a row are padded to lanes: a vector load never straddles two rows.
-        x, y, z = tables.profiles
-        rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
-        arrays = (_device_table(backend, a.tobytes(), a.shape) for a in map(_float, (x, *rows)))
+        self._operands = call.operands
         # In place of a flux that the formula does not have stands the outer memory.
-        outer, *flux = memory
+        outer, *flux = call.memory
         self._memory = (outer, *(flux or (outer, outer)))
-        self._addresses = tuple(arrays)
+        self._addresses = device_tables(backend, tables)
 
     def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
@@ -304,7 +312,7 @@ class _Sweep:
         kept = (memory[0], memory[2]) if stretched else ()
         return backend.card.launch(
             kernel, grid, shape.threads, ((table, *memory, *self._addresses), self._operands.all),
-            addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes),
+            addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes), call=self._call,
         )  # fmt: skip
 
     def _single_box(self, shape: BlockShape, boxes: np.ndarray):
@@ -332,19 +340,3 @@ class _Sweep:
             blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
         table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
         return None, 0, (len(blocks), 1, 1), table
-
-
-def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
-    """Fill rows up, so that each of them begins with a lane."""
-    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % width)))
-
-
-def _float(a: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(a, np.float64)
-
-
-@lru_cache(maxsize=64)
-def _device_table(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
-    """Copy a table of coefficients to the card, once for all sweeps that share it."""
-    host_array = np.frombuffer(data).reshape(shape)
-    return backend.array(host_array.ravel().astype(backend.precision))

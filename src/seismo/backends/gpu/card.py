@@ -20,6 +20,7 @@ import numpy as np
 from seismo.backends.base import Copy
 from seismo.backends.gpu import copies
 from seismo.backends.gpu.arguments import arrays, type_of, words
+from seismo.backends.gpu.cluster_launch import launch_clusters
 from seismo.backends.gpu.code_cache import (
     CompiledKernel,
     CompileRequest,
@@ -161,7 +162,7 @@ class Card(Tools):
     def launch(
         self, kernel: CompiledKernel, grid: tuple, block: tuple, arguments: tuple, *,
         addresses: bool,
-        writes: tuple, bounds: tuple[int, int] | None = None,
+        writes: tuple, bounds: tuple[int, int] | None = None, call: Any = None,
     ) -> GpuLaunch:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
@@ -173,6 +174,7 @@ class Card(Tools):
             addresses: whether arrays are handed over as addresses.
             writes: those of the arrays that the kernel changes.
             bounds: threads of a block and blocks of a multiprocessor.
+            call: the call of the backend that it is for.
         """
         # Arguments are laid out once: a launch passes pointers to the same words.
         signature = tuple(type_of(a, addresses) for a in arguments)
@@ -188,7 +190,22 @@ class Card(Tools):
         touched, changed = (
             frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
-        return GpuLaunch(run, touched - changed, changed, self)
+        return GpuLaunch(run, touched - changed, changed, self, call)
+
+    def clustered(
+        self, kernel: CompiledKernel, sizes: tuple[int, int, int, int], arguments: tuple
+    ) -> Callable[[int, int], None]:
+        """Bind a kernel with the time loop inside, of some `sizes` (`launch_clusters`)."""
+        signature = tuple(type_of(a, True) for a in (arguments, 0, 0))
+        request = CompileRequest(kernel, signature, (sizes[2], 1), True, self.capability)
+        self._wanted.append(request)
+
+        def run(first: int, count: int) -> None:
+            with self.device:
+                laid = words((arguments, first, count), True)
+                launch_clusters(self._function(request.name), self.main, sizes, laid)
+
+        return run
 
     def _function(self, name: str) -> Any:
         # Compile all kernels that were bound since the last load together, side by side.

@@ -16,9 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import cuda
-from numba.core import cgutils
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
@@ -30,9 +28,10 @@ from seismo.backends.gpu.march import Sweep, SweepConstants, marching
 from seismo.backends.gpu.march_tile import tiled
 from seismo.backends.gpu.march_x import across
 from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
+from seismo.backends.gpu.thread import Thread
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
-from seismo.backends.traced import I32, IRValue, choose, smaller, when
+from seismo.backends.traced import IRValue, choose, smaller, when
 from seismo.equations.formula import Formula
 
 
@@ -86,34 +85,6 @@ def row_rotation(strides: np.ndarray, width: int, ends: np.ndarray) -> RowRotati
     if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
         return None
     return RowRotation(first, lanes, by)
-
-
-class Thread:
-    """Where a thread of a launch stands: its own number in its block, and that of the block."""
-
-    def __init__(self, builder: ir.IRBuilder) -> None:
-        self._builder = builder
-
-    def number(self, axis: str) -> IRValue:
-        """Return its number along an axis."""
-        return self._register("tid", axis).wide()
-
-    def block(self, axis: str) -> IRValue:
-        """Return the number of its block, in 32 bits."""
-        return self._register("ctaid", axis)
-
-    def share(self, threads: tuple[int, int, int]) -> tuple[IRValue, int]:
-        """Return its number in a block of one thread along z, and how many share its work."""
-        x, y, _ = threads
-        return self.number("y") * x + self.number("x"), x * y
-
-    def _register(self, name: str, axis: str) -> IRValue:
-        # Special registers: %tid, the thread's number in the block, and %ctaid, the block's in the
-        # grid.
-        kind = ir.FunctionType(I32, [])
-        register = f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
-        function = cgutils.get_or_insert_function(self._builder.module, kind, register)
-        return IRValue(self._builder, self._builder.call(function, []))
 
 
 @dataclass(frozen=True)

@@ -78,13 +78,15 @@ class CudaLanes:
         self.width = LANE_BYTES // self.size
         self.kind = _NUMBERS[precision]
         # LLVM types of a lane: 16 bytes of the precision, and as many numbers of 16 bits.
-        self._vector = ir.VectorType(self.kind, self.width)
+        self.vector = ir.VectorType(self.kind, self.width)
         self._short = ir.VectorType(ir.HalfType(), self.width)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         # Aligned vector loads become one ld.v4 (ld.v2 of doubles).
-        value = index.builder.load(pointer(address, index, kind, self.space))
-        value.align = LANE_BYTES if kind is self._vector else 8  # a short lane, or an integer
+        space = getattr(address, "space", self.space)
+        value = index.builder.load(pointer(address, index, kind, space))
+        if kind is not self.kind:
+            value.align = LANE_BYTES if kind is self.vector else 8  # a short lane, or an integer
         # invariant.load selects the read-only path (ld.global.nc), which may be moved above stores.
         if unchanging:
             value.set_metadata("invariant.load", index.builder.module.add_metadata([]))
@@ -94,15 +96,15 @@ class CudaLanes:
         """Read the lane that begins at number `index`, which the kernel may have written."""
         if isinstance(source, Column):
             return source[0]
-        return self._load(source, index, self._vector, False)
+        return self._load(source, index, self.vector, False)
 
     def load_short(self, address: IRValue, index: IRValue) -> IRValue:
         """Read a lane of numbers of 16 bits, which the kernel may have written."""
-        return self._load(address, index, self._short, False).converted(self._vector)
+        return self._load(address, index, self._short, False).converted(self.vector)
 
     def read(self, source: IRValue | Column, index: IRValue) -> IRValue:
         """Read a lane of what the kernel does not write."""
-        return self._load(_address(source), index, self._vector, True)
+        return self._load(_address(source), index, self.vector, True)
 
     def integer(self, address: IRValue, index: IRValue) -> IRValue:
         """Read a number of a table of integers."""
@@ -111,6 +113,11 @@ class CudaLanes:
     def element(self, lane: IRValue, n: int) -> IRValue:
         """Return the n-th number of a lane."""
         return lane.then(lane.builder.extract_element(lane.value, I32(n)))
+
+    def numbers(self, table: IRValue, start: IRValue, count: int) -> list[IRValue]:
+        """Read numbers of a table that begin with a lane."""
+        lanes = [self.read(table, start + n) for n in range(0, count, self.width)]
+        return [self.element(lanes[n // self.width], n % self.width) for n in range(count)]
 
     def store_short(
         self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None
@@ -124,32 +131,26 @@ class CudaLanes:
         """Write a lane, or its first `mask` numbers."""
         builder = index.builder
         target = _address(field)
-        lane = value.value.type
-
-        # Full lane: one vector store, st.v4.
-        def store_lane() -> None:
-            lane_pointer = pointer(target, index, lane, self.space)
-            builder.store(value.value, lane_pointer).align = (
-                LANE_BYTES if lane == self._vector else 8
-            )
-
-        # Partial lane at the end of a row: scalar stores under the mask.
-        def store_element(n: int) -> None:
-            builder.store(
-                self.element(value, n).value, pointer(target, index + n, lane.element, self.space)
-            )
-
         if mask is None:
-            store_lane()
+            self._put(target, index, value)
             return
         # Most lanes are full: test once, and branch to the scalar stores only at the row's end.
         with builder.if_else((mask >= self.width).value) as (inside, across):
             with inside:
-                store_lane()
+                self._put(target, index, value)
+            # Partial lane at the end of a row: scalar stores under the mask.
             with across:
                 for n in range(self.width):
                     with when(mask > n):
-                        store_element(n)
+                        self._put(target, index + n, self.element(value, n))
+
+    def _put(self, target: IRValue, index: IRValue, value: IRValue) -> None:
+        """Write a whole lane, by one vector store (st.v4), or one number."""
+        kind = value.value.type
+        space = getattr(target, "space", self.space)
+        stored = index.builder.store(value.value, pointer(target, index, kind, space))
+        if isinstance(kind, ir.VectorType):
+            stored.align = LANE_BYTES if kind == self.vector else 8
 
     def _join(self, before: IRValue, after: IRValue, first: int) -> IRValue:
         """Return the lane that begins with number `first` of one, and goes on in the other."""
@@ -217,7 +218,7 @@ class CudaLanes:
 
     def read_shared(self, memory: ir.Value, shared_index: IRValue) -> IRValue:
         """Read the lane that begins at a number of shared memory."""
-        value = shared_index.builder.load(self._in_shared(memory, shared_index, self._vector))
+        value = shared_index.builder.load(self._in_shared(memory, shared_index, self.vector))
         value.align = LANE_BYTES
         return shared_index.then(value)
 
@@ -254,17 +255,21 @@ class CudaLanes:
         A product is fused with one sum and not with another, as the compiler pleases: here it
         cannot see that it is one.
         """
-        # An opaque move per number hides the product from contraction into a fused multiply-add.
         builder = value.builder
+        rounded_lane = value.value
+        for n in range(self.width):
+            moved = self.moved(self.element(value, n))
+            rounded_lane = builder.insert_element(rounded_lane, moved.value, I32(n))
+        return value.then(rounded_lane)
+
+    def moved(self, number: IRValue) -> IRValue:
+        """Return a number of which the compiler does not see how it came about."""
+        # An opaque move hides a product from contraction into a fused multiply-add.
         letter = "f" if self.size == 4 else "d"
         same = ir.FunctionType(self.kind, [self.kind])
         text = f"mov.f{8 * self.size} $0, $1;"
-        rounded_lane = value.value
-        for n in range(self.width):
-            number = [self.element(value, n).value]
-            moved = builder.asm(same, text, f"={letter},{letter}", number, False)
-            rounded_lane = builder.insert_element(rounded_lane, moved, I32(n))
-        return value.then(rounded_lane)
+        operands = [number.value]
+        return number.then(number.builder.asm(same, text, f"={letter},{letter}", operands, False))
 
 
 @lru_cache

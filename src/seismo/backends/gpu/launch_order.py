@@ -26,14 +26,39 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
-from seismo.backends.base import Group, Step
+import numpy as np
+
+from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
 from seismo.backends.communicator import meet
+from seismo.equations.formula import Formula
 
 ArrayRegion = tuple[int, str]  # an array's number, and a part of it
 _ALL = ("edge", "core", "halo")
 _SENT = ("edge", "message")
 READS = {"edge": _ALL, "core": ("edge", "core"), "message": _SENT, "halo": _SENT, "": _ALL}
 CHANGES = {"": _ALL} | {where: (where,) for where in ("edge", "core", "message", "halo")}
+
+
+@dataclass(frozen=True, eq=False)
+class SweepCall:
+    """A formula bound to boxes of `BOX_COLUMNS`: the arguments of `Backend.sweep`."""
+
+    formula: Formula
+    variant: Variant
+    tables: KernelConstants
+    boxes: np.ndarray
+    memory: tuple
+    operands: KernelFields
+
+
+@dataclass(frozen=True, eq=False)
+class BodyCall:
+    """A body bound to its arguments: those of `Backend.each`."""
+
+    body: Callable
+    count: int
+    arguments: tuple
+    shots: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -45,12 +70,14 @@ class GpuLaunch:
         reads: numbers of the arrays it reads, but for those it changes on the spot.
         writes: numbers of the arrays it changes.
         card: the card that does it.
+        call: the call of the backend that bound it, `SweepCall` or `BodyCall`.
     """
 
     run: Callable[[], None]
     reads: frozenset[int]
     writes: frozenset[int]
     card: Any = None
+    call: Any = None
 
     def __call__(self) -> None:
         """Launch it."""

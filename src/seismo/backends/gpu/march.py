@@ -64,6 +64,16 @@ class SweepConstants:
         return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {t.inside}"
 
 
+def inner_nodes(tables: KernelConstants, axis: str, width: int) -> tuple[int, int]:
+    """Return the first and the last node along an axis whose medium layers go on with.
+
+    Along x they begin a lane of `width` numbers, so that loads stay aligned.
+    """
+    low, high = tables.inside[AXES.index(axis)]
+    lane = width if axis == "x" else 1
+    return int((low - 1 - lane) // lane * lane), int(-(-high // lane) * lane)
+
+
 @dataclass(frozen=True)
 class Sweep:
     """The work of one thread, as code.
@@ -165,11 +175,7 @@ class Sweep:
             return None
         # Tables are padded to whole lanes: one vector load brings several of a row's numbers.
         width = self.lanes.width
-        lane_count = -(-count // width)
-        lanes = [
-            self.lanes.read(table, n * (lane_count * width) + k * width) for k in range(lane_count)
-        ]
-        return [self.lanes.element(lanes[k // width], k % width) for k in range(count)]
+        return self.lanes.numbers(table, n * (-(-count // width) * width), count)
 
     def _medium(self, z: IRValue) -> IRValue:
         """Return how far from its coefficients a point's fields stand.
@@ -178,19 +184,15 @@ class Sweep:
         (`seismo.model.earth.Earth.clamp`), so that all of its points read what the innermost of
         them whose next one is in the layer, too, has: out of the cache, for most of them.
         """
-        # Clamp the node index to the innermost points of the layer: offset (n - clip(n)) * stride.
+        # Offset of a point in the layer from the innermost point: (n - clamped n) * stride.
         t = self.constants.tables
         position = self.position
         medium = self.position.shot
         numbers = (position.x, position.y, z)
-        for axis, n, (low, high), width, stride in zip(
-            AXES, numbers, t.inside, (self.lanes.width, 1, 1), (1, *t.strides), strict=True
-        ):
+        for axis, n, stride in zip(AXES, numbers, (1, *t.strides), strict=True):
             if axis in self.constants.stretched:
-                # Along x the limits are lane-aligned, so that loads stay aligned.
-                first = (low - 1 - width) // width * width
-                last = -(-high // width) * width
-                medium = medium + (n - n.clip(int(first), int(last))) * int(stride)
+                inner = n.clip(*inner_nodes(t, axis, self.lanes.width))
+                medium = medium + (n - inner) * int(stride)
         return medium
 
     def _has_memory(self, z: IRValue) -> tuple[IRValue, IRValue] | None:

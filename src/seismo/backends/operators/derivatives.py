@@ -140,7 +140,8 @@ class Operators:
         # outer memory.
         stride = memory_stride_of(s, axis)
         along = s.j + slot * s.slot
-        correction = staggered_sum(lanes, axis, s.memory, along, stride, s.first[a], 0)
+        flux = s.memory if s.flux is None else s.flux  # a march has those around the point
+        correction = staggered_sum(lanes, axis, flux, along, stride, s.first[a], 0)
         total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
         return self._relaxed(total + correction, axis, False, s, 1)
 

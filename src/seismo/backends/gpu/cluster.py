@@ -1,0 +1,213 @@
+"""Blocks of threads of a card that work together: a cluster, its shared memory and its barriers.
+
+Blocks of a cluster run at the same time on neighbouring multiprocessors and write to each other's
+shared memory (compute capability 9.0; CUDA C++ Programming Guide, Thread Block Clusters). A kernel
+is written as phases, each of them what one thread does.
+
+A barrier of a whole cluster orders all memory, that of the card included, and empties the caches of
+its multiprocessors: 6 us a step were spent there. Blocks that hand each other rows wait for these
+alone, counted by their bytes (PTX ISA, mbarrier and st.async).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from seismo.backends.gpu.lanes import CudaLanes
+from seismo.backends.gpu.thread import Thread
+from seismo.backends.traced import I32, INTEGER, IRValue, when
+
+SHARED = 3  # LLVM's number of the memory of a block
+COUNTER_BYTES = 32  # two counters for each neighbour, for even and odd turns
+_VOID = ir.VoidType()
+
+
+class SharedAddress(IRValue):
+    """An address in the shared memory of a thread's own block."""
+
+    __slots__ = ()
+    space = SHARED
+
+    def then(self, value: ir.Value) -> SharedAddress:
+        """Return another address there."""
+        return SharedAddress(self.builder, value)
+
+
+class ClusterLanes(CudaLanes):
+    """Lanes in the shared memory of a block, or in the card's; all changes as a kernel runs."""
+
+    def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
+        return super()._load(address, index, kind, False)
+
+    def number(self, address: IRValue, index: IRValue) -> IRValue:
+        """Read one number."""
+        return self._load(address, index, self.kind, False)
+
+    def put_number(self, address: IRValue, index: IRValue, value: IRValue) -> None:
+        """Write one number."""
+        self._put(address, index, value)
+
+    def add(self, address: IRValue, index: IRValue, amount: IRValue) -> None:
+        """Add to one number an amount rounded as it stands."""
+        self._put(address, index, self.number(address, index) + self.moved(amount))
+
+
+@dataclass(frozen=True)
+class Member:
+    """One thread of a cluster.
+
+    Attributes:
+        shot: number of the cluster.
+        rank: of the thread's block in it.
+        thread: number of the thread in the block.
+        memory: the shared memory of its block.
+        kept: what it found before the first phase, by name.
+    """
+
+    shot: IRValue
+    rank: IRValue
+    thread: IRValue
+    memory: IRValue
+    kept: dict[str, IRValue] = field(default_factory=dict)
+
+
+# What a thread hands to the block before (-1) or behind (1) its own: (member, send), where
+# `send(by, address, lane)` writes a lane to the same address of that block, less an offset.
+Handing = Callable[[Member, Callable[[int, IRValue, IRValue], None]], None]
+
+
+class Cluster:
+    """The blocks of a launch, some of which make a cluster each, as one thread sees them."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, lanes: CudaLanes, blocks: int, size: int, row_bytes: int
+    ) -> None:
+        """Find the thread's place.
+
+        Args:
+            builder: of its code.
+            lanes: of the precision.
+            blocks: of a cluster.
+            size: bytes of shared memory, behind which the counters stand.
+            row_bytes: that neighbours hand each other in a turn.
+        """
+        self._builder = builder
+        self._lanes = lanes
+        self._blocks = blocks
+        self._row_bytes = row_bytes
+        thread = Thread(builder)
+        block = thread.block("x").wide()
+        # The array of shared memory whose length a launch gives.
+        kind = ir.ArrayType(ir.IntType(8), 0)
+        array = cgutils.add_global_variable(builder.module, kind, "cluster_memory", SHARED)
+        array.linkage = "external"
+        array.align = 16
+        start = SharedAddress(builder, builder.ptrtoint(array, INTEGER))
+        self._counters = start + size
+        self._member = Member(block // blocks, block % blocks, thread.number("x"), start)
+        # Whether there is a block before this one, and one behind it.
+        rank = self._member.rank
+        self._neighbours = {-1: rank > 0, 1: rank < blocks - 1}
+
+    def keep(self, find: Callable[[Member], dict[str, IRValue]]) -> None:
+        """Let each thread find numbers that it keeps through all phases."""
+        self._member = replace(self._member, kept=find(self._member))
+
+    def begin(self) -> None:
+        """Set up the counters; all blocks are there then."""
+        with when(self._member.thread.equals(0)):
+            for n in range(COUNTER_BYTES // 8):
+                self._assemble("mbarrier.init.shared::cta.b64 [$0], 1;", self._counters + 8 * n)
+            self._assemble("fence.mbarrier_init.release.cluster;")
+            for by in (-1, 1):
+                for turn in (0, 1):
+                    self._expect(by, self._member.thread.constant(turn))
+        self.meet()
+
+    def phase(self, work: Callable[[Member], None]) -> None:
+        """Let each thread do some work, then wait for the threads of its block."""
+        work(self._member)
+        name = "llvm.nvvm.barrier0"
+        kind = ir.FunctionType(_VOID, [])
+        self._builder.call(cgutils.get_or_insert_function(self._builder.module, kind, name), [])
+
+    def meet(self) -> None:
+        """Wait for all threads of the cluster."""
+        self._assemble("barrier.cluster.arrive.release.aligned;", convergent=True)
+        self._assemble("barrier.cluster.wait.acquire.aligned;", convergent=True)
+
+    def exchange(self, work: Handing, turn: IRValue) -> None:
+        """Let threads hand rows to the blocks beside theirs, then wait for those handed to it.
+
+        Args:
+            work: what a thread hands over.
+            turn: number of the exchange; all blocks count alike.
+        """
+        if self._blocks == 1:
+            return
+        work(self._member, lambda by, address, lane: self._send(by, address, lane, turn))
+        # Each counter counts every other turn: its phase is the number of turns that it has counted.
+        parity = turn // 2 % 2
+        for by, has_neighbour in self._neighbours.items():
+            with when(has_neighbour):
+                self._await(self._counter(by, turn), parity)
+        with when(self._member.thread.equals(0)):
+            for by in self._neighbours:
+                self._expect(by, turn + 2)
+
+    def _counter(self, by: int, turn: IRValue) -> IRValue:
+        """Return the counter of what a neighbour hands over in a turn."""
+        return self._counters + (turn % 2 * 8 + (0 if by < 0 else 16))
+
+    def _expect(self, by: int, turn: IRValue) -> None:
+        with when(self._neighbours[by]):
+            text = f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], {self._row_bytes};"
+            self._assemble(text, self._counter(by, turn))
+
+    def _send(self, by: int, address: IRValue, lane: IRValue, turn: IRValue) -> None:
+        """Write a lane to the neighbour's memory, which counts it as from this side."""
+        lanes = self._lanes
+        rank = self._member.rank + by
+        target = self._remote(address, rank)
+        counter = self._remote(self._counter(-by, turn), rank)
+        letter = "f" if lanes.size == 4 else "d"
+        count = lanes.width
+        listed = ", ".join(f"${n + 1}" for n in range(count))
+        text = (
+            f"st.async.shared::cluster.mbarrier::complete_tx::bytes.v{count}.f{8 * lanes.size} "
+            f"[$0], {{{listed}}}, [${count + 1}];"
+        )
+        numbers = [lanes.element(lane, n).value for n in range(count)]
+        kind = ir.FunctionType(_VOID, [I32, *[lanes.kind] * count, I32])
+        constraints = ",".join(["r", *[letter] * count, "r", "~{memory}"])
+        code = ir.InlineAsm(kind, text, constraints, side_effect=True)
+        self._builder.call(code, [target, *numbers, counter])
+
+    def _remote(self, address: IRValue, rank: IRValue) -> ir.Value:
+        """Return the address, of 32 bits, of the same place in another block's memory."""
+        kind = ir.FunctionType(I32, [I32, I32])
+        code = ir.InlineAsm(kind, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r")
+        return self._builder.call(code, [self._short(address), self._short(rank)])
+
+    def _await(self, counter: IRValue, parity: IRValue) -> None:
+        text = (
+            "{\n\t.reg .pred done;\n\tagain:\n\t"
+            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t@!done bra again;\n\t}"
+        )
+        self._assemble(text.replace("again", "again_${:uid}"), counter, parity)
+
+    def _short(self, value: IRValue) -> ir.Value:
+        return self._builder.trunc(value.value, I32)
+
+    def _assemble(self, text: str, *operands: IRValue, convergent: bool = False) -> None:
+        """Write PTX that takes numbers of 32 bits."""
+        kind = ir.FunctionType(_VOID, [I32] * len(operands))
+        constraints = ",".join(["r"] * len(operands) + ["~{memory}"])
+        code = ir.InlineAsm(kind, text, constraints, side_effect=True)
+        attributes: Any = ("convergent",) if convergent else ()
+        self._builder.call(code, [self._short(one) for one in operands], attrs=attributes)

@@ -1,0 +1,334 @@
+"""Steps of small planes taken by a kernel with the time loop inside (`cluster_kernel`).
+
+A program of launches is recognised by what the backend bound: the sweeps of one formula of second
+differences in a plane, sources, receivers, and nothing else. What it leaves in the arrays is what
+the launches leave, so that all that happens between steps stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.base import Step
+from seismo.backends.gpu.cluster import COUNTER_BYTES
+from seismo.backends.gpu.cluster_kernel import ClusterKernel
+from seismo.backends.gpu.cluster_layout import WARP, ClusterLayout
+from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
+from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
+from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.launch_order import BodyCall, SweepCall
+from seismo.backends.kernels import points
+
+CAPABILITY = (9, 0)  # of cards that have clusters
+THREADS = 512
+READ = 4  # rows beside a receiver's own that it is read from
+SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
+# Clusters of so many blocks that run at the same time on 132 multiprocessors.
+CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15, 16: 7}
+# Measured on an H100: microseconds of a step that barriers and samples take, of a lane of the
+# interior and warp; and of a step by launches: at least, and of a million points.
+BARRIERS = 1.0
+LANE = 0.21
+LAUNCHES = 6.5
+LAUNCHED = 6.0
+
+
+@dataclass(frozen=True)
+class PlaneSteps:
+    """What the steps of a plane do.
+
+    Attributes:
+        even: sweeps of even steps.
+        odd: sweeps of odd steps.
+        sources: what is injected, or None.
+        sums: of long rows of receivers, or None.
+        record: of receivers, or None.
+    """
+
+    even: list[SweepCall]
+    odd: list[SweepCall]
+    sources: BodyCall | None
+    sums: BodyCall | None
+    record: BodyCall | None
+
+
+def _calls(step: Step) -> list[Any]:
+    """Return the calls that bound the launches of a step, each once."""
+    launches = chain.from_iterable(step)
+    return list(
+        {id(call): call for call in (getattr(one, "call", None) for one in launches)}.values()
+    )
+
+
+def recognised(steps: Sequence[Step]) -> PlaneSteps | None:
+    """Return what even and odd steps do, if that is all that a kernel with the loop inside does."""
+    if len(steps) != 2:
+        return None
+    sweeps: list[list[SweepCall]] = []
+    bodies: list[dict[Any, BodyCall]] = []
+    for calls in map(_calls, steps):
+        sweeps.append([call for call in calls if isinstance(call, SweepCall)])
+        others = [call for call in calls if isinstance(call, BodyCall)]
+        bodies.append({call.body: call for call in others})
+        known = len(sweeps[-1]) + len(bodies[-1])
+        if known < len(calls) or len(bodies[-1]) < len(others):
+            return None
+    even, odd = sweeps
+    known_bodies = {points.amount, points.inject, points.sums, points.record}
+    if not even or len(even) != len(odd) or bodies[0].keys() - known_bodies:
+        return None
+    if not all(map(_in_plane, even)) or not _alternate(even, odd):
+        return None
+    sources, sums, record = (
+        bodies[0].get(body) for body in (points.amount, points.sums, points.record)
+    )
+    return PlaneSteps(even, odd, sources, sums, record)
+
+
+def _in_plane(sweep: SweepCall) -> bool:
+    """Whether a sweep is one of second differences of one field in a plane, by one coefficient."""
+    operands = sweep.operands
+    counts = tuple(map(len, (operands.writes, operands.reads, operands.coefficients)))
+    formula = sweep.formula
+    plain = not (sweep.variant.closed or sweep.variant.damped or formula.packed or formula.short)
+    return (
+        sweep.variant.axes == "xz" and formula.kind == "second" and counts == (1, 1, 1)
+        and sweep.variant.at_once and plain and len(sweep.memory) == 3
+    )  # fmt: skip
+
+
+def _alternate(even: list[SweepCall], odd: list[SweepCall]) -> bool:
+    """Whether all sweeps are of the same arrays, which odd steps exchange."""
+    arrays = [(id(s.operands.writes[0]), id(s.operands.reads[0]), *map(id, s.memory)) for s in even]
+    others: list[tuple[int, ...]] = [
+        (id(s.operands.reads[0]), id(s.operands.writes[0]), id(s.memory[0]), id(s.memory[2]),
+         id(s.memory[1])) for s in odd
+    ]  # fmt: skip
+    shared = [(str(s.formula), id(s.tables), id(s.operands.coefficients[0])) for s in even + odd]
+    return len(set(arrays + others)) == 1 and len(set(shared)) == 1
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """A layout, and who does what in it.
+
+    Attributes:
+        layout: of a shot in shared memory.
+        memory: what lies where in it.
+        kinds: axes that are stretched, of each kind of round.
+        dealt: the rounds.
+        microseconds: of a step of all shots, as predicted.
+    """
+
+    layout: ClusterLayout
+    memory: SharedMemory
+    kinds: tuple[str, ...]
+    dealt: Dealt
+    microseconds: float
+
+
+def plan(
+    sweeps: list[SweepCall], regions: list[PlaneRegion], shots: int, width: int, size: int
+) -> ClusterPlan | None:
+    """Return the plan whose steps take least time; None where a shot does not fit.
+
+    Args:
+        sweeps: of even steps.
+        regions: that these update.
+        shots: of the batch.
+        width: numbers of a lane.
+        size: bytes of a number.
+    """
+    first = sweeps[0]
+    half = first.variant.order // 2
+    halo = max(half, READ)
+    volume = first.operands.reads[0].size
+    columns = first.boxes[:, 4]
+    distances = np.unique(columns)
+    volume = int(distances[1] - distances[0]) if len(distances) > 1 else volume
+    kinds = tuple(sorted({region.stretched for region in regions}))
+    # Clusters of all sizes, with columns of all heights: waves of clusters times a step.
+    plans = []
+    for count, together in CLUSTERS.items():
+        memory = SharedMemory(regions, first.tables, half, width)
+        most = memory.most_rows((SHARED_BYTES - COUNTER_BYTES) // size, halo)
+        blocks = cut_rows(regions, first.tables, count, halo, width, most)
+        if blocks is None:
+            continue
+        memory.assign(blocks)
+        turns = -(-shots // together)
+        for inner, layered in STRIPS:
+            strips = tuple(layered if stretched else inner for stretched in kinds)
+            layout = layout_of(memory, THREADS, strips, half, volume)
+            if layout.bytes(size) > SHARED_BYTES:
+                continue
+            dealt = deal(regions, kinds, memory, strips, THREADS // WARP, width)
+            time = turns * (BARRIERS + LANE * dealt.cost)
+            plans.append(ClusterPlan(layout, memory, kinds, dealt, time))
+    return min(plans, key=lambda one: one.microseconds, default=None)
+
+
+def cluster_program(backend: Any, steps: Sequence[Step]) -> Callable[[int, int], None] | None:
+    """Return what takes steps by a kernel with the loop inside, where that is faster.
+
+    Args:
+        backend: the GPU backend.
+        steps: as `Backend.program` takes them.
+    """
+    able = backend.in_clusters is not False and backend.card.capability >= CAPABILITY
+    known = recognised(steps) if able else None
+    if known is None:
+        return None
+    first = known.even[0]
+    shots = np.unique(first.boxes[:, 4]).size
+    try:
+        regions = regions_of(known.even)
+    except ValueError:
+        return None
+    size = np.dtype(backend.precision).itemsize
+    chosen = plan(known.even, regions, shots, backend.lane_width, size)
+    if chosen is None:
+        return None
+    layout = chosen.layout
+    updated = (layout.x[1] - layout.x[0]) * (layout.z[1] - layout.z[0]) * shots
+    if backend.in_clusters is None and chosen.microseconds > LAUNCHES + LAUNCHED * updated / 1e6:
+        return None
+    record = _record_tables(backend, known, chosen, shots)
+    if record is None:
+        return None
+    return _bound(backend, known, regions, chosen, shots, record)
+
+
+def _record_tables(
+    backend: Any, known: PlaneSteps, chosen: ClusterPlan, shots: int
+) -> tuple[list[np.ndarray], Any, int] | None:
+    """Return the tables of receivers, their samples and channels; None where a block misses points.
+
+    Tables: first channel of each block of each shot; columns; first pieces; first entries; indices
+    of the entries in shared memory.
+    """
+    layout = chosen.layout
+    blocks = layout.blocks
+    unused = np.zeros(1, np.int64)
+    if known.record is None:
+        return [np.zeros(shots * blocks + 1, np.int64), *[unused] * 4], unused, 0
+    _, *tables, traces, _ = known.record.arguments
+    indices, starts, weights, columns = map(backend.fetch, tables)
+    pieces_of = np.arange(len(columns) + 1)
+    pieces = starts
+    gains = weights
+    if known.sums is not None:
+        # Long rows: entries make pieces, and pieces rows.
+        _, *tables, _ = known.sums.arguments
+        indices, pieces, gains = map(backend.fetch, tables)
+        pieces_of = starts
+    if np.unique(columns).size < columns.size or known.record.shots is None:
+        return None
+    shot = np.asarray(known.record.shots)
+    # z and x of each entry, and the row that it belongs to.
+    entries_of = pieces[pieces_of]
+    owner = np.repeat(np.arange(len(columns)), np.diff(entries_of))
+    x0 = layout.x[0]
+    z, x = np.divmod(indices - shot[owner] * layout.volume - x0, _stride(known))
+    lows = np.minimum.reduceat(z, entries_of[:-1])
+    highs = np.maximum.reduceat(z, entries_of[:-1])
+    rank = np.full(len(columns), -1)
+    for n, rows in enumerate(chosen.memory.blocks):
+        z0 = rows.z[0] - rows.halo
+        inside = (lows >= z0) & (highs < z0 + rows.kept_rows) & (rank < 0)
+        # The block that has the middle of the points has all of them.
+        middle = (lows + highs + 1) // 2
+        rank[inside & (middle >= rows.z[0]) & (middle < rows.z[1])] = n
+    if (rank < 0).any():
+        return None
+    first = np.array([rows.z[0] - rows.halo for rows in chosen.memory.blocks])
+    row = z - first[rank[owner]]
+    entry_indices = row * layout.pitch + x + layout.margin
+    # Channels in the order of shots and blocks, each with its pieces and entries.
+    block = shot * blocks + rank
+    order = np.argsort(block, kind="stable")
+    counts = np.bincount(block, minlength=shots * blocks)
+    channels_of = np.concatenate([[0], np.cumsum(counts)])
+    piece_order, new_pieces_of = _gathered(order, pieces_of)
+    entry_order, new_pieces = _gathered(piece_order, pieces)
+    result = [channels_of, columns[order], new_pieces_of, new_pieces, entry_indices[entry_order]]
+    return result, gains[entry_order], traces.shape[1]
+
+
+def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the members of groups taken in another order, and the first of each group then."""
+    counts = np.diff(firsts)[order]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    members = np.arange(ends[-1]) - np.repeat(ends[:-1] - firsts[:-1][order], counts)
+    return members, ends
+
+
+def _stride(known: PlaneSteps) -> int:
+    return int(known.even[0].tables.strides[1])
+
+
+def _rank_table(chosen: ClusterPlan) -> np.ndarray:
+    """Return `RANK_COLUMNS` of all blocks."""
+    memory = chosen.memory
+    blocks = memory.blocks
+    pitch = memory.pitch
+    table = []
+    for n, (rows, starts) in enumerate(zip(blocks, memory.starts, strict=True)):
+        # From a row here to its copy in the blocks before and behind.
+        before = blocks[max(n - 1, 0)]
+        behind = blocks[min(n + 1, len(blocks) - 1)]
+        model, x_memory, z_memory, _ = starts
+        first, last = rows.model
+        table.append((
+            rows.z[0], rows.own_rows, rows.halo, rows.kept_rows, memory.field_size(rows), model,
+            x_memory, z_memory, first, last - first, before.own_rows * pitch,
+            memory.field_size(before), -rows.own_rows * pitch, memory.field_size(behind),
+        ))  # fmt: skip
+    return np.array(table)
+
+
+def _bound(
+    backend: Any, known: PlaneSteps, regions: list[PlaneRegion], chosen: ClusterPlan, shots: int,
+    record: tuple[list[np.ndarray], Any, int],
+) -> Callable[[int, int], None]:  # fmt: skip
+    """Bind the kernel to its arrays."""
+    first = known.even[0]
+    operands = first.operands
+    tables, gains, channels = record
+    dealt = chosen.dealt
+    x_table, _, z_table, *_ = device_tables(backend, first.tables)
+    put = backend.card.array
+    unused = put(np.zeros(1, np.int64))
+    sources: tuple[Any, ...] = (unused,) * 7
+    cells = samples = 0
+    if known.sources is not None:
+        sources = known.sources.arguments[:7]
+        cells = known.sources.count // shots
+        samples = int(sources[5].shape[1])
+    traces = known.record.arguments[5] if known.record is not None else unused
+    arrays = (
+        operands.writes[0], operands.reads[0], operands.coefficients[0], *first.memory,
+        x_table, z_table,
+        put(_rank_table(chosen).ravel()),
+        *(put(table.ravel()) for table in (dealt.fluxes, dealt.updates, dealt.rows, dealt.points)),
+        *sources, *(put(np.asarray(one, np.int64)) for one in tables), put(gains), traces,
+    )  # fmt: skip
+    masked = any((region.x[1] - region.x[0]) % backend.lane_width for region in regions)
+    kernel = ClusterKernel(
+        first.formula, backend.precision, first.tables, chosen.layout, chosen.kinds, masked,
+        cells, samples, channels,
+    )  # fmt: skip
+    size = np.dtype(backend.precision).itemsize
+    sizes = (shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(size))
+    advance = backend.card.clustered(kernel, sizes, arrays)
+
+    def steps(start: int, count: int) -> None:
+        advance(start, count)
+        backend.clock[:] = start + count
+
+    return steps

@@ -1,0 +1,202 @@
+"""Updates of a plane in the memory of a cluster: fluxes of layers, own rows, rows handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seismo.backends.base import KernelConstants
+from seismo.backends.gpu.cluster import ClusterLanes, Member
+from seismo.backends.gpu.cluster_block import ClusterBlock
+from seismo.backends.gpu.lanes import Column
+from seismo.backends.gpu.march import inner_nodes
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.traced import IRValue, loop, when
+from seismo.equations.formula import SECOND_SLOTS, Formula
+
+
+class _LayerOperators(Operators):
+    """Operators whose memory along each axis lies elsewhere: `KernelContext.memory` by axis."""
+
+    def slot(self, axis: str) -> int:
+        """Return the first memory variable along an axis, in its own memory."""
+        return 0
+
+    def second(self, axis: str, f: Any, i: Any, s: KernelContext) -> Any:
+        """Return a second derivative."""
+        return super().second(axis, f, i, self._along(axis, s))
+
+    def flux(self, axis: str, f: Any, i: Any, s: KernelContext) -> None:
+        """Update the flux memory of a second derivative."""
+        super().flux(axis, f, i, self._along(axis, s))
+
+    def _along(self, axis: str, s: KernelContext) -> KernelContext:
+        return s._replace(**s.memory[axis]) if axis in self.stretched else s
+
+
+class _FluxQueue:
+    """Columns of the flux along z around rows that follow one another."""
+
+    def __init__(self, lanes: ClusterLanes, memory: dict[str, Any], half: int) -> None:
+        self._lanes = lanes
+        self._memory = memory
+        self._half = half
+        self._rows = [self._read(n) for n in range(-half, half)]
+
+    def _read(self, n: int) -> IRValue:
+        memory = self._memory
+        return self._lanes.load(memory["memory"], memory["j"] + n * memory["memory_z"])
+
+    def __getitem__(self, n: int) -> Column:
+        """Return the column around the n-th row; asked for one row after the other."""
+        self._rows.append(self._read(n + self._half))
+        return Column(self._memory["memory"], self._rows[n : n + 2 * self._half + 1])
+
+
+class ClusterSteps:
+    """Update the points of a block."""
+
+    def __init__(self, block: ClusterBlock, formula: Formula, tables: KernelConstants) -> None:
+        """Bind a formula to the operators of each kind of points."""
+        self._block = block
+        self._tables = tables
+        order = 2 * block.layout.half
+        self._operators = [
+            _LayerOperators(block.lanes, order, "xz", axes, SECOND_SLOTS) for axes in block.kinds
+        ]
+        self._updates = [one.bind(formula) for one in self._operators]
+
+    def fluxes(self, member: Member, step: IRValue) -> None:
+        """Update the fluxes of the block's layers."""
+        field = self._block.field(member, step, written=False)
+
+        def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
+            def flux(n: int, i: IRValue, column: Column) -> None:
+                context = self._context(number, member, row, x, z + n, i)
+                for axis in self._block.kinds[number]:
+                    self._operators[number].flux(axis, column, i, context)
+
+            self._march(number, member, row, z, field, self._block.start(member, x, z), flux)
+
+        self._block.rounds(member, "flux", update)
+
+    def update(self, member: Member, step: IRValue) -> None:
+        """Update the block's rows: bind the formula to where each lane stands."""
+        field = self._block.field(member, step, written=False)
+        written = self._block.field(member, step, written=True)
+        model = self._block.shared(member, member.kept["model"])
+
+        def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
+            fluxes = self._flux_queue(number, member, row, x, z)
+
+            def point(n: int, i: IRValue, column: Column) -> None:
+                context = self._context(number, member, row, x, z + n, i)
+                if fluxes:
+                    context.memory["z"]["flux"] = fluxes[n]
+                self._updates[number](i, context, written, column, model)
+
+            self._march(number, member, row, z, field, self._block.start(member, x, z), point)
+
+        self._block.rounds(member, "update", update)
+
+    def _march(
+        self, number: int, member: Member, row: dict[str, IRValue], z: IRValue, field: IRValue,
+        start: IRValue, work: Callable[[int, IRValue, Column], None],
+    ) -> None:  # fmt: skip
+        """Do some work (row, index, field) in rows one after the other, with a column of the field.
+
+        BlockRows are written out: what is around a row stays in its registers.
+        """
+        lanes = self._block.lanes
+        pitch = self._block.layout.pitch
+        half = self._block.layout.half
+        # Half the order behind the first row, and before the one that completes its stencil.
+        queue = [lanes.read(field, start + n * pitch) for n in range(-half, half)]
+
+        def further(n: int, queue: list[IRValue]) -> None:
+            i = start + n * pitch
+            column = [*queue, lanes.read(field, i + half * pitch)]
+            work(n, i, Column(field, column))
+            if n + 1 < self._block.layout.strips[number]:
+                with when(z + (n + 1) < row["z_end"]):
+                    further(n + 1, column[1:])
+
+        further(0, queue)
+
+    def _flux_queue(
+        self, number: int, member: Member, row: dict[str, IRValue], x: IRValue, z: IRValue
+    ) -> _FluxQueue | None:
+        """Return the fluxes along z around the rows of a column, read as they are needed."""
+        if "z" not in self._block.kinds[number]:
+            return None
+        memory = self._block.memory(number, member, row, x, z)["z"]
+        return _FluxQueue(self._block.lanes, memory, self._block.layout.half)
+
+    def _context(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
+                 z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
+        t = self._tables
+        layout = self._block.layout
+        lanes = self._block.lanes
+        stretched = self._block.kinds[number]
+        # The medium of a layer goes on as it is at its inner edge.
+        inner_x = x.clip(*inner_nodes(t, "x", lanes.width)) if "x" in stretched else x
+        inner_z = z.clip(*inner_nodes(t, "z", lanes.width)) if "z" in stretched else z
+        first, last = layout.model
+        node = (inner_z - member.kept["model_first"]) * (last - first) + inner_x - first
+        return KernelContext(
+            y_stride=layout.pitch,
+            z_stride=layout.pitch,
+            first=[[float(c) for c in one] for one in t.first],
+            second=[[float(c) for c in one] for one in t.second],
+            on_nodes=[[float(c) for c in one] for one in t.on_nodes],
+            numbers=[float(c) for c in t.numbers],
+            shot=0,
+            mask=self._block.mask(x, row["x_end"]),
+            medium=i - node,
+            packed=0,
+            memory=self._block.memory(number, member, row, x, z),
+            j=None,
+            memory_y=0,
+            memory_z=None,
+            slot=None,
+            ahead=0,
+            x=x,
+            x_table=self._block.arrays.x_table,
+            x_length=t.profiles[0].shape[1],
+            y_row=None,
+            z_row=self._z_profile(z) if "z" in stretched else None,
+            up=None,
+            down=None,
+            depth=None,
+        )
+
+    def _z_profile(self, z: IRValue) -> list[IRValue]:
+        """Read what the profile of a row begins with: b, a and 1/kappa at nodes and half points."""
+        width = self._block.lanes.width
+        length = -(-self._tables.profiles[2].shape[0] // width) * width
+        return self._block.lanes.numbers(self._block.arrays.z_table, z * length, 6)
+
+    def hand_over(self, member: Member, step: IRValue, send: Callable) -> None:
+        """Hand the first rows to the block before, and the last ones to that behind."""
+        layout = self._block.layout
+        lanes = self._block.lanes
+        kept = member.kept
+        field = self._block.field(member, step, written=True)
+        # First own rows to the block before, last own rows to the one behind.
+        sides = (
+            (-1, member.rank > 0, kept["above"], "up"),
+            (
+                1,
+                member.rank < layout.blocks - 1,
+                kept["above"] + kept["rows"] - layout.halo,
+                "down",
+            ),
+        )
+        end = self._block.count(layout.halo * self._block.lane_count)
+        for by, has_neighbour, first, name in sides:
+            with when(has_neighbour), loop(member.thread, end, layout.threads) as n:
+                x = n % self._block.lane_count * lanes.width + layout.x[0]
+                memory = self._block.lane_index(n // self._block.lane_count + first, x)
+                there = step % 2 * kept[f"{name}_size"] + memory + kept[name]
+                send(by, self._block.shared(member, there), lanes.load(field, memory))

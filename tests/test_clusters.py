@@ -1,0 +1,167 @@
+"""Planes stepped in clusters of a GPU, time loop inside, on the simulated card.
+
+The bar against the NumPy reference is rounding; whatever the cluster, bits are the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
+
+import solver
+from seismo.backends.gpu import cluster_program, code_cache
+from seismo.backends.gpu.cluster_kernel import ClusterKernel
+from seismo.backends.reference import ReferenceBackend
+from simulated_card import simulated
+
+BOUNDS = {"float64": 1e-12, "float32": 4e-5}
+LAYERS = {"layer": {"points": 6}}
+ROCK = [{"top": 0.0, "vp": 1500.0}, {"top": 200.0, "vp": 2400.0}]
+
+
+def survey(cells=(40, 44), shots=2, order=8, precision="float32", **changes) -> dict:
+    """Return a survey with sources and receivers off the nodes."""
+    nx, nz = cells
+    return {
+        "physics": "acoustic",
+        "precision": precision,
+        "grid": {"extent": {"x": 10.0 * nx, "z": 10.0 * nz}, "spacing": 10.0, "order": order},
+        "time": {"duration": 0.06, "step": 0.001},
+        "boundaries": LAYERS,
+        "model": [{"type": "layers", "layers": ROCK}],
+        "sources": [
+            {"type": "pressure", "position": {"x": 123.0, "z": 101.0},
+             "wavelet": {"type": "ricker", "frequency": 30.0}},
+        ],
+        "receivers": [
+            {"name": "line", "type": "line", "start": {"x": 51.0, "z": 57.0},
+             "end": {"x": 9.3 * nx, "z": 8.1 * nz}, "count": 9, "quantities": ["pressure"]},
+        ],
+        "survey": {
+            "shots": [{"position": {"x": 123.0 + 21 * n, "z": 101.0}} for n in range(shots)]
+        },
+    } | changes  # fmt: skip
+
+
+def in_clusters(monkeypatch, blocks=None, strips=(3, 2), always=True):
+    """Return a backend that steps in clusters, of so many blocks if that is given."""
+    if blocks:
+        monkeypatch.setattr(cluster_program, "CLUSTERS", {blocks: 1})
+    monkeypatch.setattr(cluster_program, "STRIPS", (strips,))
+
+    def make(precision: str):
+        backend = simulated(precision)
+        backend.in_clusters = always
+        backend.taken = []
+        clustered = backend.card.clustered
+        backend.card.clustered = lambda *how: backend.taken.append(how) or clustered(*how)
+        return backend
+
+    return make
+
+
+def stepped(document: dict, tmp_path, backend, counts=(1, 7, 12)):
+    """Run from noise, in several calls."""
+    simulation = solver.build(document, tmp_path, backend=backend)
+    solver.add_noise(simulation)
+    for count in counts:
+        simulation.advance(count)
+    return simulation
+
+
+def answers(simulation) -> list[dict[str, np.ndarray]]:
+    shots = range(simulation.setup.batch)
+    return [ask(simulation, shot) for shot in shots for ask in (solver.wavefield, solver.records)]
+
+
+def same_bits(found: list[dict], wanted: list[dict]) -> bool:
+    pairs = zip(found, wanted, strict=True)
+    return all(np.array_equal(a[name], b[name]) for a, b in pairs for name in b)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "changes"),
+    [
+        (1, {"cells": (20, 24)}),
+        (2, {"cells": (37, 41), "precision": "float64"}),
+        (4, {"shots": 3}),
+        (4, {"order": 4}),
+        (8, {"cells": (30, 90), "order": 16, "shots": 1}),
+    ],
+)
+def test_clusters_step_as_the_reference_does(blocks, changes, tmp_path, monkeypatch):
+    """Sources, receivers, both layers and corners; several shots, orders and precisions."""
+    document = survey(**changes)
+    found = stepped(document, tmp_path, in_clusters(monkeypatch, blocks))
+    assert found.backend.taken
+    found.backend.card.check()
+    wanted = stepped(document, tmp_path, ReferenceBackend)
+    for a, b in zip(answers(found), answers(wanted), strict=True):
+        assert solver.difference(a, b) < BOUNDS[document["precision"]]
+
+
+def test_bits_depend_on_no_cluster_and_on_no_call(tmp_path, monkeypatch):
+    """Blocks, rows of a column and the steps of a call change no bit."""
+    document = survey()
+    ways = [(2, (3, 2), (20,)), (4, (5, 1), (3, 17)), (8, (2, 4), (20,))]
+    found = [
+        answers(stepped(document, tmp_path, in_clusters(monkeypatch, blocks, strips), counts))
+        for blocks, strips, counts in ways
+    ]
+    assert all(same_bits(found[0], other) for other in found[1:])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"physics": "acoustic_variable_density",
+         "model": [{"type": "layers", "layers": [{"top": 0.0, "vp": 1500.0, "rho": 1000.0}]}]},
+        {"boundaries": LAYERS | {"top": "free_surface"}},
+        {"boundaries": LAYERS | {"x_min": "rigid"}},
+        {"output": {"maps": [{"name": "m", "quantities": ["pressure"]}]}},
+        {"cells": (700, 700)},
+    ],
+)  # fmt: skip
+def test_what_clusters_do_not_do_is_launched(changes, tmp_path, monkeypatch):
+    """Images, maps, other equations, and planes that do not fit."""
+    backend = in_clusters(monkeypatch)
+    simulation = solver.build(survey(**changes), tmp_path, backend=backend)
+    assert not simulation.backend.taken
+
+
+def test_clusters_are_taken_where_they_are_faster(tmp_path, monkeypatch):
+    """Left to itself the backend steps small surveys so, but not where told not to."""
+    for always, taken in ((None, True), (False, False)):
+        backend = in_clusters(monkeypatch, strips=(6, 3), always=always)
+        simulation = solver.build(survey(), tmp_path, backend=backend)
+        assert bool(simulation.backend.taken) is taken
+
+
+def test_other_shots_are_loaded(tmp_path, monkeypatch):
+    """A batch that follows starts from rest, with its own sources."""
+    document = survey(shots=1)
+    simulation = solver.build(document, tmp_path, backend=in_clusters(monkeypatch))
+    simulation.advance(30)
+    first = answers(simulation)
+    simulation.load(simulation.setup.shots[:1])
+    simulation.advance(30)
+    assert np.abs(first[0]["p"]).max() > 0
+    assert same_bits(first, answers(simulation))
+
+
+def test_code_of_the_card(tmp_path, monkeypatch):
+    """The kernel compiles: shared memory, rows handed over and counted by bytes."""
+    from numba.cuda import types
+
+    code_cache.without_card((9, 0))
+    simulation = solver.build(survey(), tmp_path, backend=in_clusters(monkeypatch, 4))
+    kernel, _, arguments = simulation.backend.taken[0]
+    assert isinstance(kernel, ClusterKernel)
+    signature = (types.UniTuple(types.uint64, len(arguments)), types.int64, types.int64)
+    request = code_cache.CompileRequest(kernel, signature, (512, 1), True, (9, 0))
+    text = code_cache.compile_ptx(request)
+    for instruction in ("st.async.shared::cluster", "mbarrier.try_wait", "ld.shared.v4.f32"):
+        assert instruction in text
+    assert "ld.local" not in text
