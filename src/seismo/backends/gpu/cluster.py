@@ -151,7 +151,7 @@ class Cluster:
         if self._blocks == 1:
             return
         work(self._member, lambda by, address, lane: self._send(by, address, lane, turn))
-        # Each counter counts every other turn: its phase is the number of turns that it has counted.
+        # Each counter counts every other turn: its phase is how many it has counted.
         parity = turn // 2 % 2
         for by, has_neighbour in self._neighbours.items():
             with when(has_neighbour):
