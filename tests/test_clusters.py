@@ -13,6 +13,7 @@ pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 import solver
 from seismo.backends.gpu import cluster_program, code_cache
 from seismo.backends.gpu.cluster_kernel import ClusterKernel
+from seismo.backends.gpu.cluster_layout import ClusterError
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import simulated
 
@@ -137,6 +138,25 @@ def test_clusters_are_taken_where_they_are_faster(tmp_path, monkeypatch):
         backend = in_clusters(monkeypatch, strips=(6, 3), always=always)
         simulation = solver.build(survey(), tmp_path, backend=backend)
         assert bool(simulation.backend.taken) is taken
+
+
+def test_a_card_that_refuses_clusters_takes_launches(tmp_path, monkeypatch):
+    """A share of a card may have too few multiprocessors side by side."""
+
+    def refuse(first: int, count: int) -> None:
+        raise ClusterError
+
+    make = in_clusters(monkeypatch, 4)
+
+    def refusing(precision: str):
+        backend = make(precision)
+        backend.card.clustered = lambda *how: refuse
+        return backend
+
+    document = survey(shots=1)
+    found = stepped(document, tmp_path, refusing)
+    wanted = stepped(document, tmp_path, simulated)
+    assert same_bits(answers(found), answers(wanted))
 
 
 def test_other_shots_are_loaded(tmp_path, monkeypatch):

@@ -217,9 +217,12 @@ class GpuBackend:
 
         Small planes are stepped by one kernel with the time loop inside.
         """
-        inside = None if others else cluster_program(self, steps)
         members = ((self, steps), *others)
-        return inside or self.card.program([b.clocked(selected) for b, selected in members])
+
+        def launches() -> Callable[[int, int], None]:
+            return self.card.program([b.clocked(selected) for b, selected in members])
+
+        return (None if others else cluster_program(self, steps, launches)) or launches()
 
     def clocked(self, steps: tuple[Step, ...]) -> CountedSteps:
         """Let steps count themselves."""

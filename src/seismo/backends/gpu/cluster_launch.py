@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
+from seismo.backends.gpu.cluster_layout import ClusterError
+
 PORTABLE = 8  # blocks of a cluster that every card of compute capability 9.0 and later runs
 
 
@@ -23,7 +25,7 @@ def launch_clusters(
         arguments: NumPy scalars.
 
     Raises:
-        RuntimeError: the driver refuses.
+        ClusterError: the driver refuses; nothing was launched.
     """
     clusters, blocks, threads, shared = sizes
     handle = driver.CUfunction(function.ptr)
@@ -56,4 +58,4 @@ def launch_clusters(
 def _done(result: tuple[Any, ...]) -> None:
     status = result[0]
     if int(status):
-        raise RuntimeError(f"the driver refuses a launch of clusters: {status.name}")
+        raise ClusterError(f"the driver refuses a launch of clusters: {status.name}")

@@ -22,6 +22,10 @@ ROUND_COLUMNS = (
 X_BITS = 1 << 20  # a point is its x plus this times its z
 
 
+class ClusterError(RuntimeError):
+    """A card, or the share of one that a process has, does not run clusters of some size."""
+
+
 @dataclass(frozen=True)
 class ClusterLayout:
     """How a plane lies in the shared memory of a cluster.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,12 @@ import numpy as np
 from seismo.backends.base import Step
 from seismo.backends.gpu.cluster import COUNTER_BYTES
 from seismo.backends.gpu.cluster_kernel import ClusterKernel
-from seismo.backends.gpu.cluster_layout import WARP, ClusterLayout
+from seismo.backends.gpu.cluster_layout import WARP, ClusterError, ClusterLayout
 from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
 from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
 from seismo.backends.gpu.device_tables import device_tables
-from seismo.backends.gpu.launch_order import BodyCall, SweepCall
-from seismo.backends.kernels import points
+from seismo.backends.gpu.launch_order import SweepCall
+from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
 
 CAPABILITY = (9, 0)  # of cards that have clusters
 THREADS = 512
@@ -36,81 +35,6 @@ BARRIERS = 1.0
 LANE = 0.21
 LAUNCHES = 6.5
 LAUNCHED = 6.0
-
-
-@dataclass(frozen=True)
-class PlaneSteps:
-    """What the steps of a plane do.
-
-    Attributes:
-        even: sweeps of even steps.
-        odd: sweeps of odd steps.
-        sources: what is injected, or None.
-        sums: of long rows of receivers, or None.
-        record: of receivers, or None.
-    """
-
-    even: list[SweepCall]
-    odd: list[SweepCall]
-    sources: BodyCall | None
-    sums: BodyCall | None
-    record: BodyCall | None
-
-
-def _calls(step: Step) -> list[Any]:
-    """Return the calls that bound the launches of a step, each once."""
-    launches = chain.from_iterable(step)
-    return list(
-        {id(call): call for call in (getattr(one, "call", None) for one in launches)}.values()
-    )
-
-
-def recognised(steps: Sequence[Step]) -> PlaneSteps | None:
-    """Return what even and odd steps do, if that is all that a kernel with the loop inside does."""
-    if len(steps) != 2:
-        return None
-    sweeps: list[list[SweepCall]] = []
-    bodies: list[dict[Any, BodyCall]] = []
-    for calls in map(_calls, steps):
-        sweeps.append([call for call in calls if isinstance(call, SweepCall)])
-        others = [call for call in calls if isinstance(call, BodyCall)]
-        bodies.append({call.body: call for call in others})
-        known = len(sweeps[-1]) + len(bodies[-1])
-        if known < len(calls) or len(bodies[-1]) < len(others):
-            return None
-    even, odd = sweeps
-    known_bodies = {points.amount, points.inject, points.sums, points.record}
-    if not even or len(even) != len(odd) or bodies[0].keys() - known_bodies:
-        return None
-    if not all(map(_in_plane, even)) or not _alternate(even, odd):
-        return None
-    sources, sums, record = (
-        bodies[0].get(body) for body in (points.amount, points.sums, points.record)
-    )
-    return PlaneSteps(even, odd, sources, sums, record)
-
-
-def _in_plane(sweep: SweepCall) -> bool:
-    """Whether a sweep is one of second differences of one field in a plane, by one coefficient."""
-    operands = sweep.operands
-    counts = tuple(map(len, (operands.writes, operands.reads, operands.coefficients)))
-    formula = sweep.formula
-    plain = not (sweep.variant.closed or sweep.variant.damped or formula.packed or formula.short)
-    return (
-        sweep.variant.axes == "xz" and formula.kind == "second" and counts == (1, 1, 1)
-        and sweep.variant.at_once and plain and len(sweep.memory) == 3
-    )  # fmt: skip
-
-
-def _alternate(even: list[SweepCall], odd: list[SweepCall]) -> bool:
-    """Whether all sweeps are of the same arrays, which odd steps exchange."""
-    arrays = [(id(s.operands.writes[0]), id(s.operands.reads[0]), *map(id, s.memory)) for s in even]
-    others: list[tuple[int, ...]] = [
-        (id(s.operands.reads[0]), id(s.operands.writes[0]), id(s.memory[0]), id(s.memory[2]),
-         id(s.memory[1])) for s in odd
-    ]  # fmt: skip
-    shared = [(str(s.formula), id(s.tables), id(s.operands.coefficients[0])) for s in even + odd]
-    return len(set(arrays + others)) == 1 and len(set(shared)) == 1
 
 
 @dataclass(frozen=True)
@@ -173,12 +97,18 @@ def plan(
     return min(plans, key=lambda one: one.microseconds, default=None)
 
 
-def cluster_program(backend: Any, steps: Sequence[Step]) -> Callable[[int, int], None] | None:
+Program = Callable[[int, int], None]  # as `Backend.program` returns it
+
+
+def cluster_program(
+    backend: Any, steps: Sequence[Step], launches: Callable[[], Program]
+) -> Program | None:
     """Return what takes steps by a kernel with the loop inside, where that is faster.
 
     Args:
         backend: the GPU backend.
         steps: as `Backend.program` takes them.
+        launches: makes the program of their launches, for a card that refuses clusters.
     """
     able = backend.in_clusters is not False and backend.card.capability >= CAPABILITY
     known = recognised(steps) if able else None
@@ -201,7 +131,21 @@ def cluster_program(backend: Any, steps: Sequence[Step]) -> Callable[[int, int],
     record = _record_tables(backend, known, chosen, shots)
     if record is None:
         return None
-    return _bound(backend, known, regions, chosen, shots, record)
+    return _or(_bound(backend, known, regions, chosen, shots, record), launches)
+
+
+def _or(inside: Program, launches: Callable[[], Program]) -> Program:
+    """Take steps in clusters, or by launches from where the card refuses these."""
+    programs = [inside]
+
+    def steps(start: int, count: int) -> None:
+        try:
+            programs[-1](start, count)
+        except ClusterError:
+            programs.append(launches())
+            programs[-1](start, count)
+
+    return steps
 
 
 def _record_tables(
@@ -235,6 +179,8 @@ def _record_tables(
     owner = np.repeat(np.arange(len(columns)), np.diff(entries_of))
     x0 = layout.x[0]
     z, x = np.divmod(indices - shot[owner] * layout.volume - x0, _stride(known))
+    if (np.diff(entries_of) == 0).any():
+        return None  # a row of no entries
     lows = np.minimum.reduceat(z, entries_of[:-1])
     highs = np.maximum.reduceat(z, entries_of[:-1])
     rank = np.full(len(columns), -1)
@@ -295,7 +241,7 @@ def _rank_table(chosen: ClusterPlan) -> np.ndarray:
 def _bound(
     backend: Any, known: PlaneSteps, regions: list[PlaneRegion], chosen: ClusterPlan, shots: int,
     record: tuple[list[np.ndarray], Any, int],
-) -> Callable[[int, int], None]:  # fmt: skip
+) -> Program:  # fmt: skip
     """Bind the kernel to its arrays."""
     first = known.even[0]
     operands = first.operands
