@@ -1,7 +1,9 @@
 """Tests run on the CPU, whatever the machine has; `pytest -m gpu` shows them its GPUs."""
 
 import gc
+import importlib
 import os
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +41,13 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from passing over all items and modules again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import one of the scripts, which are no package, by its name."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+    return importlib.import_module
 
 
 @pytest.fixture

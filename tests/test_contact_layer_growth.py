@@ -1,17 +1,12 @@
 """No wave along the rows at a contact grows in an absorbing layer, by eigenvalues."""
 
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture
-def growth(monkeypatch):
-    """Return the script that looks at it, which is no package."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    import contact_layer_growth
-
-    return contact_layer_growth
+def growth(script):
+    """Return the script that looks at it."""
+    return script("contact_layer_growth")
 
 
 @pytest.mark.parametrize(

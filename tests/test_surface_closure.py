@@ -1,7 +1,5 @@
 """Closures of the differences at a free surface, against their defining equations."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -163,12 +161,9 @@ def test_rows_are_fitted_to_a_contact_so_deep() -> None:
 
 
 @pytest.fixture
-def surface_layer_growth(monkeypatch):
-    """Return the script that the fits use, which is no package."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    import surface_layer_growth
-
-    return surface_layer_growth
+def surface_layer_growth(script):
+    """Return the script that the fits use."""
+    return script("surface_layer_growth")
 
 
 @pytest.mark.parametrize(
