@@ -135,7 +135,7 @@ class ClusterBlock:
         return self.arrays.even.constant(number)
 
     def lane_index(self, row: IRValue, x: IRValue) -> IRValue:
-        """Return the index of a lane in a field of the block."""
+        """Return the index of a lane in a field of the block, of one of the rows that it keeps."""
         return row * self.layout.pitch + x + (self.layout.margin - self.layout.x[0])
 
     def mask(self, x: IRValue, end: IRValue | int) -> IRValue | None:
@@ -155,7 +155,7 @@ class ClusterBlock:
                         work(number, row, point % X_BITS, point // X_BITS)
 
     def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
-        """Return the index of a lane in a field of the block."""
+        """Return the same of a row z of the plane."""
         return self.lane_index(z - member.kept["first"] + member.kept["above"], x)
 
     def memory(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,

@@ -13,12 +13,10 @@ The formula and its operators are those of all backends; layers take two passes,
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-import numpy as np
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
@@ -29,6 +27,7 @@ from seismo.backends.gpu.cluster_copies import BlockCopies
 from seismo.backends.gpu.cluster_layout import ClusterLayout
 from seismo.backends.gpu.cluster_points import BlockPoints
 from seismo.backends.gpu.cluster_steps import ClusterSteps
+from seismo.backends.gpu.march import digest_of
 from seismo.backends.traced import IRValue, keep_order, repeat, when
 from seismo.equations.formula import Formula
 
@@ -62,13 +61,10 @@ class ClusterKernel:
     def __str__(self) -> str:
         """Identify it among all kernels."""
         t = self.tables
-        digest = hashlib.sha256()
-        for a in (t.strides, t.first, t.second, t.numbers):
-            digest.update(np.ascontiguousarray(a).tobytes())
         built_in = (self.precision, astuple(self.layout), self.kinds, self.masked)
         counts = (self.source_cells, self.samples, self.channels)
         shapes = [profile.shape for profile in t.profiles]
-        return f"{self.formula} {digest.hexdigest()} {shapes} {t.inside} {built_in} {counts}"
+        return f"{self.formula} {digest_of(t)} {shapes} {t.inside} {built_in} {counts}"
 
     def write(self, tools: Any) -> Callable:
         """Write the kernel."""

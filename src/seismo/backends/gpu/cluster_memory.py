@@ -47,7 +47,7 @@ class BlockRows:
 
     @property
     def own_rows(self) -> int:
-        """BlockRows that it updates."""
+        """Return the number of rows that it updates."""
         return self.z[1] - self.z[0]
 
     @property

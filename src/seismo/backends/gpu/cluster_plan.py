@@ -8,9 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, KernelConstants
+from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, KernelConstants
 from seismo.backends.gpu.cluster_layout import WARP, X_BITS
 from seismo.backends.gpu.cluster_memory import BlockRows, PlaneRegion, SharedMemory
+from seismo.backends.gpu.launch_order import SweepCall
 from seismo.backends.gpu.march import inner_nodes
 
 # Measured on an H100: time of a lane of each kind of points over that of one of the interior, and
@@ -18,18 +19,17 @@ from seismo.backends.gpu.march import inner_nodes
 COSTS = {"": 1.0, "x": 2.0, "z": 1.5, "xz": 3.0}
 COLUMN_COST = 1.5
 _PASSES = {False: 1.0, True: 1.5}  # layers have fluxes, too
-STRIPS = ((8, 4), (10, 4), (12, 4), (6, 3), (12, 6))  # rows of a column: interior, layers
+STRIPS = ((8, 4), (6, 3))  # rows of a column: interior, layers
 
 
-def regions_of(sweeps: Iterable) -> list[PlaneRegion]:
-    """Return the regions of all shots that sweeps in a plane update (`SweepCall`).
+def regions_of(sweeps: Iterable[SweepCall], shots: int) -> list[PlaneRegion]:
+    """Return the regions that sweeps in a plane update, alike in all shots.
 
     Raises:
         ValueError: boxes of the shots differ by more than the offset of their fields and memory.
     """
     regions = []
     for sweep in sweeps:
-        shots = np.unique(sweep.boxes[:, BOX_COLUMNS.index("shot")]).size
         # Boxes of each shot in turn.
         boxes = sweep.boxes.reshape(-1, shots, sweep.boxes.shape[1])
         for box in boxes:
@@ -72,7 +72,7 @@ def cut_rows(
 ) -> list[BlockRows] | None:
     """Deal rows out so that blocks take alike; None where rows do not suffice.
 
-    BlockRows in a layer across z are of one block.
+    Rows in a layer across z are of one block.
 
     Args:
         regions: that make up the plane.

@@ -20,7 +20,6 @@ from seismo.backends.gpu.cluster_layout import WARP, ClusterError, ClusterLayout
 from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
 from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
 from seismo.backends.gpu.device_tables import device_tables
-from seismo.backends.gpu.launch_order import SweepCall
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
 
 CAPABILITY = (9, 0)  # of cards that have clusters
@@ -35,6 +34,8 @@ BARRIERS = 1.0
 LANE = 0.21
 LAUNCHES = 6.5
 LAUNCHED = 6.0
+
+Program = Callable[[int, int], None]  # as `Backend.program` returns it
 
 
 @dataclass(frozen=True)
@@ -57,24 +58,19 @@ class ClusterPlan:
 
 
 def plan(
-    sweeps: list[SweepCall], regions: list[PlaneRegion], shots: int, width: int, size: int
+    known: PlaneSteps, regions: list[PlaneRegion], width: int, size: int
 ) -> ClusterPlan | None:
     """Return the plan whose steps take least time; None where a shot does not fit.
 
     Args:
-        sweeps: of even steps.
+        known: the steps.
         regions: that these update.
-        shots: of the batch.
         width: numbers of a lane.
         size: bytes of a number.
     """
-    first = sweeps[0]
+    first = known.even[0]
     half = first.variant.order // 2
     halo = max(half, READ)
-    volume = first.operands.reads[0].size
-    columns = first.boxes[:, 4]
-    distances = np.unique(columns)
-    volume = int(distances[1] - distances[0]) if len(distances) > 1 else volume
     kinds = tuple(sorted({region.stretched for region in regions}))
     # Clusters of all sizes, with columns of all heights: waves of clusters times a step.
     plans = []
@@ -85,19 +81,16 @@ def plan(
         if blocks is None:
             continue
         memory.assign(blocks)
-        turns = -(-shots // together)
+        turns = -(-known.shots // together)
         for inner, layered in STRIPS:
             strips = tuple(layered if stretched else inner for stretched in kinds)
-            layout = layout_of(memory, THREADS, strips, half, volume)
+            layout = layout_of(memory, THREADS, strips, half, known.volume)
             if layout.bytes(size) > SHARED_BYTES:
                 continue
             dealt = deal(regions, kinds, memory, strips, THREADS // WARP, width)
             time = turns * (BARRIERS + LANE * dealt.cost)
             plans.append(ClusterPlan(layout, memory, kinds, dealt, time))
     return min(plans, key=lambda one: one.microseconds, default=None)
-
-
-Program = Callable[[int, int], None]  # as `Backend.program` returns it
 
 
 def cluster_program(
@@ -114,27 +107,25 @@ def cluster_program(
     known = recognised(steps) if able else None
     if known is None:
         return None
-    first = known.even[0]
-    shots = np.unique(first.boxes[:, 4]).size
     try:
-        regions = regions_of(known.even)
+        regions = regions_of(known.even, known.shots)
     except ValueError:
         return None
     size = np.dtype(backend.precision).itemsize
-    chosen = plan(known.even, regions, shots, backend.lane_width, size)
+    chosen = plan(known, regions, backend.lane_width, size)
     if chosen is None:
         return None
     layout = chosen.layout
-    updated = (layout.x[1] - layout.x[0]) * (layout.z[1] - layout.z[0]) * shots
+    updated = layout.row * (layout.z[1] - layout.z[0]) * known.shots
     if backend.in_clusters is None and chosen.microseconds > LAUNCHES + LAUNCHED * updated / 1e6:
         return None
-    record = _record_tables(backend, known, chosen, shots)
+    record = _record_tables(backend, known, chosen)
     if record is None:
         return None
-    return _or(_bound(backend, known, regions, chosen, shots, record), launches)
+    return _unless_refused(_bound(backend, known, regions, chosen, record), launches)
 
 
-def _or(inside: Program, launches: Callable[[], Program]) -> Program:
+def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program:
     """Take steps in clusters, or by launches from where the card refuses these."""
     programs = [inside]
 
@@ -149,7 +140,7 @@ def _or(inside: Program, launches: Callable[[], Program]) -> Program:
 
 
 def _record_tables(
-    backend: Any, known: PlaneSteps, chosen: ClusterPlan, shots: int
+    backend: Any, known: PlaneSteps, chosen: ClusterPlan
 ) -> tuple[list[np.ndarray], Any, int] | None:
     """Return the tables of receivers, their samples and channels; None where a block misses points.
 
@@ -160,7 +151,7 @@ def _record_tables(
     blocks = layout.blocks
     unused = np.zeros(1, np.int64)
     if known.record is None:
-        return [np.zeros(shots * blocks + 1, np.int64), *[unused] * 4], unused, 0
+        return [np.zeros(known.shots * blocks + 1, np.int64), *[unused] * 4], unused, 0
     _, *tables, traces, _ = known.record.arguments
     indices, starts, weights, columns = map(backend.fetch, tables)
     pieces_of = np.arange(len(columns) + 1)
@@ -178,7 +169,7 @@ def _record_tables(
     entries_of = pieces[pieces_of]
     owner = np.repeat(np.arange(len(columns)), np.diff(entries_of))
     x0 = layout.x[0]
-    z, x = np.divmod(indices - shot[owner] * layout.volume - x0, _stride(known))
+    z, x = np.divmod(indices - shot[owner] * layout.volume - x0, known.stride)
     if (np.diff(entries_of) == 0).any():
         return None  # a row of no entries
     lows = np.minimum.reduceat(z, entries_of[:-1])
@@ -198,7 +189,7 @@ def _record_tables(
     # Channels in the order of shots and blocks, each with its pieces and entries.
     block = shot * blocks + rank
     order = np.argsort(block, kind="stable")
-    counts = np.bincount(block, minlength=shots * blocks)
+    counts = np.bincount(block, minlength=known.shots * blocks)
     channels_of = np.concatenate([[0], np.cumsum(counts)])
     piece_order, new_pieces_of = _gathered(order, pieces_of)
     entry_order, new_pieces = _gathered(piece_order, pieces)
@@ -212,10 +203,6 @@ def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.nda
     ends = np.concatenate([[0], np.cumsum(counts)])
     members = np.arange(ends[-1]) - np.repeat(ends[:-1] - firsts[:-1][order], counts)
     return members, ends
-
-
-def _stride(known: PlaneSteps) -> int:
-    return int(known.even[0].tables.strides[1])
 
 
 def _rank_table(chosen: ClusterPlan) -> np.ndarray:
@@ -239,7 +226,7 @@ def _rank_table(chosen: ClusterPlan) -> np.ndarray:
 
 
 def _bound(
-    backend: Any, known: PlaneSteps, regions: list[PlaneRegion], chosen: ClusterPlan, shots: int,
+    backend: Any, known: PlaneSteps, regions: list[PlaneRegion], chosen: ClusterPlan,
     record: tuple[list[np.ndarray], Any, int],
 ) -> Program:  # fmt: skip
     """Bind the kernel to its arrays."""
@@ -254,7 +241,7 @@ def _bound(
     cells = samples = 0
     if known.sources is not None:
         sources = known.sources.arguments[:7]
-        cells = known.sources.count // shots
+        cells = known.sources.count // known.shots
         samples = int(sources[5].shape[1])
     traces = known.record.arguments[5] if known.record is not None else unused
     arrays = (
@@ -270,7 +257,7 @@ def _bound(
         cells, samples, channels,
     )  # fmt: skip
     size = np.dtype(backend.precision).itemsize
-    sizes = (shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(size))
+    sizes = (known.shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(size))
     advance = backend.card.clustered(kernel, sizes, arrays)
 
     def steps(start: int, count: int) -> None:

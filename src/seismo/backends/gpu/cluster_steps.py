@@ -9,7 +9,7 @@ from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.cluster_block import ClusterBlock
 from seismo.backends.gpu.lanes import Column
-from seismo.backends.gpu.march import inner_nodes
+from seismo.backends.gpu.march import built_in, inner_nodes
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import KernelContext
 from seismo.backends.traced import IRValue, loop, when
@@ -92,7 +92,7 @@ class ClusterSteps:
 
             def point(n: int, i: IRValue, column: Column) -> None:
                 context = self._context(number, member, row, x, z + n, i)
-                if fluxes:
+                if fluxes is not None:
                     context.memory["z"]["flux"] = fluxes[n]
                 self._updates[number](i, context, written, column, model)
 
@@ -106,7 +106,7 @@ class ClusterSteps:
     ) -> None:  # fmt: skip
         """Do some work (row, index, field) in rows one after the other, with a column of the field.
 
-        BlockRows are written out: what is around a row stays in its registers.
+        Rows are written out: what is around a row stays in its registers.
         """
         lanes = self._block.lanes
         pitch = self._block.layout.pitch
@@ -135,6 +135,7 @@ class ClusterSteps:
 
     def _context(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                  z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
+        """Return what operators see of a lane."""
         t = self._tables
         layout = self._block.layout
         lanes = self._block.lanes
@@ -145,12 +146,9 @@ class ClusterSteps:
         first, last = layout.model
         node = (inner_z - member.kept["model_first"]) * (last - first) + inner_x - first
         return KernelContext(
+            **built_in(t),
             y_stride=layout.pitch,
             z_stride=layout.pitch,
-            first=[[float(c) for c in one] for one in t.first],
-            second=[[float(c) for c in one] for one in t.second],
-            on_nodes=[[float(c) for c in one] for one in t.on_nodes],
-            numbers=[float(c) for c in t.numbers],
             shot=0,
             mask=self._block.mask(x, row["x_end"]),
             medium=i - node,
@@ -197,6 +195,6 @@ class ClusterSteps:
         for by, has_neighbour, first, name in sides:
             with when(has_neighbour), loop(member.thread, end, layout.threads) as n:
                 x = n % self._block.lane_count * lanes.width + layout.x[0]
-                memory = self._block.lane_index(n // self._block.lane_count + first, x)
-                there = step % 2 * kept[f"{name}_size"] + memory + kept[name]
-                send(by, self._block.shared(member, there), lanes.load(field, memory))
+                index = self._block.lane_index(n // self._block.lane_count + first, x)
+                target = step % 2 * kept[f"{name}_size"] + index + kept[name]
+                send(by, self._block.shared(member, target), lanes.load(field, index))

@@ -55,13 +55,26 @@ class SweepConstants:
         # Profiles are passed as arrays; all other numbers are literals of the kernel's code, hence
         # hashed.
         t = self.tables
-        digest = hashlib.sha256()
-        for a in (t.strides, t.first, t.second, t.on_nodes, t.numbers):
-            digest.update(np.ascontiguousarray(a).tobytes())
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
         counts = self.arrays, self.memories, self.columns, self.short
-        return f"{digest.hexdigest()} {t.surface} {shapes} {rest} {counts} {t.inside}"
+        return f"{digest_of(t)} {t.surface} {shapes} {rest} {counts} {t.inside}"
+
+
+def digest_of(tables: KernelConstants) -> str:
+    """Identify the numbers that kernels have built in."""
+    digest = hashlib.sha256()
+    for a in (tables.strides, tables.first, tables.second, tables.on_nodes, tables.numbers):
+        digest.update(np.ascontiguousarray(a).tobytes())
+    return digest.hexdigest()
+
+
+def built_in(tables: KernelConstants) -> dict[str, list]:
+    """Return coefficients and scalars as Python numbers: they become immediate operands."""
+    coefficients = ("first", "second", "on_nodes")
+    numbers = {name: [[float(c) for c in row] for row in getattr(tables, name)]
+               for name in coefficients}  # fmt: skip
+    return numbers | {"numbers": [float(c) for c in tables.numbers]}
 
 
 def inner_nodes(tables: KernelConstants, axis: str, width: int) -> tuple[int, int]:
@@ -138,15 +151,11 @@ class Sweep:
             self._row(table, n, t.profiles[k].shape[0], AXES[k] in stretched)
             for k, table, n in ((1, y_table, position.y), (2, z_table, z))
         ]
-        # Coefficients and strides are Python numbers here: they become immediate operands.
         return KernelContext(
+            **built_in(t),
             y_stride=y_stride,
             z_stride=z_stride,
-            first=[[float(c) for c in row] for row in t.first],
-            second=[[float(c) for c in row] for row in t.second],
-            on_nodes=[[float(c) for c in row] for row in t.on_nodes],
             shot=position.shot,
-            numbers=[float(c) for c in t.numbers],
             mask=position.x_end - position.x if self.constants.masked else None,
             medium=self._medium(z),
             packed=position.packed,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from seismo.backends.base import Step
+import numpy as np
+
+from seismo.backends.base import BOX_COLUMNS, Step
 from seismo.backends.gpu.launch_order import BodyCall, SweepCall
 from seismo.backends.kernels import points
 
@@ -29,6 +31,27 @@ class PlaneSteps:
     sources: BodyCall | None
     sums: BodyCall | None
     record: BodyCall | None
+
+    @property
+    def offsets(self) -> np.ndarray:
+        """Where the fields of the shots begin in their arrays."""
+        return np.unique(self.even[0].boxes[:, BOX_COLUMNS.index("shot")])
+
+    @property
+    def shots(self) -> int:
+        """Number of the shots that advance together."""
+        return self.offsets.size
+
+    @property
+    def volume(self) -> int:
+        """Numbers from the field of one shot to that of the next; all of one shot alone."""
+        first = self.even[0]
+        return int(self.offsets[1]) if self.shots > 1 else int(first.operands.reads[0].size)
+
+    @property
+    def stride(self) -> int:
+        """Distance of rows in the arrays."""
+        return int(self.even[0].tables.strides[1])
 
 
 def _calls(step: Step) -> list[Any]:
