@@ -13,6 +13,7 @@ from seismo.backends import machine
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
 from seismo.errors import InsufficientMemoryError, ScenarioError
+from seismo.output.partial_files import run_folder
 from seismo.runs import run
 from seismo.runs.check import make_plan
 from seismo.runs.check.report import print_plan
@@ -20,9 +21,10 @@ from seismo.runs.resources.demands import (
     KERNEL_BYTES,
     HypotheticalRanks,
     demands,
+    lack_of_disk,
     refuse_what_does_not_fit,
 )
-from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.memory import memory_of, output_of
 from seismo.runs.resources.placement import EXCHANGE_SECONDS, LINK, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver import medium
@@ -106,6 +108,19 @@ def test_a_device_too_small_is_named_with_a_remedy(monkeypatch, tmp_path):
     monkeypatch.setattr(machine, "available_memory", lambda: 10**8)
     with pytest.raises(InsufficientMemoryError, match="GB of memory on this machine, 100 MB are"):
         refuse_what_does_not_fit(plan.setup, plan.memory, Device(10**12), tmp_path / "x.h5")
+
+
+def test_files_that_vanish_meanwhile_take_no_room(monkeypatch, tmp_path):
+    """The state of a run is written beside and renamed while its files are counted."""
+    folder = run_folder(tmp_path / "x.h5")
+    folder.mkdir()
+    (folder / "status.json.new").symlink_to(folder / "renamed")
+    (folder / "part").write_bytes(bytes(1000))
+    setup = make_plan(many_shots(batch=40)).setup
+    needed = output_of(setup).total
+    for free, fits in ((needed - 1000, True), (needed - 1001, False)):
+        monkeypatch.setattr(machine, "free_disk", lambda _, free=free: free)
+        assert (lack_of_disk(setup, tmp_path / "x.h5", 0) == "") is fits
 
 
 def test_the_plan_names_the_device(monkeypatch, capsys):

@@ -6,6 +6,7 @@ prepares them, and takes what is fetched. Elsewhere everything is the host's.
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -198,12 +199,19 @@ def refuse_what_does_not_fit(
         raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
 
 
+def _size_of(file: Path) -> int:
+    """Return the bytes of a file; 0 of one that is renamed meanwhile, as the run's state is."""
+    with contextlib.suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0
+
+
 def lack_of_disk(setup: Discretization, path: Path, beside: int) -> str:
     """Describe what a run lacks of the disk, nothing where there is room; see above."""
     folder = path.parent
     size = output_of(setup).total
     free = machine.free_disk(folder)
-    partial_size = sum(file.stat().st_size for file in run_folder(path).glob("*"))
+    partial_size = sum(map(_size_of, run_folder(path).glob("*")))
     if free is None or size + beside <= free + partial_size:
         return ""
     checkpoints = f", and checkpoints {with_unit(beside, 'B')}" if beside else ""
