@@ -15,7 +15,8 @@ counts as what it costs (`seismo.backends.base.PML_COST`). The same steps are ta
     even     cut even in points, whatever they cost
 
 The share of the halos' time that is hidden is 1 - (overlapped - alone) / halos. `exchange` moves
-the halo of an elastic 384^3 both ways at once, in four ways.
+the halo of an elastic 384^3 both ways at once, in four ways. `survey` takes whole
+runs of 256 shots of an acoustic 256^3, dealt out to the cards (`survey.spread: shots`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ import argparse
 import contextlib
 import gc
 import json
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import seismo
 from seismo.backends.base import PML_COST, Group, Step
 from seismo.backends.communicator import SerialCommunicator, join, meet
 from seismo.backends.device_threads import spread
@@ -50,7 +53,10 @@ CASES: dict[str, tuple[str, int, int, bool, int]] = {
     "strong_128": ("acoustic", 8, 128, False, 640),
     "strong_256": ("acoustic", 8, 256, False, 320),
     "surface_384": ("acoustic", 8, 384, False, 160),  # no layer on top
+    "large_acoustic": ("acoustic", 8, 1024, False, 24),
+    "large_elastic": ("elastic", 4, 768, False, 16),
 }
+SHOTS, SHOT_STEPS = 256, 600  # of the survey, acoustic, order 8, 256^3
 BETWEEN = ("message", "halo")
 WAYS: dict[str, Callable[[Step], Step]] = {
     "overlapped": lambda step: step,
@@ -210,19 +216,43 @@ def exchange() -> dict[str, Any]:
     return {"case": "exchange", "bytes": bytes_, "seconds": found}
 
 
+def survey(gpus: int) -> dict[str, Any]:
+    """Return the seconds of a survey from scenario to results file, and its points a second."""
+    case = scenario("strong_256", 1)
+    middle = case["sources"][0]["position"]
+    places = [middle | {"x": middle["x"] + SPACING * n / 4} for n in range(SHOTS)]
+    case |= {
+        "time": case["time"] | {"duration": SHOT_STEPS * STEP},
+        "survey": {"shots": [{"position": place} for place in places], "spread": "shots"},
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        with seismo.run(case, Path(folder) / "survey.h5", backend="gpu", gpus=gpus) as results:
+            whole = time.perf_counter() - begin
+            rate = results.summary["points_per_second"]
+    print(f"survey {gpus} GPUs: {whole:.2f} s, {rate / 1e9:.1f} Gpoint/s", flush=True)
+    return {"case": "survey", "gpus": gpus, "seconds": whole, "points_per_second": rate}
+
+
+OTHERS: dict[str, Callable[[list[int]], list[dict[str, Any]]]] = {
+    "exchange": lambda gpus: [exchange()],
+    "survey": lambda gpus: [survey(n) for n in gpus],
+}
+
+
 def main() -> None:
     """Measure what is asked for, and write it as it comes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=[*CASES, "exchange"])
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=[*CASES, *OTHERS])
     parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS))
     given = parser.parse_args()
     ranks, rows = join(), list[dict[str, Any]]()
     other: list[dict[str, Any]] = []
     for name in given.cases:
-        if name == "exchange":
-            other.append(exchange())
+        if name in OTHERS:
+            other += OTHERS[name](given.gpus)
             continue
         for gpus in given.gpus:
             rows.append(measure(name, gpus, given.ways, ranks))

@@ -195,7 +195,7 @@ class Backend(Protocol):
     batch_points: int  # small shots advance together up to so many points
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
     pml_costs: dict[str, float]  # by kind of differences, see `PML_COST`
-    copied_from: int  # points of a shot's part whose halos are copied between devices, not packed
+    copied_from: int  # numbers in a part's fields from which their halos are copied
     looks_ahead: int  # searches (`largest`) that may be under way while it steps
     measured_from: float  # s of stepping: a shorter run says little about the machine
 

@@ -79,7 +79,8 @@ class Halo:
             target_rank = division.owner(to)
             source_rank = division.owner(source)
             # Copies between arrays that see one another; messages else.
-            large = min(self._subdomains[n].owned.size for n in (to, source)) >= backend.copied_from
+            points = min(self._subdomains[n].owned.size for n in (to, source))
+            large = points * len(names) >= backend.copied_from
             # Same rank, or large halos of peers: copy from field to field.
             copied = target_rank == source_rank or (
                 large and peer_fields.keys() >= {target_rank, source_rank}
