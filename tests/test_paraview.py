@@ -1,7 +1,7 @@
 """Side files for ParaView: what they point to is what the results file holds.
 
-VTK's own reader opens the same files (`vtkXdmfReader`, VTK 9.7) and gives the same numbers; here
-the XML is read by the rules of XDMF, so that the tests need no VTK.
+VTK's own readers open the same files (`vtkHDFReader`, `vtkXdmfReader`, VTK 9.7) and give the same
+numbers; here they are read by the rules of their formats, so that the tests need no VTK.
 """
 
 from xml.etree import ElementTree as Xml
@@ -13,7 +13,7 @@ import pytest
 from seismo.cli import main
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter, open_results
-from seismo.output.paraview import write_xdmf
+from seismo.output.paraview import write_side_files
 from synthetic_results import write_elastic_2d, write_elastic_3d
 
 
@@ -36,7 +36,7 @@ def numbers(folder, item):
         return file[path][...]
 
 
-@pytest.mark.parametrize(
+each_kind_of_arrays = pytest.mark.parametrize(
     ("write", "name", "field"),
     [
         (write_elastic_2d, "wavefield/shot_001", "vx"),
@@ -45,9 +45,45 @@ def numbers(folder, item):
         (write_elastic_3d, "ground", "pga"),
     ],
 )
+
+
+@each_kind_of_arrays
+def test_vtkhdf_files_point_to_the_numbers(tmp_path, write, name, field):
+    with open_results(write(tmp_path / "r.h5")) as results:
+        write_side_files(results)
+        arrays = {**results.snapshots, **results.maps}[name]
+        wanted = arrays.values_of(field)
+        columns = {a: arrays.axes.get(a, [arrays.plane.get(a, 0.0)]) for a in "xyz"}
+        times = getattr(arrays, "time", range(len(wanted)))
+    with h5py.File(tmp_path / f"r-{name.replace('/', '-')}.vtkhdf") as file:
+        image = file["VTKHDF"]
+        stored = wanted if len(wanted) > 1 else wanted[0]
+        np.testing.assert_array_equal(image[f"PointData/{field}"], stored)
+        np.testing.assert_array_equal(image["Steps/Values"], times)
+        assert (image.attrs["Type"], image["Steps"].attrs["NSteps"]) == (b"ImageData", len(wanted))
+        extent = image.attrs["WholeExtent"].reshape(3, 2)
+        signs = image.attrs["Direction"].reshape(3, 3).diagonal()
+        for k, (axis, sign) in enumerate(zip("xyz", (1.0, 1.0, -1.0), strict=True)):
+            count = np.arange(extent[k][0], extent[k][1] + 1)
+            steps = signs[k] * image.attrs["Spacing"][k] * count
+            found = image.attrs["Origin"][k] + steps
+            np.testing.assert_allclose(found, sign * np.array(columns[axis]), atol=1e-9)
+
+
+def test_uneven_axes_are_for_xdmf(tmp_path):
+    path = write_elastic_3d(tmp_path / "r.h5")
+    with h5py.File(path, "r+") as file:
+        file["snapshots/volume/z"][-1] += 5.0
+    with open_results(path) as results:
+        with pytest.raises(ScenarioError, match=r"apart along z, .* --format xdmf"):
+            write_side_files(results)
+        assert len(write_side_files(results, "xdmf")) == 3
+
+
+@each_kind_of_arrays
 def test_side_files_point_to_the_numbers(tmp_path, write, name, field):
     with open_results(write(tmp_path / "r.h5")) as results:
-        paths = write_xdmf(results)
+        paths = write_side_files(results, "xdmf")
         arrays = {**results.snapshots, **results.maps}
         assert len(paths) == len(arrays)
         path = next(p for p in paths if p.name == f"r-{name.replace('/', '-')}.xdmf")
@@ -62,21 +98,23 @@ def test_side_files_point_to_the_numbers(tmp_path, write, name, field):
         items = {a.get("Name"): a.find("DataItem") for a in frame.findall("Attribute")}
         np.testing.assert_array_equal(numbers(tmp_path, items[field]).ravel(), values.ravel())
         for axis, item in zip("xyz", frame.findall("Geometry/DataItem"), strict=True):
-            np.testing.assert_array_equal(numbers(tmp_path, item), columns[axis])
+            upward = np.multiply(columns[axis], -1.0 if axis == "z" else 1.0)
+            np.testing.assert_array_equal(numbers(tmp_path, item), upward)
         counts = [len(columns[axis]) for axis in "zyx"]
         assert frame.find("Topology").get("Dimensions") == " ".join(map(str, counts))
 
 
 def test_the_command_names_what_it_wrote(tmp_path, capsys):
     path = write_elastic_3d(tmp_path / "r.h5")
-    with pytest.raises(SystemExit, match="0"):
-        main(["paraview", str(path)])
-    written = capsys.readouterr().out.split()
-    assert written == [str(tmp_path / f"r-{n}.xdmf") for n in ("volume", "surface", "ground")]
+    for kind, options in (("vtkhdf", []), ("xdmf", ["--format", "xdmf"])):
+        with pytest.raises(SystemExit, match="0"):
+            main(["paraview", str(path), *options])
+        written = capsys.readouterr().out.split()
+        assert written == [str(tmp_path / f"r-{n}.{kind}") for n in ("volume", "surface", "ground")]
 
 
 def test_nothing_to_show_is_one_line(tmp_path):
     with ResultsWriter(tmp_path / "r.h5", scenario_text="", resolved="", attributes={}):
         pass
     with open_results(tmp_path / "r.h5") as results, pytest.raises(ScenarioError, match="no maps"):
-        write_xdmf(results)
+        write_side_files(results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -114,13 +114,19 @@ def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> 
             print(f"{results.path}: {shown}; {another}", file=sys.stderr)
 
 
-def paraview(results: ResultsFile) -> None:
-    """Write XDMF files for ParaView, of all snapshots and maps."""
-    from seismo.output.paraview import write_xdmf
+def paraview(
+    results: ResultsFile,
+    kind: Annotated[
+        Literal["vtkhdf", "xdmf"],
+        typer.Option("--format", help="xdmf for ParaView before 5.13, and for VisIt."),
+    ] = "vtkhdf",
+) -> None:
+    """Write files for ParaView, of all snapshots and maps."""
+    from seismo.output.paraview import write_side_files
     from seismo.output.results import open_results
 
     with open_results(results) as opened:
-        for path in write_xdmf(opened):
+        for path in write_side_files(opened, kind):
             print(path)
 
 

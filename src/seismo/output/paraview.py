@@ -1,15 +1,22 @@
-"""Side files for ParaView: XDMF, a few lines of XML that say where the numbers are.
+"""Side files for ParaView, which say where the numbers of a results file are.
 
-Each series of snapshots, and each set of maps, is one file beside the results. Coordinates, times
-and fields stay in the results file; an axis that was cut has the one coordinate of its plane.
+Each series of snapshots, and each set of maps, is one file beside the results. Fields and times
+stay in the results file. Depth is down on the screen: z points up in these files, from minus the z
+of the grid. An axis that was cut has the one coordinate of its plane.
+
+VTKHDF (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/) is read by ParaView
+from 5.13 on, and by VTK. XDMF is read by older ones, too, and by VisIt.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree as Xml
 
+import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
@@ -17,12 +24,15 @@ from seismo.output.array_sets import MapSet, SnapshotSeries
 from seismo.output.atomic_file import final_path, refusal, write_file
 from seismo.output.results import Results
 
+Format = Literal["vtkhdf", "xdmf"]
+UNEVEN = 1e-6  # of a spacing, by which distances along an axis may differ
 
-def write_xdmf(results: Results) -> list[Path]:
-    """Write ``<results>-<name>.xdmf`` for all snapshots and maps; give the paths.
+
+def write_side_files(results: Results, kind: Format = "vtkhdf") -> list[Path]:
+    """Write ``<results>-<name>.<kind>`` for all snapshots and maps; give the paths.
 
     Raises:
-        ScenarioError: there are none.
+        ScenarioError: there are none, or the distances along an axis differ (VTKHDF).
         StorageError: a file cannot be written.
     """
     groups: list[tuple[str, SnapshotSeries | MapSet, Iterable[float]]] = [
@@ -33,38 +43,88 @@ def write_xdmf(results: Results) -> list[Path]:
         raise ScenarioError(
             f"{results.path}: holds no snapshots and no maps; add output.snapshots to the scenario"
         )
-    return [_write(results.path, *group) for group in groups]
+    make = {"vtkhdf": _vtkhdf, "xdmf": _xdmf}[kind]
+    written = []
+    for group, arrays, times in groups:
+        name = arrays.name.replace("/", "-")
+        path = final_path(results.path.with_name(f"{results.path.stem}-{name}.{kind}"))
+        try:
+            write_file(path, make(results.path.name, group, arrays, [float(t) for t in times]))
+        except OSError as error:
+            raise refusal(path, error) from error
+        written.append(path)
+    return written
 
 
-def _write(
-    results: Path, group: str, arrays: SnapshotSeries | MapSet, times: Iterable[float]
-) -> Path:
+def _vtkhdf(results: str, group: str, arrays: SnapshotSeries | MapSet, times: list[float]) -> bytes:
+    """Return an image of as many steps, whose arrays are links into the results file."""
+    axes = _coordinates(arrays)
+    spacings = [_spacing(arrays.name, axis, coordinates) for axis, coordinates in axes.items()]
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        image = file.create_group("VTKHDF", track_order=True)
+        image.attrs["Version"] = (2, 0)
+        image.attrs.create("Type", np.bytes_("ImageData"))
+        image.attrs["WholeExtent"] = [n for c in axes.values() for n in (0, len(c) - 1)]
+        image.attrs["Origin"] = [coordinates[0] for coordinates in axes.values()]
+        image.attrs["Spacing"] = spacings
+        image.attrs["Direction"] = np.diag([1.0, 1.0, -1.0]).ravel()  # z of the grid is down
+        steps = image.create_group("Steps")
+        steps.attrs["NSteps"] = len(times)
+        steps["Values"] = times
+        points = image.create_group("PointData")
+        for name in arrays:
+            if len(times) > 1:
+                points[name] = h5py.ExternalLink(results, f"/{group}/{name}")
+            else:  # an image without an axis of times, where there is one time
+                shape = arrays.shape(name)
+                layout = h5py.VirtualLayout(shape[1:], "float32")
+                layout[...] = h5py.VirtualSource(results, f"{group}/{name}", shape)[0]
+                points.create_virtual_dataset(name, layout)
+    return content.getvalue()
+
+
+def _coordinates(arrays: SnapshotSeries | MapSet) -> dict[str, np.ndarray]:
+    """Return the coordinates in m along x, y and z, which points up here."""
+    axes = {a: arrays.axes.get(a, np.array([arrays.plane.get(a, 0.0)])) for a in "xyz"}
+    return axes | {"z": -axes["z"]}
+
+
+def _spacing(name: str, axis: str, coordinates: np.ndarray) -> float:
+    """Return the distance of neighbours along an axis, 1 m along one that was cut."""
+    if len(coordinates) == 1:
+        return 1.0
+    distances = np.abs(np.diff(coordinates))
+    mean = float(distances.mean())
+    if np.abs(distances - mean).max() > UNEVEN * mean:
+        raise ScenarioError(
+            f"{name}: its points are {distances.min():g} to {distances.max():g} m apart along "
+            f"{axis}, which VTKHDF has no kind for; use --format xdmf"
+        )
+    return mean
+
+
+def _xdmf(results: str, group: str, arrays: SnapshotSeries | MapSet, times: list[float]) -> bytes:
+    """Return XML with a rectilinear grid for each time."""
     root = Xml.Element("Xdmf", Version="2.0")
     series = Xml.SubElement(
         Xml.SubElement(root, "Domain"), "Grid", Name=arrays.name, GridType="Collection",
         CollectionType="Temporal",
     )  # fmt: skip
-    source = f"{results.name}:/{group}"
     for index, time in enumerate(times):
-        series.append(_frame(source, arrays, index, float(time)))
+        series.append(_frame(f"{results}:/{group}", arrays, index, time))
     Xml.indent(root)
-    name = arrays.name.replace("/", "-")
-    path = final_path(results.with_name(f"{results.stem}-{name}.xdmf"))
-    try:
-        write_file(path, Xml.tostring(root, encoding="utf-8", xml_declaration=True))
-    except OSError as error:
-        raise refusal(path, error) from error
-    return path
+    return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
 def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float) -> Xml.Element:
-    axes = arrays.axes
-    counts = " ".join(str(len(axes.get(a, [0]))) for a in "zyx")
+    axes = _coordinates(arrays)
+    counts = " ".join(str(len(axes[a])) for a in "zyx")
     grid = Xml.Element("Grid", Name=f"{index}", GridType="Uniform")
     Xml.SubElement(grid, "Time", Value=repr(time))
     Xml.SubElement(grid, "Topology", TopologyType="3DRectMesh", Dimensions=counts)
     geometry = Xml.SubElement(grid, "Geometry", GeometryType="VXVYVZ")
-    geometry.extend(_coordinates(source, axes, arrays.plane))
+    geometry.extend(_axis_items(source, arrays, axes))
     for name in arrays:
         shape = arrays.shape(name)
         attribute = Xml.SubElement(
@@ -81,19 +141,20 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
     return grid
 
 
-def _coordinates(
-    source: str, axes: dict[str, np.ndarray], plane: dict[str, float]
+def _axis_items(
+    source: str, arrays: SnapshotSeries | MapSet, axes: dict[str, np.ndarray]
 ) -> Iterator[Xml.Element]:
-    """Return the coordinates along x, y, z."""
-    for axis in "xyz":
-        if axis in axes:
-            yield _data_item(f"{source}/{axis}", axes[axis].shape, 8)
+    """Return the coordinates along x, y, z: numbers where the results file has others or none."""
+    for axis, coordinates in axes.items():
+        if axis in arrays.axes and axis != "z":
+            yield _data_item(f"{source}/{axis}", coordinates.shape, 8)
         else:
-            single = Xml.Element(
-                "DataItem", Dimensions="1", Format="XML", NumberType="Float", Precision="8"
-            )
-            single.text = repr(plane.get(axis, 0.0))
-            yield single
+            numbers = Xml.Element(
+                "DataItem", Dimensions=f"{len(coordinates)}", Format="XML", NumberType="Float",
+                Precision="8",
+            )  # fmt: skip
+            numbers.text = " ".join(repr(float(value)) for value in coordinates)
+            yield numbers
 
 
 def _data_item(address: str, shape: tuple[int, ...], precision: int) -> Xml.Element:
