@@ -13,8 +13,9 @@ import solver
 from seismo.acquisition import wavelets
 from seismo.acquisition.shots import Share
 from seismo.errors import ScenarioError
-from seismo.exact import acoustic, metrics, whole_space
+from seismo.exact import acoustic, layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
@@ -92,6 +93,39 @@ def test_the_predicted_error_of_time_stepping_is_found() -> None:
 def test_the_predicted_error_of_elastic_waves_is_found(points: float) -> None:
     found, expected = error_of(document(points, "elastic"))
     assert found / 3 < expected < 3 * found
+
+
+FORCES = {"level": (1e9, 0.0), "upright": (0.0, 1e9)}
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "offset"),
+    [("upright", 3.0, 3.0), ("upright", 5.0, 3.0), ("level", 4.0, 3.0), ("level", 4.0, 0.7)],
+)
+def test_the_predicted_error_of_sources_under_a_surface_is_found(name, cells, offset) -> None:
+    """An upright force errs among the rows of the surface, down to 4.4 cells, not further down."""
+    points = 7.0
+    h = SHORTEST / points
+    case = document(points, "elastic")
+    margin = 3.0 * SHORTEST
+    length, depth = ((n + 1) * h * math.ceil(points) for n in (offset + 6.0, 3.0))
+    case["grid"] |= {"extent": {"x": length, "z": depth}, "origin": {"x": -margin, "z": 0.0}}
+    case["time"]["duration"] = (offset + 4.0) * SHORTEST / ROCK.vs + 3.2 / FREQUENCY
+    case["boundaries"] = {"top": "free_surface"}
+    case["sources"][0] |= {"position": {"x": 0.0, "z": cells * h},
+                           "force": dict(zip("xz", FORCES[name], strict=True))}  # fmt: skip
+    case["receivers"] = [solver.points([{"x": offset * SHORTEST, "z": 0.0}])]
+    simulation = solver.simulate(case)
+    signal = wavelets.evaluate(
+        simulation.setup.shots[0].sources[0].wavelet, solver.times(simulation)
+    )
+    exact = layered_plane.force_response(
+        Stack((ROCK,), (0.0,)), np.array([0.0, cells * h]), np.array([[offset * SHORTEST, 0.0]]),
+        np.array(FORCES[name]), signal, simulation.dt, "velocity", cut=1e-5,
+    )  # fmt: skip
+    traces = solver.traces(simulation)
+    found = metrics.relative_l2(np.stack([traces["vx"][0], traces["vz"][0]]), exact[0])
+    assert found / 3 < expected_error(simulation.setup).error < 3 * found
 
 
 def test_fewer_points_take_a_larger_tolerance() -> None:

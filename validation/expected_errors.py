@@ -91,6 +91,8 @@ PROBLEMS = (
     Problem("three rows of soft rock", (SOFT, ROCK), (0.3,), 2.0, 0.0, (5.0, 12.0), 10.0),
     Problem("six rows of soft rock", (SOFT, ROCK), (0.6,), 2.0, 0.0, (5.0, 30.0), 10.0),
     Problem("four rows of rock on hard rock", (ROCK, HARD), (0.5,), 2.0, 0.0, (5.0, 12.0), 8.0),
+    Problem("half-space, force one wavelength deep", (ROCK,), (), 1.0, 0.0, (3.0, 8.0), 5.0),
+    Problem("half-space, force one wavelength deep", (ROCK,), (), 1.0, 0.0, (3.0, 8.0), 7.0),
 )
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.grid.surface_closure import ClosureKind
+from seismo.solver.closed_surface import SurfaceSources
 from seismo.solver.waves import Passage, Waves
 
 AUTO_ORDERS = (8, 12, 16)
@@ -55,10 +56,11 @@ RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(1.5e-3, 3.7)),
 }
 SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
-    ClosureKind.FORCES: PowerLaw(4e-3, 4.0),
+    ClosureKind.FORCES: PowerLaw(4.8e-3, 4.0),
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
-NEAR_SURFACE = PowerLaw(4.5e-2, 2.0)  # of moments among its rows; of forces there, a share
+NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
+_NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
@@ -100,9 +102,11 @@ def surface_error(waves: Waves) -> float:
     velocity = medium.slowest
     frequency = waves.spectra.frequency
     points = velocity / (frequency * max(waves.spacing))
-    phase = waves.near_surface * NEAR_SURFACE(points)
+    sources = waves.surface_sources or SurfaceSources()
+    away = waves.nearest * frequency / velocity
+    phase = sources.near_field * NEAR_SURFACE(points) / (1.0 + _NEAR_FIELD * away)
     if waves.surface in SURFACE:
-        phase = np.maximum(phase, SURFACE[waves.surface](points))
+        phase = np.maximum(phase, sources.below * SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
         # Rayleigh waves: their share decays with depth, their phase errs by dc/c k x.
         wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)

@@ -40,7 +40,11 @@ from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_d
 # closure for forces, 2.8 and 1.8 % with that for moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %;
 # of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 % with the other.
 SIDEWAYS_LAST = 6.0
-VERTICAL = 0.3
+# A vertical force errs by so much of what a moment does, down to this depth in cells: 4.25, 4.5, 5
+# cells deep in 2-D 0.48, 0.16, 0.09 % at 7 points, and half as much as others do further down.
+VERTICAL = 0.7
+VERTICAL_LAST = 4.4
+VERTICAL_BELOW = 0.5
 # Relative change of a modulus or density within half a cell from which on the rows of a surface are
 # not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
 # smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
@@ -68,6 +72,21 @@ _TOGETHER = 1 << 22  # nodes that are sampled at once
 _FINE = 64  # samples per cell, in search of a contact
 
 
+class SurfaceSources(NamedTuple):
+    """How sources near a free surface err.
+
+    Attributes:
+        moments: whether what acts among the rows of a fitted closure wants that for moments.
+        near_field: by how much the near field of sources among them, or of moments on the surface,
+            errs whatever the closure, in that of a moment.
+        below: by how much waves err that come from below the rows, in those of a moment.
+    """
+
+    moments: bool = False
+    near_field: float = 0.0
+    below: float = 1.0
+
+
 class FreeSurface(NamedTuple):
     """What a free surface that differences close depends on, beside these.
 
@@ -75,23 +94,20 @@ class FreeSurface(NamedTuple):
         rows: half points below it and above the shallowest contact, of those that a reading of vz
             uses; 0 without vz.
         even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
-        moments: whether what acts among the rows of a fitted closure wants that for moments.
-        near_field: by how much the near field of sources among them, or of moments on the surface,
-            errs whatever the closure, in that of a moment.
+        sources: what acts among the rows, and below them.
         power: that a plain closure is best exact for.
         contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
     """
 
     rows: int
     even_rows: float
-    moments: bool
-    near_field: float = 0.0
+    sources: SurfaceSources = SurfaceSources()
     power: int = 3
     contact: float = math.inf
 
     def kind(self, order: int) -> ClosureKind:
         """Return the kind of closure of an order."""
-        return closure_kind(order, self.even_rows, self.moments, self.contact)
+        return closure_kind(order, self.even_rows, self.sources.moments, self.contact)
 
     def closure(self, stencil: Stencil) -> SurfaceClosure:
         """Return the closure of a stencil."""
@@ -124,10 +140,9 @@ def free_surface(
     # strains are no part of the slope of vz.
     psv = any(field.name == "vz" for field in physics.fields)
     if not psv or ({"theta", "c33"} & set(earth.needs) and _tilted(earth, grid, most_rows())):
-        return FreeSurface(0, 0.0, False)
+        return FreeSurface(0, 0.0)
     # Depths, in cells, of sources and of what is read.
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
-    moments, near_field = _shallow(acting)
     ends = np.append([z for _, z in acting], grid.index("z", read))
     beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
     contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
@@ -139,18 +154,22 @@ def free_surface(
     rows = max(1, math.ceil(min(contact, MOST_ROWS, halves)))
     fitted = math.inf if beside or halves < CONTACT_ROWS else _lone_contact(earth, grid)
     power = _plain_power(earth, grid, contact)
-    return FreeSurface(rows, even, moments, near_field, power, fitted)
+    return FreeSurface(rows, even, _shallow(acting), power, fitted)
 
 
-def _shallow(sources: Sequence[tuple[Any, float]]) -> tuple[bool, float]:
-    """Return `moments` and `near` of a `FreeSurface`, of sources and their depths in cells."""
+def _shallow(sources: Sequence[tuple[Any, float]]) -> SurfaceSources:
+    """Return what sources are to a surface, by their depths in cells."""
     first, last = MOMENT_ROWS
     # Horizontal forces and moments among the rows want the closure for moments.
-    forces = [s for s, z in sources if s.kind == "force" and first < z < SIDEWAYS_LAST]
-    sideways = any(s.strength.get(a) for s in forces for a in "xy")
+    forces = [(s, z) for s, z in sources if s.kind == "force"]
+    level = [(s, z) for s, z in forces if any(s.strength.get(a) for a in "xy")]
+    sideways = any(first < z < SIDEWAYS_LAST for _, z in level)
     moments = [z for s, z in sources if s.kind != "force" and z < last]
-    lowest = first < max(moments, default=0.0)
-    return sideways or lowest, 1.0 if sideways or moments else VERTICAL * bool(forces)
+    vertical = any(first < z < VERTICAL_LAST for _, z in forces)
+    # What is vertical errs less, among the rows and below them.
+    near_field = 1.0 if sideways or moments else VERTICAL * vertical
+    below = 1.0 if level or len(forces) < len(sources) else VERTICAL_BELOW
+    return SurfaceSources(sideways or first < max(moments, default=0.0), near_field, below)
 
 
 def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:

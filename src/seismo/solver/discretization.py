@@ -294,10 +294,10 @@ def discretize(
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     kind = surface.kind(least_order(scenario.grid)) if surface else None
-    near_field = surface.near_field if surface else 0.0
+    acting = surface.sources if surface else None
     # Order and coefficients, by the waves that the grid has to carry.
     waves = waves_of(
-        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, near_field
+        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, acting
     )
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)

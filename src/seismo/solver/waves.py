@@ -8,6 +8,7 @@ it, another one of some layers twice in its thickness, each of many media by its
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.media import RepresentativeMedium
 from seismo.scenario import Scenario
+from seismo.solver.closed_surface import SurfaceSources
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}
@@ -56,7 +58,8 @@ class Waves:
         second_order: whether second differences drive the waves.
         longest: distance in m from a source to what is farthest of it.
         surface: how differences close a free surface, None where there is none or images make it.
-        near_surface: by how much the near field of sources among its rows errs, in a moment's.
+        surface_sources: how sources among and below its rows err, None where there is none.
+        nearest: distance in m from a source to what is nearest of it.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
         layered: whether the earth varies with depth only.
@@ -70,7 +73,8 @@ class Waves:
     second_order: bool
     longest: float
     surface: ClosureKind | None
-    near_surface: float
+    surface_sources: SurfaceSources | None
+    nearest: float
     depth: float
     duration: float
     layered: bool
@@ -128,7 +132,8 @@ class Waves:
 def waves_of(
     scenario: Scenario, physics: Physics, grid: Grid, layered: bool,
     media: Sequence[RepresentativeMedium], shots: Sequence[Shot],
-    groups: Sequence[ReceiverGroup], surface: ClosureKind | None, near_surface: float,
+    groups: Sequence[ReceiverGroup], surface: ClosureKind | None,
+    surface_sources: SurfaceSources | None,
 ) -> Waves:  # fmt: skip
     """Return what the grid of a run has to carry.
 
@@ -141,7 +146,7 @@ def waves_of(
         shots: all of them.
         groups: receivers.
         surface: how differences close a free surface, None where they do not.
-        near_surface: by how much the near field of sources among its rows errs, in a moment's.
+        surface_sources: how sources among and below its rows err.
     """
     sources = [source for shot in shots for source in shot.sources]
     quantities = {name for group in groups for name in group.quantities}
@@ -170,11 +175,13 @@ def waves_of(
         elif medium.bottom < deepest:  # what lies below sends waves back through it
             crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
         passages.append(Passage(medium, velocity, crossed))
-    spacing = tuple(grid.spacing[AXES.index(axis)] for axis in grid.axes)
+    axes = [AXES.index(axis) for axis in grid.axes]
+    spacing = tuple(grid.spacing[axis] for axis in axes)
     radiating = (source for shot in shots for source in shot.summaries)
     return Waves(
         spectra_of(radiating, quantities, grid.dimensions), tuple(passages), spacing,
-        physics.differences == "second", longest, surface, near_surface,
+        physics.differences == "second", longest, surface, surface_sources,
+        0.0 if everywhere else _nearest(sources, groups, axes),
         float(depths[0].min() - grid.origin[2] + recorded),
         scenario.time.duration, layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
@@ -203,6 +210,21 @@ def _longest_path(
         float(np.linalg.norm(starts[:, None] - points[None], axis=2).max()) for points in ends
     ]
     return max(lengths)
+
+
+def _nearest(sources: Sequence[Any], groups: Sequence[ReceiverGroup], axes: list[int]) -> float:
+    """Return the distance in m from a source to the nearest receiver, at least, along axes."""
+    paths = paths_of(np.array([source.position for source in sources]), groups)
+    nearest = math.inf
+    for starts, ends in paths:
+        starts, ends = starts[:, axes], ends[:, axes]
+        if len(starts) * len(ends) <= _MOST_PAIRS:
+            away = starts[:, None] - ends[None]
+        else:  # that of their boxes
+            gap = np.maximum(starts.min(0) - ends.max(0), ends.min(0) - starts.max(0))
+            away = np.maximum(gap, 0.0)
+        nearest = min(nearest, float(np.linalg.norm(away, axis=-1).min()))
+    return nearest
 
 
 def _corners(limits: np.ndarray) -> np.ndarray:
