@@ -241,6 +241,8 @@ def test_srf_hdf5_is_the_srf_it_was_made_of(tmp_path):
 
 
 LINE = point(120, 140, 95).split("\n")
+ABOUT = LINE[0].split()
+LATE = "\n".join([" ".join([*ABOUT[:6], "1e308", *ABOUT[7:]]), *LINE[1:]])
 BACK = "\n".join([LINE[0], "70.0 0 4 0 0 0 0", "0.1 0.2 -0.1 -0.2"])  # sums to 2.8e-17
 
 
@@ -257,6 +259,7 @@ BACK = "\n".join([LINE[0], "70.0 0 4 0 0 0 0", "0.1 0.2 -0.1 -0.2"])  # sums to 
         (srf([point(120, 140, 95)]).replace("2.0\n", "3.0\n", 1), {}, "no version 1.0 or 2.0"),
         (srf([point(120, 140, 95, slip=0.0)]), {}, "none of its 1 subfaults slips"),
         (srf([BACK]), {}, "subfault 1: moves 2.4e-06 m back and forth along its"),
+        (srf([point(120, 140, 95), LATE]), {}, r"subfault 2 slips from 1e\+308 to 1e\+308 s"),
         ("", {}, "no version"),
     ],
 )  # fmt: skip

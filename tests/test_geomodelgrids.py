@@ -1,5 +1,6 @@
 """Models in GeoModelGrids files: warped to their ground, turned, in blocks; sampled by depth."""
 
+import struct
 from pathlib import Path
 
 import h5py
@@ -197,6 +198,24 @@ def test_where_blocks_end_is_the_end_of_the_model(tmp_path: Path):
     refused(tmp_path, r"depth 0 to 4300 m.* is outside; give outside: nearest")
     moved(tmp_path, x_resolution=2e2)
     refused(tmp_path, r"x 0 to 4900 m.* is outside; give outside: nearest")
+
+
+def test_strings_without_an_end_are_refused(tmp_path: Path):
+    """The HDF5 library would look at the empty space of a collection again and again."""
+    write(tmp_path)
+    path = tmp_path / "m.h5"
+    data = bytearray(path.read_bytes())
+    start = at = data.index(b"GCOL")
+    (length,) = struct.unpack_from("<Q", data, at + 8)
+    at += 16
+    # Numbered objects, of 8 bytes or a multiple, then number 0: what is left.
+    while struct.unpack_from("<H", data, at)[0]:
+        (size,) = struct.unpack_from("<Q", data, at + 8)
+        at += 16 + -(-size // 8) * 8
+    assert at < start + length
+    struct.pack_into("<Q", data, at + 8, 0)
+    path.write_bytes(data)
+    refused(tmp_path, r"m\.h5 is damaged: a string in it has no length")
 
 
 def test_other_files_are_no_models(tmp_path: Path):

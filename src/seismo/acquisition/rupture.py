@@ -17,6 +17,7 @@ from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.errors import ModelError
 
 _ROUNDING = 1e-6  # of what a subfault moves in all
+_LONGEST = 1e6  # s, after which no subfault of an earthquake slips
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +159,11 @@ class RuptureReader:
         self._lengths.append(len(shape))
 
     def rupture(self, path: Path) -> Rupture | None:
-        """Return what was read; None where nothing slips."""
+        """Return what was read; None where nothing slips.
+
+        Raises:
+            ModelError: a subfault slips at a time that no earthquake has.
+        """
         if not self._lengths:
             return None
         names = [f.name for f in fields(Slips)]
@@ -169,4 +174,20 @@ class RuptureReader:
         slips = Slips(**named)
         starts = np.concatenate([[0], np.cumsum(self._lengths)])
         rates = SlipRates(slips.onset, slips.step, starts, np.array(self._rates))
-        return Rupture(path, self.count, slips, np.array(self._slipped), rates)
+        rupture = Rupture(path, self.count, slips, np.array(self._slipped), rates)
+        _refuse_late(rupture)
+        return rupture
+
+
+def _refuse_late(rupture: Rupture) -> None:
+    first, last = rupture.rates.ends
+    # Not of numbers that are too large for a sum, either.
+    is_late = ~(np.maximum(np.abs(first), np.abs(last)) < _LONGEST)
+    if is_late.any():
+        slip = int(is_late.argmax())
+        raise ModelError(
+            f"{rupture.where(slip)}: subfault {rupture.slips.subfault[slip] + 1} slips from "
+            f"{first[slip]:.6g} to {last[slip]:.6g} s, and an earthquake takes less than "
+            f"{_LONGEST:g} s; check the unit of its times (s)",
+            "path",
+        )

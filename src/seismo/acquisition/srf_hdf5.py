@@ -17,6 +17,7 @@ import numpy as np
 from seismo.acquisition.rupture import Rupture, RuptureReader
 from seismo.acquisition.srf import add_subfault
 from seismo.errors import ModelError
+from seismo.scenario.hdf5_files import open_hdf5
 
 _ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")
 _SIZES = ("RAKE", "SLIP1", "NT1", "SLIP2", "NT2", "SLIP3", "NT3")
@@ -29,7 +30,7 @@ def read_srf_hdf5(path: Path) -> Rupture:
         ModelError: a dataset or a number is missing, or does not fit the others.
     """
     try:
-        with h5py.File(path, "r") as file:
+        with open_hdf5(path) as file:
             points, rates = _datasets(path, file)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error}", "path") from None

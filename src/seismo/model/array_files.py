@@ -19,6 +19,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ModelError
+from seismo.scenario.hdf5_files import open_hdf5
 from seismo.scenario.model_files import GriddedFile
 from seismo.scenario.text_files import printable
 
@@ -86,9 +87,7 @@ def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
 
 def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
-    import h5py
-
-    with h5py.File(path, "r", locking="best-effort") as file:
+    with open_hdf5(path, locking="best-effort") as file:
         dataset = dataset_of(file, spec.dataset, path)
         where = check_dataset(dataset, path, "dataset")
         size = _size(dataset.shape, dataset.dtype, where, "dataset")

@@ -36,6 +36,7 @@ from seismo.model.placement import Across, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
+from seismo.scenario.hdf5_files import open_hdf5
 from seismo.scenario.volume_part import VolumePart
 
 _NO_DATA = -1e19  # and less: -1e20 in files, rounded
@@ -67,12 +68,10 @@ def read_geomodelgrids(request: VolumeRequest) -> Volume:
     Raises:
         ModelError: it is no such file, or its values do not fit.
     """
-    import h5py
-
     path = request.path
     variables = request.variables
     request.refuse_keys("crs", "positive")
-    with h5py.File(path, "r", locking="best-effort") as file:
+    with open_hdf5(path, locking="best-effort") as file:
         numbers = {name: _number(file, name, path) for name in _NUMBERS}
         if _text(file, "data_layout", path, "vertex") != "vertex":
             raise ModelError(f"{path} has values of cells; only those at vertices are read", "path")

@@ -30,6 +30,7 @@ from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.arrays import LENGTHS, TIMES
+from seismo.scenario.hdf5_files import open_hdf5
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.volume_part import VolumePart
 
@@ -100,7 +101,7 @@ def _check_links(path: Path, variables: Mapping[str, Any]) -> None:
     """Refuse an HDF5 file with anything that is stored elsewhere."""
     import h5py
 
-    with h5py.File(path, "r", locking="best-effort") as file:
+    with open_hdf5(path, locking="best-effort") as file:
         for name in file:
             is_hard = isinstance(file.get(name, getlink=True), h5py.HardLink)
             entry = file[name] if is_hard else None

@@ -28,6 +28,7 @@ from seismo.model.placement import Across, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
+from seismo.scenario.hdf5_files import open_hdf5
 from seismo.scenario.volume_part import VolumePart
 
 _ORIGIN = "Origin longitude, latitude, azimuth"
@@ -62,8 +63,6 @@ def read_sfile(request: VolumeRequest) -> Volume:
     Raises:
         ModelError: it is no such file, or its values do not fit.
     """
-    import h5py
-
     path = request.path
     section = request.section
     if section.crs is None:
@@ -73,7 +72,7 @@ def read_sfile(request: VolumeRequest) -> Volume:
             "crs",
         )
     request.refuse_keys("positive")
-    with h5py.File(path, "r", locking="best-effort") as file:
+    with open_hdf5(path, locking="best-effort") as file:
         longitude, latitude, azimuth = _numbers(file, _ORIGIN, 3, path)
         count = int(_numbers(file, "ngrids", 1, path)[0])
         if not 1 <= count <= _MOST_GRIDS:

@@ -13,6 +13,7 @@ from seismo.output.arrays import AGAIN, reading, text_attribute
 from seismo.output.atomic_file import final_path
 from seismo.output.partial_files import MANIFEST, run_folder
 from seismo.output.results_file import FORMAT, FORMAT_VERSION
+from seismo.scenario.hdf5_files import open_hdf5
 
 _FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 
@@ -43,11 +44,11 @@ def _holds_results(path: Path) -> bool:
 def _opened_file(path: Path) -> h5py.File:
     try:
         # HDF5's default, so that xarray can open the same file in the same process.
-        return h5py.File(path, "r")
+        return open_hdf5(path)
     except OSError:
         # A published file is never written again: where the file system has no locks, or another
         # program holds one, reading without is safe.
-        return h5py.File(path, "r", locking=False)
+        return open_hdf5(path, locking=False)
 
 
 def _folder(path: Path) -> str:

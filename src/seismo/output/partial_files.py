@@ -25,6 +25,7 @@ from seismo.output.atomic_file import HiddenFile, refusal, sync_folder, write_fi
 from seismo.output.chunks import stored_chunks
 from seismo.output.sealed_json import sealed, unsealed
 from seismo.output.verify import verified
+from seismo.scenario.hdf5_files import open_hdf5
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 3}
@@ -137,7 +138,7 @@ class PartialFiles:
             self._create(self.final)
             with self.storing():
                 for entry in self.sealed:
-                    with h5py.File(self.folder / entry["file"], "r") as partial:
+                    with open_hdf5(self.folder / entry["file"]) as partial:
                         for name in names:
                             _copy_chunks(partial[name].id, self.file[name].id)
         elif self._hidden is not None:
@@ -241,7 +242,7 @@ def _partial_name(number: int) -> str:
 def _verify(path: Path) -> None:
     """Read all of a partial file through the checksums; raise for a damaged one."""
     try:
-        with h5py.File(path, "r") as partial:
+        with open_hdf5(path) as partial:
             verified(partial)
     except ScenarioError as error:
         raise StorageError(f"{error} with --no-resume") from error
