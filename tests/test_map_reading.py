@@ -6,6 +6,7 @@ import pytest
 import seismo
 import solver
 from seismo.backends.select import choose
+from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.map_reading import MapReading
@@ -102,3 +103,35 @@ def test_check_names_nodes_that_are_read_as_in_an_even_medium() -> None:
     assert "from z = 100 m to 160 m" in line
     asked["grid"]["order"] = 8
     assert not any("even medium" in w for w in seismo.check(asked, backend="cpu").warnings)
+
+
+DIPPING = {"type": "polygon", "vp": 1980.0, "vs": 1100.0, "rho": 1900.0,
+           "points": [[50.0, -5.0], [2000.0, -5.0], [2000.0, 800.0]]}  # fmt: skip
+
+
+def test_peaks_beside_a_contact_that_dips_err_as_check_expects(tmp_path) -> None:
+    """Of a grid four times as fine; where the earth varies sideways none is read for its kinks."""
+
+    def peaks(spacing: float) -> tuple[dict, np.ndarray]:
+        given = {
+            "physics": "elastic",
+            "grid": {"extent": {"x": 500.0, "z": 360.0}, "spacing": spacing},
+            "time": {"duration": 1.1},
+            "boundaries": {"top": "free_surface", "layer": {"points": int(120 / spacing)}},
+            "model": [{"type": "uniform", **ROCK}, DIPPING],
+            "sources": [{"type": "force", "position": {"x": 150.0, "z": 250.0},
+                         "force": {"x": 1e6, "z": 1e6},
+                         "wavelet": {"type": "ricker", "frequency": 4.4}}],
+            "output": {"model": False, "maps": [{"name": "m", "quantities": ["pgv"]}]},
+        }  # fmt: skip
+        with seismo.run(given, output=tmp_path / f"{spacing:g}.h5") as results:
+            return given, results.maps["m"].values_of("pgv")[0]
+
+    given, coarse = peaks(H)
+    _, fine = peaks(H / 4)
+    error = np.abs(coarse / fine[::4, ::4] - 1.0)
+    z, x = np.mgrid[: coarse.shape[0], : coarse.shape[1]] * H
+    beside = np.abs(z - 805.0 / 1950.0 * (x - 50.0) + 5.0) < 2.0 * H
+    expected = expected_error(discretize(from_dict(given))).error
+    assert 0.005 < error[beside].max() < 3.0 * expected
+    assert expected < 0.03
