@@ -1,6 +1,6 @@
 """How fast waves along flat contacts grow in an absorbing layer, by the differences of a run.
 
-    python scripts/contact_layer_growth.py [sea_bed | solids | surface]
+    python scripts/contact_layer_growth.py [sea_bed | open_sea_bed | solids | surface] [--order 8]
 
 prints, for contrasts, vp / vs and places of the contact in its cell, the largest growth rate in an
 even layer, times h / vp. A wave grows where its phase and its energy run in opposite directions
@@ -24,11 +24,13 @@ from __future__ import annotations
 import argparse
 from itertools import product
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from seismo.acquisition.shots import Shot
 from seismo.backends.select import choose
+from seismo.equations import fluid_solid_contact
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation, build
 
@@ -42,23 +44,25 @@ WAVENUMBERS = (0.1, 0.2, 0.32, 0.6, 1.2, 2.2)  # times h
 WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
 
 
-def simulation_of(layers: list[dict], top: str) -> Simulation:
+def simulation_of(layers: list[dict], top: str, order: int, closed: bool) -> Simulation:
     """Build a run of flat layers (depths in m), without sources."""
     speed = min(layer["vs"] or layer["vp"] for layer in layers)
     sides = {"x_min": "periodic", "x_max": "periodic", "bottom": "rigid", "top": top}
     document = {
         "physics": "elastic", "precision": "float64",
         "grid": {"extent": {"x": ALONG * SPACING, "z": ROWS * SPACING}, "spacing": SPACING,
-                 "order": 8},
+                 "order": order},
         "time": {"duration": 10.0, "dispersion_removal": False},
         "boundaries": sides,
         "model": [{"type": "layers", "layers": layers}],
         "sources": [{"type": "force", "position": {"x": 83.0, "z": (ROWS - 4) * SPACING},
                      "force": {"x": 1.0},
                      "wavelet": {"type": "ricker", "frequency": speed / (12.5 * SPACING)}}],
-        "receivers": [{"type": "points", "positions": [{"x": 60.0, "z": 0.0}]}],
+        "receivers": [{"type": "points", "positions": [{"x": 60.0, "z": (ROWS - 9) * SPACING}]}],
     }  # fmt: skip
-    simulation = build(from_dict(document), choose("cpu", threads=1))
+    has_room = fluid_solid_contact._has_clearance if closed else lambda *found: False
+    with mock.patch.object(fluid_solid_contact, "_has_clearance", has_room):
+        simulation = build(from_dict(document), choose("cpu", threads=1))
     simulation.load([Shot("silence", ())])
     return simulation
 
@@ -81,9 +85,18 @@ def responses(simulation: Simulation) -> dict[tuple[str, int], dict[str, np.ndar
 class ContactWaves:
     """The waves along the rows of a run."""
 
-    def __init__(self, layers: list[dict], top: str = "rigid") -> None:
-        """Take layers as a scenario has them, and the kind of the top face."""
-        self._simulation = simulation_of(layers, top)
+    def __init__(
+        self, layers: list[dict], top: str = "rigid", order: int = 8, closed: bool = True
+    ) -> None:
+        """Take layers as a scenario has them, and what the rows of a run are made of.
+
+        Args:
+            layers: their depths in m, and media.
+            top: the kind of the top face.
+            order: of the differences.
+            closed: whether a sea bed has room for one-sided differences.
+        """
+        self._simulation = simulation_of(layers, top, order, closed)
         self._made = responses(self._simulation)
         nx, _, self._rows = self._simulation.setup.grid.points
         self._x = np.arange(nx) - nx // 2
@@ -147,9 +160,9 @@ def rock(vs: float, ratio: float) -> dict[str, float]:
 def cases(kind: str):
     """Yield names, layers and the top face."""
     for ratio, place in product((1.5, 1.73, 2.2, 3.0), (0.0, 0.2, 0.4, 0.5, 0.6, 0.8)):
-        for vs in (300.0, 600.0, 1000.0, 1800.0, 3000.0) if kind == "sea_bed" else ():
+        for vs in (300.0, 600.0, 1000.0, 1800.0, 3000.0) if "sea_bed" in kind else ():
             yield (vs, ratio, place), pair(WATER, rock(vs, ratio), 18.0 + place), "rigid"
-        for contrast in (1.2, 1.5, 2.0, 3.0, 5.0) if kind != "sea_bed" else ():
+        for contrast in (1.2, 1.5, 2.0, 3.0, 5.0) if "sea_bed" not in kind else ():
             media = rock(1000.0, ratio), rock(1000.0 * contrast, ratio)
             cells, top = (18.0, "rigid") if kind == "solids" else (2.0, "free_surface")
             yield (contrast, ratio, place), pair(*media, cells + place), top
@@ -158,10 +171,12 @@ def cases(kind: str):
 def main() -> None:
     """Print the growth of all cases of a kind."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    kinds = ("sea_bed", "solids", "surface")
+    kinds = ("sea_bed", "open_sea_bed", "solids", "surface")
     parser.add_argument("kind", nargs="?", choices=kinds, default=kinds[0])
-    for name, layers, top in cases(parser.parse_args().kind):
-        waves = ContactWaves(layers, top)
+    parser.add_argument("--order", type=int, default=8)
+    arguments = parser.parse_args()
+    for name, layers, top in cases(arguments.kind):
+        waves = ContactWaves(layers, top, arguments.order, arguments.kind != "open_sea_bed")
         print(*name, f"{max(waves.growth(k) for k in WAVENUMBERS):.1e}", sep="  ", flush=True)
 
 
