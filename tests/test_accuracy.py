@@ -17,7 +17,8 @@ from seismo.exact import acoustic, layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.grid.coefficients import TOLERANCES, Stencil
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.remedy import cheaper_grid
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
 from seismo.solver.discretization import discretize
@@ -151,6 +152,21 @@ def test_auto_is_the_lowest_order_that_keeps_the_accuracy() -> None:
         assert setup.stencil.order == (enough or [min(errors, key=errors.__getitem__)])[0]
         orders.append(setup.stencil.order)
     assert set(orders) == set(AUTO_ORDERS)
+
+
+def test_a_cheaper_grid_keeps_the_accuracy() -> None:
+    """It is found to err as little as it is said to, and is itself the cheapest."""
+    fine = document(8.0)
+    setup = discretize(from_dict(fine))
+    cheaper = cheaper_grid(setup, expected_error(setup))
+    assert cheaper.work < 0.2
+    coarse = document(SHORTEST / cheaper.spacing, order=cheaper.order)
+    found, expected = error_of(coarse)
+    assert found < 0.015
+    assert expected == pytest.approx(cheaper.error, rel=0.2)
+    setup = discretize(from_dict(coarse))
+    assert cheaper_grid(setup, expected_error(setup)) is None
+    assert cheaper_grid(setup, Expected((("anything", 0.02),))) is None
 
 
 def test_auto_is_no_better_than_what_it_cannot_mend() -> None:

@@ -1,4 +1,4 @@
-"""With which grid the traces of a run keep to the wanted accuracy, where they do not.
+"""With which grid the traces of a run keep to the wanted accuracy: a finer one, or a coarser.
 
 At another spacing dispersion, the free surface and the weights between grid points err as at their
 points per wavelength there. What contacts leave falls with the square of the spacing at least
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -51,10 +51,78 @@ _MOST_COARSER = 30.0  # factor of the spacing in that search
 _TRIALS = 4  # finer grids where the earth varies sideways
 _MOST_TRIED = 1e6  # points of such a grid
 _SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
+# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy`): of a step,
+# over the length of its time.
+_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
+_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
+_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
 _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
+
+
+@dataclass(frozen=True)
+class CheaperGrid:
+    """A grid that keeps to the wanted accuracy by less work.
+
+    Attributes:
+        order: of the differences.
+        spacing: in m.
+        work: beside that of the run as it is.
+        error: of the traces, expected.
+    """
+
+    order: int
+    spacing: float
+    work: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the two keys, and what they save."""
+        return (
+            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
+            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
+        )
+
+
+def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | None:
+    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
+
+    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
+    expected of that grid is asked as of any other.
+    """
+    spec = setup.scenario.grid
+    current = setup.stencil.order
+    if expected.error > spec.accuracy or spec.stencil != "fitted" or current not in _ORDER_COST:
+        return None
+    mended = _mended(setup, expected)
+    grids = []
+    for order, cost in _ORDER_COST.items():
+        coarser = _coarser(partial(_all_causes_within, setup, mended, order=order))
+        grids.append((_work(setup, cost / _ORDER_COST[current], coarser), order, coarser))
+    (work, order, coarser) = min(grids)
+    largest = max(setup.waves.spacing)
+    for _ in range(_TRIALS):
+        spacing = _below(coarser * largest)
+        work = _work(setup, _ORDER_COST[order] / _ORDER_COST[current], spacing / largest)
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if work > _CHEAPER or not (setup.earth.layered or points < _MOST_TRIED):
+            return None
+        try:
+            scenario = of_spacing(setup, spacing / largest).changed({"grid.order": order})
+            error = expected_error(discretize(scenario)).error
+        except SeismoError:
+            return None
+        if error <= spec.accuracy:
+            return CheaperGrid(order, spacing, work, error)
+        coarser *= _TOO_COARSE
+    return None
+
+
+def _work(setup: Discretization, cost: float, coarser: float) -> float:
+    """Return the work on a grid so many times as coarse, beside that of the run."""
+    return cost / coarser ** (setup.grid.dimensions + 1)
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
@@ -229,7 +297,8 @@ def _coarser(within: Callable[[float], bool]) -> float:
 
 def _undispersed(setup: Discretization) -> float:
     """Return by how much larger the spacing may be for dispersion to keep to the accuracy."""
-    return _coarser(partial(_disperses_within, setup, setup.scenario.grid.accuracy))
+    within = partial(_disperses_within, setup, setup.stencil.order, setup.scenario.grid.accuracy)
+    return _coarser(within)
 
 
 def _scaled(setup: Discretization, factor: float) -> Waves:
@@ -238,15 +307,18 @@ def _scaled(setup: Discretization, factor: float) -> Waves:
     return replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
 
 
-def _disperses_within(setup: Discretization, accuracy: float, factor: float) -> bool:
+def _disperses_within(setup: Discretization, order: int, accuracy: float, factor: float) -> bool:
     """Whether waves on a grid so many times as coarse disperse by no more than some error."""
     waves = _scaled(setup, factor)
-    stencils = stencils_for(setup.scenario.grid.stencil, setup.stencil.order)
+    stencils = stencils_for(setup.scenario.grid.stencil, order)
     return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
 
 
-def _all_causes_within(setup: Discretization, expected: Expected, factor: float) -> bool:
+def _all_causes_within(
+    setup: Discretization, expected: Expected, factor: float, order: int | None = None
+) -> bool:
     """Whether all causes together keep to the accuracy on a grid so many times as coarse."""
+    order = order or setup.stencil.order
     wanted = setup.scenario.grid.accuracy
     errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
     for what, error in expected.causes:
@@ -256,4 +328,5 @@ def _all_causes_within(setup: Discretization, expected: Expected, factor: float)
             errors.append(error * factor**4)
     others = math.hypot(*errors)
     # What they leave to dispersion; of nothing no stencil has less.
-    return others <= wanted and _disperses_within(setup, math.sqrt(wanted**2 - others**2), factor)
+    remaining = math.sqrt(max(0.0, wanted**2 - others**2))
+    return others <= wanted and _disperses_within(setup, order, remaining, factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from seismo.output.opening import results_target
 from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
-from seismo.runs.assessment.remedy import points_needed, uncarried
+from seismo.runs.assessment.remedy import CheaperGrid, cheaper_grid, points_needed, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (
@@ -47,6 +47,7 @@ class Plan:
         layers: media of the earth and how the grid carries their waves.
         points_needed: points per wavelength with which dispersion keeps to the wanted accuracy.
         expected: error of the traces, and what it comes from.
+        cheaper: a grid that keeps to the wanted accuracy by much less work, if there is one.
         attenuation: how well media attenuate, None where none does.
         memory: bytes in memory.
         demands: what is needed of each memory that takes part, and free there.
@@ -69,6 +70,7 @@ class Plan:
     layers: list[LayerResolution]
     points_needed: float
     expected: Expected
+    cheaper: CheaperGrid | None
     attenuation: AttenuationFit | None
     memory: Memory
     demands: list[MemoryDemand]
@@ -146,6 +148,7 @@ class Plan:
             "order": setup.stencil.order,
             "stencil_tolerance": setup.stencil.tolerance,
             "expected": self.expected.as_dict(),
+            "cheaper": self.cheaper and asdict(self.cheaper),
             "attenuation": self.attenuation and self.attenuation.as_dict(),
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],
@@ -220,8 +223,8 @@ def make_plan(
     refusals = [text for _, text in refused]
     return Plan(
         setup, assessment.f_max, setup.dominant_frequency, layers,
-        points_needed(setup, layers), assessment.expected, attenuation_fit(setup), memory, needs,
-        output,
+        points_needed(setup, layers), assessment.expected,
+        cheaper_grid(setup, assessment.expected), attenuation_fit(setup), memory, needs, output,
         backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
         assessment.warnings + refusals, list(uncarried(setup, layers)), refusals,

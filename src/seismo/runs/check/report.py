@@ -76,6 +76,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
     yield "accuracy", _accuracy(plan)
+    if plan.cheaper:
+        yield "cheaper", str(plan.cheaper)
     if plan.attenuation:
         yield "attenuation", str(plan.attenuation)
     (_, early), *later = layer_errors(setup)
