@@ -13,7 +13,6 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any, cast
@@ -144,7 +143,7 @@ def _layout(state: State) -> dict[str, Any]:
     """Return types, shapes and global blocks of arrays."""
     return {
         "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
-        "places": {name: [asdict(p) for p in entry.blocks] for name, entry in state.items()},
+        "places": {name: [dict(vars(p)) for p in entry.blocks] for name, entry in state.items()},
     }
 
 

@@ -118,6 +118,10 @@ def packed(
     block: np.ndarray, chunk: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], bytes, float]]:
     """Pack the chunks of a block on all cores: give the corner, the data and the largest value."""
+    if all(n <= c for n, c in zip(block.shape, chunk, strict=True)):
+        corner = (0,) * block.ndim
+        yield corner, *pack_tile(block, corner, chunk)  # one chunk needs no threads
+        return
     at_once = machine.cores()
     waiting = corners(block.shape, chunk)
     with ThreadPoolExecutor(at_once) as pool:

@@ -1,7 +1,8 @@
 """The layout of a results file: what makes its groups, datasets, scales and attributes.
 
-It is kept as functions, called for every file that is to have it (`parts`), and as the shape of
-what each dataset holds at one time, which those need who pack chunks before they reach the file.
+It is kept as functions, as the bytes of a file that they have made, with which every file that is
+to have this layout begins (`partial_files`), and as the shape of what each dataset holds at one
+time, which those need who pack chunks before they reach the file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from seismo.output.chunks import Frame, create_frames, frame_of
 from seismo.output.dimension_scales import attach_scales, unit_of, write_coordinate, write_scale
 
 LayOut = Callable[[h5py.File], None]
+BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
 
 
 class FileLayout:
@@ -32,11 +34,21 @@ class FileLayout:
         self.functions: list[LayOut] = list(functions)
         self.frames: dict[str, Frame] = {}
         self._groups: dict[str, int] = {}
+        self._image = b""
+        self._functions_in_image = -1
 
-    def lay_out(self, file: h5py.File) -> None:
-        """Make everything in a new file."""
-        for function in self.functions:
-            function(file)
+    def image(self) -> bytes:
+        """Return the bytes of a new file with everything in it."""
+        # Made in memory once for all files, until another function is added: HDF5 takes long.
+        if self._functions_in_image != len(self.functions):
+            memory = {"driver": "core", "backing_store": False, "libver": BOUNDS}
+            with h5py.File("layout", "w", **memory) as file:
+                for function in self.functions:
+                    function(file)
+                file.flush()
+                self._image = file.id.get_file_image()
+            self._functions_in_image = len(self.functions)
+        return self._image
 
     def claim(self, kind: str, name: str, shot: str | None = None) -> str:
         """Return the path of a group, or of a shot's within it, that nothing else may have.

@@ -23,6 +23,7 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.output.arrays import AGAIN
 from seismo.output.atomic_file import HiddenFile, refusal, sync_folder, write_file
 from seismo.output.chunks import stored_chunks
+from seismo.output.layout import BOUNDS
 from seismo.output.sealed_json import sealed, unsealed
 from seismo.output.verify import verified
 from seismo.scenario.hdf5_files import open_hdf5
@@ -30,7 +31,6 @@ from seismo.scenario.hdf5_files import open_hdf5
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 3}
 UNFINISHED = "unfinished"  # the `status` of a part
-BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
 
 
 def run_folder(final: Path) -> Path:
@@ -57,15 +57,15 @@ class PartialFiles:
             entries.
     """
 
-    def __init__(self, final: Path, lay_out: Callable[[h5py.File], None]) -> None:
+    def __init__(self, final: Path, image: Callable[[], bytes]) -> None:
         """Name the folder; nothing is touched before `begin`.
 
         Args:
             final: the results file.
-            lay_out: makes the groups, datasets and attributes of a new file.
+            image: returns the bytes of a new file, with its groups, datasets and attributes.
         """
         self.final = final
-        self._lay_out = lay_out
+        self._image = image
         self.folder = run_folder(final)
         self.sealed: list[dict[str, Any]] = []
         self._hidden: HiddenFile | None = None
@@ -187,8 +187,9 @@ class PartialFiles:
     def _create(self, final: Path) -> None:
         self._hidden = HiddenFile(final, self.folder)
         with self.storing():
-            self._file = h5py.File(self._hidden, "w", libver=BOUNDS)
-            self._lay_out(self._file)
+            self._hidden.write(memoryview(self._image()))
+        with self.storing():  # all of the image is there
+            self._file = h5py.File(self._hidden, "r+", libver=BOUNDS)
 
     def _publish(self) -> Path:
         """Close the open file and give it its name."""

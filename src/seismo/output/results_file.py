@@ -76,7 +76,7 @@ class ResultsWriter:
             **attributes,
         }
         self._layout = FileLayout(lambda file: file.attrs.update(root))
-        self.parts = PartialFiles(self.path, self._layout.lay_out)
+        self.parts = PartialFiles(self.path, self._layout.image)
         self._done = done
         self._peaks: dict[str, float] = {}
         self._hashes: dict[str, str] = {}
