@@ -91,10 +91,9 @@ def peaks(
         largest = float(np.nanmax(map_values, initial=0.0))
         level = clip_level(map_values, clip) if scale == "linear" else largest
         factor, label = _labelled(name, map_group.unit(name), level, units)
-        colours: dict[str, Any] = {"vmin": 0.0, "vmax": level * factor}
+        colours = {"vmin": 0.0, "vmax": level * factor}
         if scale == "log" and largest > 0.0:
-            colours = {"norm": LogNorm(largest * factor / _DECADES, largest * factor, clip=True)}
-            map_values = np.fmax(map_values, largest / _DECADES)
+            colours, map_values = _logarithmic(map_values, largest, factor)
         image = draw_image(
             panel, plane, map_values * factor, axes, length_scale, cmap=SEQUENTIAL, **colours
         )
@@ -106,6 +105,14 @@ def peaks(
     at = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
     entitle(figure, results, shot_words(results, fired), plane.title(), *at)
     return figure
+
+
+def _logarithmic(
+    map_values: np.ndarray, largest: float, factor: float
+) -> tuple[dict[str, Any], np.ndarray]:
+    """Return a colour scale of some decades below the largest value, and values not below it."""
+    norm = LogNorm(largest * factor / _DECADES, largest * factor, clip=True)
+    return {"norm": norm}, np.fmax(map_values, largest / _DECADES)
 
 
 def _labelled(name: str, unit: str, level: float, units: str) -> tuple[float, str]:

@@ -70,7 +70,8 @@ class SettledLayout(ConstrainedLayoutEngine):
 
     def execute(self, fig: Figure) -> None:
         """Lay the figure out."""
-        for _ in range(3):
+        to_scale = any(panel.get_aspect() != "auto" for panel in fig.axes)
+        for _ in range(3 if to_scale else 1):
             super().execute(fig)
 
 
