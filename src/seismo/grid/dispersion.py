@@ -76,7 +76,10 @@ class Operator:
             velocity: of the wave in m/s.
             direction: (axis) of the wave, of length 1.
         """
-        k, symbol = _wavenumbers(replace(self, dt=0.0), direction)
+        # The relation holds on any scale: in units of the largest spacing, many grids share it.
+        scale = max(self.spacing)
+        relative = tuple(h / scale for h in self.spacing)
+        k, symbol = _wavenumbers(replace(self, spacing=relative, dt=0.0), direction)
         true = 2.0 * math.pi * frequency / velocity
         target = true
         if self.dt:
@@ -84,7 +87,7 @@ class Operator:
             half_angle = math.pi * frequency * self.dt
             target = true * np.sinc(np.minimum(half_angle, 0.5 * math.pi) / math.pi)
         # Inverse of the dispersion relation: k where the symbol equals w / c.
-        numerical = np.interp(target, symbol, k, right=_LOST)
+        numerical = np.interp(target * scale, symbol, k, right=_LOST) / scale
         # Phase k s grows against the true w s / c: the difference per metre.
         return numerical - true
 
@@ -96,9 +99,12 @@ class Operator:
         return (2.0 * np.sin(np.outer(q, m - 0.5)) @ self.stencil.first) ** 2
 
 
-@lru_cache(maxsize=16)  # waves of many media ask for the same
+@lru_cache(maxsize=64)  # waves of many media and spacings ask for the same
 def _wavenumbers(operator: Operator, direction: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return wavenumbers k and the symbol of the differences there, both (samples) in rad/m."""
+    """Return wavenumbers k and the symbol of the differences there, both (samples) in radians.
+
+    They count per unit of the operator's spacings.
+    """
     steps = [abs(n) * h for n, h in zip(direction, operator.spacing, strict=True)]
     k = np.linspace(0.0, math.pi / max(steps), _SAMPLES)
     # sum_a [K(k n_a h_a) / h_a]^2, which is zero across the direction.
