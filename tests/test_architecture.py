@@ -44,6 +44,12 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
+@cache
+def nodes(syntax: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all nodes of a syntax tree, which many rules look at."""
+    return tuple(ast.walk(syntax))
+
+
 def dotted(path: Path) -> str:
     """Return ``seismo.output.chunks`` for its file."""
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -62,7 +68,7 @@ def layer_of(name: str) -> int:
 def own_imports(syntax: ast.AST, module: str, is_package: bool, known: set[str]) -> set[str]:
     """Return the names, as in the layers, of the seismo modules that a syntax tree imports."""
     found = set()
-    for node in ast.walk(syntax):
+    for node in nodes(syntax):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -97,7 +103,7 @@ def known_names() -> set[str]:
 def conditions(syntax: ast.AST) -> list[ast.expr | ast.match_case]:
     """Return what is asked anywhere: tests of if, while, and conditional expressions; cases."""
     asked: list[ast.expr | ast.match_case] = []
-    for node in ast.walk(syntax):
+    for node in nodes(syntax):
         if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
             asked.append(node.test)
         elif isinstance(node, ast.comprehension):
@@ -120,7 +126,7 @@ def device_questions(syntax: ast.AST) -> list[int]:
 def equations_named(syntax: ast.AST) -> list[int]:
     """Return the lines that hold the name of a wave equation, or import its folder."""
     lines = []
-    for node in ast.walk(syntax):
+    for node in nodes(syntax):
         if isinstance(node, ast.Constant) and node.value in EQUATIONS:
             lines.append(node.lineno)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -130,7 +136,7 @@ def equations_named(syntax: ast.AST) -> list[int]:
 
 
 def functions(syntax: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [n for n in ast.walk(syntax) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [n for n in nodes(syntax) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -178,19 +184,29 @@ def test_imports_go_down():
     assert not mistakes, every(mistakes)
 
 
+@cache
+def imported_names() -> dict[str, list[str]]:
+    """Return all that each module imports from others, in functions too."""
+    return {
+        dotted(path): [
+            name
+            for node in nodes(tree(path))
+            if isinstance(node, ast.ImportFrom) and node.module
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        ]
+        for path in files()
+    }
+
+
 def reached_from(start: str) -> set[str]:
-    """Return the modules of seismo that one imports at any distance, in functions too."""
-    modules = {dotted(path): path for path in files()}
+    """Return the modules of seismo that one imports at any distance."""
     reached: set[str] = set()
     pending = [start]
     while pending:
         module = pending.pop()
-        if module not in modules or module in reached:
-            continue
-        reached.add(module)
-        for node in ast.walk(tree(modules[module])):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                pending += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if module in imported_names() and module not in reached:
+            reached.add(module)
+            pending += imported_names()[module]
     return reached
 
 

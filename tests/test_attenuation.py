@@ -106,8 +106,9 @@ def test_hardly_any_loss_is_none(name, layers):
     assert solver.difference(solver.records(found), solver.records(wanted)) < 1e-9
 
 
-# That cuts do not show is told of every equation in `test_solver_subdomains.py`.
-@pytest.mark.parametrize("name", solver.slow_but({"viscoelastic"}, PLANES))
+# That cuts do not show is told of every equation in `test_solver_subdomains.py` every day.
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANES)
 def test_parts_give_the_same_bits(name):
     document = solver.plan(name, 2, steps=40, precision="float32")
     whole, cut = (solver.simulate(document, parts=parts) for parts in ((1, 1), (2, 1)))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from test_architecture import files, tree
+from test_architecture import files, nodes, tree
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "seismo"
@@ -58,7 +58,7 @@ def folder(path: Path) -> str:
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield the names that functions, classes, arguments and assignments bind, with their lines."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):
@@ -79,7 +79,7 @@ def metaphors(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def docstring_openings(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             text = ast.get_docstring(node) or ""
             if match := OPENINGS.match(text):
@@ -88,7 +88,7 @@ def docstring_openings(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 def independent_values(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield assignments that pack values of which none reads what another one assigns."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
             target = node.targets[0]
             if isinstance(target, ast.Tuple) and len(target.elts) == len(node.value.elts):
@@ -105,7 +105,7 @@ def comment_share(paths: list[Path]) -> float:
     for path in paths:
         text = path.read_text(encoding="utf-8")
         documented: set[int] = set()
-        for node in ast.walk(trees()[path]):
+        for node in nodes(trees()[path]):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 documented |= set(range(node.lineno, (node.end_lineno or 0) + 1))
         for number, line in enumerate(text.splitlines(), 1):
