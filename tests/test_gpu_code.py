@@ -24,10 +24,10 @@ numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need nu
 
 from numba.cuda import dispatcher  # noqa: E402
 
-from compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends.gpu import backend as gpu  # noqa: E402
 from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
+from seismo.backends.gpu.compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
 from seismo.backends.kernels import faults, peaks, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402

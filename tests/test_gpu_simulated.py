@@ -19,7 +19,6 @@ import mpi_worker
 import seismo
 import simulated_card
 import solver
-from compiling_card import CompilingCard
 from decomposition_cases import HALOS, case
 from seismo.backends import profiled
 from seismo.backends.communicator import SerialCommunicator
@@ -27,6 +26,7 @@ from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu import kernels
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend

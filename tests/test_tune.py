@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kernels")
 
-from compiling_card import CompilingCard, is_interior
 from seismo import cli
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
 from seismo.backends.gpu.layouts import (
     H200,
     BlockShape,

@@ -19,7 +19,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from seismo.backends.communicator import end_all
-from seismo.cli import conversion, examples, exports, figures, machines, runs, status
+from seismo.cli import conversion, examples, exports, figures, machines, runs, show, status
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -201,6 +201,7 @@ app.command()(machines.devices)
 app.command()(machines.verify)
 app.command()(machines.bench)
 app.command()(machines.tune)
+app.add_typer(show.app, name="show")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -1,8 +1,10 @@
 """A card that only compiles: what a simulation would launch on a GPU, as PTX, on any machine.
 
-PTX is the code that the driver's assembler turns into the card's own. How many registers that takes
-is not known here; which loads and stores there are, and in which precision it computes, is.
+PTX is the code that an assembler (`assembler`) turns into the card's own. It shows which loads and
+stores there are, and in which precision a kernel computes.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Callable
@@ -35,7 +37,7 @@ class Code:
 
 
 def is_interior(kernel: Any) -> bool:
-    """Tell whether a kernel is a sweep over one box without layers."""
+    """Whether a kernel is a sweep over one box without layers."""
     return isinstance(kernel, SweepKernel) and kernel.box is not None
 
 
@@ -49,19 +51,28 @@ class CompilingCard(Tools):
     name = "a compiler"
     memory = 1 << 40
 
-    def zeros(self, size: int, precision: str):
+    def zeros(self, size: int, precision: str) -> np.ndarray:
+        """Return zeros on the host."""
         return np.zeros(size, precision)
 
-    def array(self, values):
-        return np.array(values)
+    def array(self, host_array: np.ndarray) -> np.ndarray:
+        """Return a copy on the host."""
+        return np.array(host_array)
 
-    def fetch(self, array):
+    def fetch(self, array: np.ndarray) -> np.ndarray:
+        """Return what is on the host already."""
         return np.asarray(array)
 
-    def launch(self, kernel, grid, block, arguments, *, addresses, writes, bounds=None, call=None):
+    def launch(
+        self, kernel: Any, grid: tuple[int, ...], block: tuple[int, ...], arguments: Any, *,
+        addresses: bool, writes: Any, bounds: Any = None, call: Any = None,
+    ) -> Callable[[], None]:  # fmt: skip
+        """Note a kernel, whose launch is within the limits of CUDA."""
+        # CUDA's limits: threads of a block, planes of one, blocks along y and z.
         assert np.prod(block) <= 1024
         assert all(n <= 64 for n in block[2:])
         assert all(n <= 65535 for n in grid[1:])
+        # Types alone tell Numba what to compile: no array is touched.
         signature = tuple(_type(a, addresses) for a in arguments)
         if self.wanted(kernel):
             request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
@@ -69,19 +80,24 @@ class CompilingCard(Tools):
         return lambda: None
 
     def take_requests(self) -> list[CompileRequest]:
+        """Return what was launched since the last call."""
         rotated, self.requests = self.requests, {}
         return list(rotated.values())
 
     def wait(self) -> None:
+        """Return at once: nothing runs."""
         pass
 
     def free_memory(self) -> int:
+        """Return as many bytes as no simulation needs."""
         return self.memory
 
     def describe(self) -> dict[str, str]:
+        """Return the name of the device."""
         return {"device": self.name}
 
-    def program(self, members):
+    def program(self, members: Any) -> Callable[[int, int], None]:
+        """Return a function that takes no steps."""
         return lambda first, count: None
 
     def codes(self) -> list[Code]:
@@ -90,7 +106,8 @@ class CompilingCard(Tools):
 
 
 def _type(argument, addresses: bool):
-    """Give the type that `seismo.backends.gpu.card` gives."""
+    """Return the type that `seismo.backends.gpu.card` gives."""
+    # Tuples by what they hold, numbers by their own type, arrays as such or as their addresses.
     if isinstance(argument, tuple):
         return types.Tuple([_type(a, addresses) for a in argument])
     number = from_dtype(np.asarray(argument).dtype)

@@ -1,0 +1,60 @@
+"""The commands that show what a run is made of: `seismo show kernel`."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from seismo.cli.arguments import ScenarioFile
+from seismo.errors import DeviceError
+
+app = typer.Typer(no_args_is_help=True, help="Show what a run is made of.")
+
+
+@app.callback()
+def show() -> None:
+    """Show what a run is made of."""
+
+
+@app.command()
+def kernel(
+    scenario: ScenarioFile,
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="[NUMBER]", help="Print the PTX of this one [default: a table]."),
+    ] = None,
+    architecture: Annotated[
+        str, typer.Option("--architecture", help="Of the GPU: 9.0 is Hopper, 8.0 Ampere.")
+    ] = "9.0",
+) -> None:
+    """List the GPU kernels of a scenario: registers, loads and stores, bytes; or print their PTX.
+
+    They are compiled here; no GPU is needed.
+    """
+    from seismo.scenario import load
+
+    version = re.fullmatch(r"(\d+)\.(\d)", architecture)
+    if version is None:
+        raise DeviceError(f"--architecture {architecture}: give a number such as 9.0")
+    try:
+        from seismo.runs.kernels import kernels_of
+    except ImportError as error:
+        raise DeviceError(f"kernels need a compiler: pip install 'seismo[gpu]' ({error})") from None
+    kernels = list(kernels_of(load(scenario), (int(version[1]), int(version[2]))))
+    if number is not None:
+        if not 1 <= number <= len(kernels):
+            raise DeviceError(f"kernel {number}: there are 1 to {len(kernels)}")
+        print(kernels[number - 1].ptx)
+        return
+    print(
+        f"{'':>3} {'kernel':<28}{'points':<38}{'block, planes':<18}{'registers':>9}{'spilled':>8}"
+        f"{'loads':>6}{'stores':>7}{'bytes a point':>14}"
+    )
+    for n, one in enumerate(kernels, 1):
+        spilled = one.spilled or ""
+        print(
+            f"{n:>3} {one.name:<28}{one.where:<38}{one.layout:<18}{one.registers:>9}{spilled:>8}"
+            f"{one.loads:>6}{one.stores:>7}{one.moved or '':>14}"
+        )
