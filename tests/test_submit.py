@@ -12,7 +12,7 @@ import pytest
 from decomposition_cases import VOLUME
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
-from seismo.runs.batch import MachineProfile, batch_script, load_profile, write_script
+from seismo.runs.batch import JobArray, MachineProfile, batch_script, load_profile, write_script
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.placement import place_run
@@ -129,6 +129,47 @@ progress: 20
     for n in (0, 1):
         words = f"--backend gpu --progress 20 --shots {n + 1}/2 --device {n} & runs"
         assert words in script
+
+
+def test_tasks_of_an_array_share_the_shots(tmp_path):
+    (tmp_path / "survey.yaml").write_text(SURVEY)
+    survey = load(tmp_path / "survey.yaml")
+    for profile, tasks, gpus in (("one_gpu", 8, 1), ("four_gpu_node", 2, 4), ("cpu_nodes", 3, 1)):
+        machine = load_profile(ROOT / "configs" / f"{profile}.yaml")
+        script = write_script(
+            survey, machine, tmp_path, replace=True, array=JobArray.read(f"{tasks}%2")
+        ).read_text()
+        lines = sbatch_lines(script)
+        assert {f"--array=1-{tasks}%2", "--output=survey-%A-%a.log"} <= set(lines)
+        shares = []
+        for task in range(1, tasks + 1):
+            said = [line.split(" --shots ")[1].split(" & ")[0] for line in script.splitlines()
+                    if " --shots " in line]  # fmt: skip
+            assert len(said) == gpus
+            shares += [
+                subprocess.run(
+                    ["bash", "-c", f"echo {text}"], env={"SLURM_ARRAY_TASK_ID": str(task)},
+                    capture_output=True, text=True, check=True,
+                ).stdout.split()[0]
+                for text in said
+            ]  # fmt: skip
+        count = tasks * gpus
+        assert shares == [f"{n + 1}/{count}" for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("text", "array", "told"),
+    [
+        (SURVEY, "9", "--array 9: .* has 8 shots to share out, .*: give 8 or fewer"),
+        (SCENARIO, "2", "--array 2: .* has one shot: .* leave --array out"),
+        (SURVEY, "1-4", "--array 1-4: give tasks, such as 16"),
+    ],
+)
+def test_an_array_without_work_is_refused(tmp_path, text, array, told):
+    (tmp_path / "s.yaml").write_text(text)
+    with pytest.raises(ScenarioError, match=told):
+        write_script(load(tmp_path / "s.yaml"), MachineProfile(), tmp_path,
+                     array=JobArray.read(array))  # fmt: skip
 
 
 def test_ranks_on_several_nodes_are_started_by_srun(scenario, tmp_path):

@@ -143,6 +143,13 @@ def submit(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write the batch script without submitting it.")
     ] = False,
+    array: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N[%M]",
+            help="Share the shots of a survey out to N tasks of a job array, M at a time.",
+        ),
+    ] = None,
     force: ForceOption = False,
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
@@ -150,5 +157,6 @@ def submit(
     from seismo.scenario import load
 
     machine_profile = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
-    script = jobs.write_script(load(file), machine_profile, Path(), force)
+    tasks = None if array is None else jobs.JobArray.read(array)
+    script = jobs.write_script(load(file), machine_profile, Path(), force, tasks)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")

@@ -8,27 +8,50 @@ from pathlib import Path
 from seismo.errors import ScenarioError
 from seismo.output.atomic_file import write_new
 from seismo.runs.batch.profile import MachineProfile, load_profile
-from seismo.runs.batch.script import batch_script, job_name
+from seismo.runs.batch.script import JobArray, batch_script, job_name
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.scenario import Scenario
 
-__all__ = ["MachineProfile", "batch_script", "load_profile", "submit", "write_script"]
+__all__ = ["JobArray", "MachineProfile", "batch_script", "load_profile", "submit", "write_script"]
 
 
 def write_script(
-    scenario: Scenario, profile: MachineProfile, folder: Path, replace: bool = False
+    scenario: Scenario,
+    profile: MachineProfile,
+    folder: Path,
+    replace: bool = False,
+    array: JobArray | None = None,
 ) -> Path:
     """Write the batch script into a folder, where the job will run.
 
     Raises:
         ScenarioError: the scenario does not fit the profile, as where so many ranks cannot share
-            it; or there is another script of this name, and `replace` is not set.
+            it, or the tasks of an array its shots; or there is another script of this name, and
+            `replace` is not set.
         StorageError: the script cannot be written.
     """
     _refuse_too_many(scenario, profile)
+    if array is not None:
+        _refuse_too_many_tasks(scenario, profile, array)
     path = folder / f"{job_name(scenario)}.sbatch"
-    write_new(path, batch_script(scenario, profile, folder.resolve()), replace)
+    write_new(path, batch_script(scenario, profile, folder.resolve(), array), replace)
     return path
+
+
+def _refuse_too_many_tasks(scenario: Scenario, profile: MachineProfile, array: JobArray) -> None:
+    """Refuse tasks that would have no shot."""
+    if scenario.survey is None:
+        raise ScenarioError(
+            f"--array {array.tasks}: {scenario.path} has one shot: its tasks share the shots of a "
+            "survey; leave --array out, or see gpus, ranks and nodes of the profile"
+        )
+    runs = profile.gpus if profile.nodes * profile.ranks == 1 and profile.gpus else 1
+    shots = FeasibleRanks(scenario).shots
+    if array.tasks * runs > shots:
+        raise ScenarioError(
+            f"--array {array.tasks}: {scenario.path} has {shots} shots to share out, and each task "
+            f"has {runs} run{'s' * (runs > 1)}: give {shots // runs} or fewer"
+        )
 
 
 def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from seismo.errors import CHECKPOINTED, ScenarioError
@@ -32,7 +33,38 @@ exit "$code"
 """
 
 
-def batch_script(scenario: Scenario, profile: MachineProfile, folder: Path) -> str:
+@dataclass(frozen=True)
+class JobArray:
+    """A job array of SLURM, each of whose tasks has a share of the shots of a survey.
+
+    Attributes:
+        tasks: how many.
+        at_once: tasks that run at a time, None for as many as SLURM lets.
+    """
+
+    tasks: int
+    at_once: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> JobArray:
+        """Read "16", or "16%4" for four at a time.
+
+        Raises:
+            ScenarioError: it is neither.
+        """
+        match = re.fullmatch(r"([1-9]\d*)(?:%([1-9]\d*))?", text)
+        if match is None:
+            raise ScenarioError(f"--array {text}: give tasks, such as 16, or 16%4 for 4 at a time")
+        return cls(int(match[1]), int(match[2]) if match[2] else None)
+
+    def __str__(self) -> str:
+        """The numbers of the tasks, as SLURM reads them."""
+        return f"1-{self.tasks}" + (f"%{self.at_once}" if self.at_once else "")
+
+
+def batch_script(
+    scenario: Scenario, profile: MachineProfile, folder: Path, array: JobArray | None = None
+) -> str:
     """Write the batch script that runs a scenario, from a folder, with the means of a profile.
 
     Raises:
@@ -53,7 +85,8 @@ def batch_script(scenario: Scenario, profile: MachineProfile, folder: Path) -> s
         f"--signal=B:USR1@{round(profile.warning)}",
         "--requeue",
         "--open-mode=append",
-        f"--output={name}-%j.log",
+        *([f"--array={array}"] if array else []),
+        f"--output={name}-{'%A-%a' if array else '%j'}.log",
         *([f"--partition={profile.partition}"] if profile.partition else []),
         *([f"--account={profile.account}"] if profile.account else []),
         *(["--exclusive"] if profile.exclusive else []),
@@ -62,7 +95,7 @@ def batch_script(scenario: Scenario, profile: MachineProfile, folder: Path) -> s
     lines = ["#!/bin/bash", *(f"#SBATCH {option}" for option in options), ""]
     lines += [f"cd {shlex.quote(str(folder))} || exit", *profile.setup, "", "runs=()"]
     lines += ["""trap 'kill -TERM "${runs[@]}" 2>/dev/null' USR1 TERM"""]
-    lines += [f"{command} & runs+=($!)" for command in _commands(scenario, profile)]
+    lines += [f"{command} & runs+=($!)" for command in _commands(scenario, profile, array)]
     return "\n".join([*lines, "", _ENDING])
 
 
@@ -83,7 +116,7 @@ def slurm_time(seconds: float) -> str:
     return f"{hours // 24}-{hours % 24:02d}:{minutes:02d}:{rest:02d}"
 
 
-def _commands(scenario: Scenario, profile: MachineProfile) -> list[str]:
+def _commands(scenario: Scenario, profile: MachineProfile, array: JobArray | None) -> list[str]:
     """Return a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
     file = str(scenario.path)
     file = f"./{file}" if file.startswith("-") else file  # else it would be an option
@@ -92,13 +125,23 @@ def _commands(scenario: Scenario, profile: MachineProfile) -> list[str]:
     threads = profile.cpus // profile.ranks
     words += {"cpu": ["--threads", str(threads)]}.get(profile.backend, [])
     if profile.nodes * profile.ranks > 1:
-        return [shlex.join([*_STEP, f"--cpus-per-task={threads}", *words])]
+        words = [*_STEP, f"--cpus-per-task={threads}", *words]
+        return [shlex.join(words) + _shots(array, 1, 1)]
     devices = profile.gpus
     if devices <= 1:
-        return [shlex.join(words)]
+        return [shlex.join(words) + _shots(array, 1, 1)]
     if scenario.survey is None:
         return [shlex.join([*words, "--gpus", str(devices)])]
-    shares = [f"{n + 1}/{devices}" for n in range(devices)]
     return [
-        shlex.join([*words, "--shots", share, "--device", str(n)]) for n, share in enumerate(shares)
+        f"{shlex.join(words)}{_shots(array, n + 1, devices)} --device {n}" for n in range(devices)
     ]
+
+
+def _shots(array: JobArray | None, number: int, count: int) -> str:
+    """Return the option for a share of a task's shots, of so many, which the shell may complete."""
+    if array is None:
+        return f" --shots {number}/{count}" if count > 1 else ""
+    share = "$SLURM_ARRAY_TASK_ID"
+    if count > 1:
+        share = f"$(( (SLURM_ARRAY_TASK_ID - 1) * {count} + {number} ))"
+    return f' --shots "{share}/{array.tasks * count}"'
