@@ -45,7 +45,7 @@ def _refuse_too_many_tasks(scenario: Scenario, profile: MachineProfile, array: J
             f"--array {array.tasks}: {scenario.path} has one shot: its tasks share the shots of a "
             "survey; leave --array out, or see gpus, ranks and nodes of the profile"
         )
-    runs = profile.gpus if profile.nodes * profile.ranks == 1 and profile.gpus else 1
+    runs = max(1, profile.gpus) if profile.nodes * profile.ranks == 1 else 1
     shots = FeasibleRanks(scenario).shots
     if array.tasks * runs > shots:
         raise ScenarioError(
