@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("scipy", reason="exact solutions need the validation extra")
@@ -84,6 +85,21 @@ def test_rows_are_recorded_with_their_commit(runner, monkeypatch, capsys, tmp_pa
     page = (tmp_path / "page.md").read_text()
     assert "| toy | 10 ppw | **2 %** (missed) | ≤ 1 %" in page
     assert "| old" not in page
+
+
+def test_traces_are_drawn_but_in_quick_runs(modules, monkeypatch, tmp_path):
+    """An odd number of panels, one of which is drawn nowhere."""
+    import cases
+
+    monkeypatch.setenv(cases.FIGURES_VARIABLE, str(tmp_path))
+    times = np.linspace(0.0, 1.0, 9)
+    panels = [cases.Panel(f"v{k}", times, times + 0.1 * k, times) for k in range(3)]
+    monkeypatch.setattr(sys, "argv", ["case.py", "--quick"])
+    cases.draw_traces("toy", "three traces", panels, "m/s")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(sys, "argv", ["case.py"])
+    cases.draw_traces("toy", "three traces", panels, "m/s")
+    assert (tmp_path / "toy.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_every_case_is_run(modules):

@@ -73,7 +73,7 @@ def error(divisions: int, order: int, setting: str) -> float:
 def case(quick: bool) -> list[cases.Row]:
     """Measure slopes over three grids."""
     rows = []
-    figure, axis = cases.plt.subplots(figsize=(5.5, 4), layout="constrained")
+    figure, axis = cases.subplots(figsize=(5.5, 4))
     settings = (
         ("whole space", 2, (10, 14, 20), 1.8),
         ("whole space", 4, (6, 8, 10), 3.8),

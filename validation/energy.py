@@ -84,7 +84,7 @@ def case(quick: bool) -> list[cases.Row]:
     steps = 2000 if quick else 10000
     found = energies(steps)
     drift = found / found[0] - 1
-    figure, axis = cases.plt.subplots(figsize=(6, 2.6), layout="constrained")
+    figure, axis = cases.subplots(figsize=(6, 2.6))
     axis.plot(SILENT + 25 * np.arange(found.size), drift, lw=0.8)
     axis.set(xlabel="step", ylabel="E / E(0) - 1", title="Closed box, random medium, float64")
     cases.save(figure, "energy")

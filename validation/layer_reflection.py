@@ -90,7 +90,7 @@ def reflection(wave: str, ppw: float, layer: dict | None = None) -> np.ndarray:
 def case(quick: bool) -> list[cases.Row]:
     """Measure what comes back of P and S waves at two samplings."""
     rows = []
-    figure, axis = cases.plt.subplots(figsize=(5.5, 3.6), layout="constrained")
+    figure, axis = cases.subplots(figsize=(5.5, 3.6))
     for ppw in (4.5,) if quick else (4.5, 10.0):
         for wave in ("acoustic", "elastic S") if quick else WAVES:
             found = reflection(wave, ppw)

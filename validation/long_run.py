@@ -114,7 +114,7 @@ def case(quick: bool) -> list[cases.Row]:
     """Run on and on."""
     steps, rows = 20_000 if quick else 1_000_000, []
     late = min(LATE, steps // 2)
-    figure, axis = cases.plt.subplots(figsize=(6, 3.2), layout="constrained")
+    figure, axis = cases.subplots(figsize=(6, 3.2))
     with tempfile.TemporaryDirectory() as folder:
         for name, model, frequency, bar in (
             ("random medium on a basement", random_medium(Path(folder)), 15.0, 1e-9),

@@ -84,7 +84,7 @@ def measure(kind: str, thickness: float, duration: float, h: float):
 def case(quick: bool) -> list[cases.Row]:
     """Measure dispersion curves of modes 0 and 1."""
     rows = []
-    figure, axes = cases.plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    figure, axes = cases.subplots(1, 2, figsize=(9, 3.6), sharey=True)
     h, contacts = (2 * SPACING, (0.5,)) if quick else (SPACING, CONTACTS)
     for kind, axis in zip(("rayleigh", "love"), axes, strict=True):
         for fraction in contacts:

@@ -128,9 +128,7 @@ def coefficients(pair: tuple[Medium, Medium], fraction: float) -> tuple[np.ndarr
 def case(quick: bool) -> list[cases.Row]:
     """Measure reflection coefficients for interfaces on, beside and between the nodes."""
     rows = []
-    figure, axes = cases.plt.subplots(
-        2, len(PAIRS), figsize=(3.4 * len(PAIRS), 5), sharex=True, layout="constrained"
-    )
+    figure, axes = cases.subplots(2, len(PAIRS), figsize=(3.4 * len(PAIRS), 5), sharex=True)
     fractions = (0.25,) if quick else (0.0, 0.25, 0.5, 0.75)
     for number, (column, (name, pair)) in enumerate(zip(axes.T, PAIRS.items(), strict=True)):
         for fraction in () if quick and number % 2 else fractions:
