@@ -47,7 +47,7 @@ def case(quick: bool) -> list[cases.Row]:
     rows, panels = [], []
     for dimensions, bar in ((2, 0.008), (3, 0.005)):
         for name, (part, strength) in cases.forces_and_moments(dimensions).items():
-            if quick and dimensions == 3 and name not in ("Fx", "Mxz"):
+            if quick and dimensions == 3 and name != "Mxz":
                 continue
             run, trace, exact = compare(dimensions, part, strength, quick)
             error = max(metrics.relative_l2(a, b) for a, b in zip(trace, exact, strict=True))

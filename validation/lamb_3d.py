@@ -64,7 +64,7 @@ def compare(ppw: float, far: float, duration: float, depth: float = 0.0):
 def case(quick: bool) -> list[cases.Row]:
     """Compare 3-D Lamb on the surface at 5 to 13.3 points per wavelength."""
     far, duration = (FAR, 7.0) if not quick else (1500.0, 4.0)
-    samplings = (5, 6.7, 10) if quick else (5, 6.7, 10, 13.3)
+    samplings = (5, 6.7) if quick else (5, 6.7, 10, 13.3)
     rows, errors = [], []
     for ppw in samplings:
         run, traces, exact = compare(ppw, far, duration)
@@ -90,10 +90,11 @@ def case(quick: bool) -> list[cases.Row]:
             )
     slope = -np.polyfit(np.log(samplings[:3]), np.log(errors[:3]), 1)[0]
     rows.append(
-        cases.Row("3-D Lamb, order of convergence", "5, 6.7, 10 ppw", slope, 3.0, "",
+        cases.Row("3-D Lamb, order of convergence",
+                  ", ".join(map(str, samplings[:3])) + " ppw", slope, 3.0, "",
                   "SW4 about 3", at_least=True)
     )  # fmt: skip
-    return rows + [row for ppw in BURIED_BARS for row in buried(ppw)]
+    return rows + [row for ppw in BURIED_BARS if ppw == 5 or not quick for row in buried(ppw)]
 
 
 def buried(ppw: int) -> list[cases.Row]:
