@@ -57,7 +57,10 @@ def folder(path: Path) -> str:
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield the names that functions, classes, arguments and assignments bind, with their lines."""
+    """Yield the names that functions, classes, arguments and assignments bind, with their lines.
+
+    Of attributes the private ones.
+    """
     for node in nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name, node.lineno
@@ -65,6 +68,8 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.arg, node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            yield node.attr, node.lineno
 
 
 def bare_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -169,6 +174,7 @@ def test_type_names_are_defined_once() -> None:
         (docstring_openings, 'def f():\n    """Give the number."""'),
         (bare_names, "found = 1"),
         (bare_names, "def f(whole):\n    pass"),
+        (bare_names, "self._held = 1"),
         (metaphors, "class FilmBuffer:\n    pass"),
         (metaphors, "crew_size = 2"),
         (independent_values, "a, b = x, y"),

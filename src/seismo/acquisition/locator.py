@@ -9,6 +9,7 @@ from typing import Any
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.grid import AXES, Grid
+from seismo.scenario import Scenario
 
 Coordinates = tuple[float, float, float]  # x, y, z in m
 Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
@@ -24,7 +25,7 @@ class Locator:
         projection: of longitudes and latitudes, or None.
     """
 
-    def __init__(self, scenario: Any, grid: Grid) -> None:
+    def __init__(self, scenario: Scenario, grid: Grid) -> None:
         """Take the projection from the scenario's section `geographic`."""
         self.scenario = scenario
         self.grid = grid

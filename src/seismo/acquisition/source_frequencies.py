@@ -13,7 +13,7 @@ from seismo.errors import ModelError
 from seismo.scenario import Scenario
 
 
-def wavelet_of(scenario: Any, number: int) -> Any:
+def wavelet_of(scenario: Scenario, number: int) -> Any:
     """Return the wavelet of a source of a scenario: its own, or that of its file.
 
     Raises:

@@ -20,7 +20,7 @@ class Compiling:
         """Report to `report`; the grid has so many points."""
         self._report = report
         self._after = AFTER + AFTER_POINT * points
-        self._told = False
+        self._is_announced = False
         self._problem = ""
 
     @contextmanager
@@ -38,6 +38,6 @@ class Compiling:
             self._report(Progress("warning", note=self._problem))
 
     def _tell(self) -> None:
-        if not self._told:
-            self._told = True
+        if not self._is_announced:
+            self._is_announced = True
             self._report(Progress("compile"))

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.grid.surface_closure import ClosureKind
+from seismo.scenario import Scenario
+from seismo.scenario.grid import Boundaries, GridSpec
 from seismo.solver.closed_surface import SurfaceSources
 from seismo.solver.waves import Passage, Waves
 
@@ -142,7 +143,7 @@ def contact_error(waves: Waves) -> float:
 
 
 def layer_error(
-    waves: Waves, boundaries: Any, points: int, damping: float, by_rocks: bool = False,
+    waves: Waves, boundaries: Boundaries, points: int, damping: float, by_rocks: bool = False,
     second_order: bool = False,
 ) -> float:  # fmt: skip
     """Return the relative error of the traces by what absorbing layers of so many points send back.
@@ -183,7 +184,7 @@ def best_stencil(waves: Waves, order: int) -> Stencil:
     return min(family, key=lambda stencil: dispersion_error(waves, stencil))
 
 
-def refuse_uncarried(scenario: Any, waves: Waves) -> None:
+def refuse_uncarried(scenario: Scenario, waves: Waves) -> None:
     """Refuse a grid on which next to nothing of what the sources radiate can travel.
 
     Raises:
@@ -219,12 +220,12 @@ def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
     return best_stencil(waves, order) if others else first
 
 
-def least_order(spec: Any) -> int:
+def least_order(spec: GridSpec) -> int:
     """Return the lowest order that a run may have, by its scenario's grid."""
     return AUTO_ORDERS[0] if spec.order == "auto" else spec.order
 
 
-def choose_stencil(spec: Any, waves: Waves) -> Stencil:
+def choose_stencil(spec: GridSpec, waves: Waves) -> Stencil:
     """Return order and tolerance of the differences of a run.
 
     Args:

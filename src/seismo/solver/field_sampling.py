@@ -15,6 +15,7 @@ import numpy as np
 from seismo.backends.base import Backend, Launch
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels import slices as kernels
+from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
 from seismo.grid.grid import AXES, Grid
@@ -78,7 +79,7 @@ class Slice:
         return tuple(len(ticks) for ticks in self.axes.values())
 
 
-def components_of(name: str, physics: Any) -> list[Component]:
+def components_of(name: str, physics: Physics) -> list[Component]:
     """Return the components of a field, or of the groups `velocity` and `pressure`."""
     fields = {f.name: f for f in physics.fields}
     if name not in _GROUPS:
@@ -208,7 +209,7 @@ class FieldSampler:
         self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
         self._numbers = every[: every.size // len(self.shots)] // self.length
         self.points = self._numbers.size * self.length
-        self._places = self._ranks.gather((self.shots, self._numbers))
+        self._rank_points = self._ranks.gather((self.shots, self._numbers))
 
     def buffer(self, number: Any) -> Any:
         """Allocate an array of numbers of a type for the points."""
@@ -246,12 +247,12 @@ class FieldSampler:
         if self._at_first:
             return array[first:last] if self._ranks.first else None
         pieces = self._ranks.gather_arrays(self._backend.fetch(array[first:last]))
-        if pieces is None or self._places is None:
+        if pieces is None or self._rank_points is None:
             return None
         rows = self.cut.points // self.length
         block = np.empty((len(shots), rows, self.length), array.dtype)
         # Rank 0: rows of each rank to their global places.
-        for (rank_shots, numbers), piece in zip(self._places, pieces, strict=True):
+        for (rank_shots, numbers), piece in zip(self._rank_points, pieces, strict=True):
             common_shots = intersection(shots, rank_shots)
             into = slice(common_shots.start - shots.start, common_shots.stop - shots.start)
             block[into, numbers] = piece.reshape(len(common_shots), numbers.size, self.length)

@@ -98,7 +98,7 @@ class Injection:
         self._fields = fields
         self._clock = clock
         self._removal = removal
-        self._held: dict[TableKey, InjectionTable] = {}
+        self._bound: dict[TableKey, InjectionTable] = {}
         self._pending: dict[TableKey, tuple[Any, Any]] = {}  # indices and source values of the step
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
@@ -125,7 +125,7 @@ class Injection:
     def load(self, tables: dict[TableKey, InjectionTable]) -> bool:
         """Load tables; return whether the bound launches still fit."""
         fits = True
-        bound = self._held
+        bound = self._bound
         for key, table in tables.items():
             # Same shapes: overwrite the numbers that launches are bound to.
             if key in bound and bound[key].shapes == table.shapes:
@@ -180,7 +180,7 @@ class Injection:
         table = (begins, samples)
         return {
             (field.name, core): self._table(
-                self._held.get((field.name, core)), *table, *(a[inner == core] for a in entries)
+                self._bound.get((field.name, core)), *table, *(a[inner == core] for a in entries)
             )
             for core in np.unique(inner).tolist()
         }
@@ -328,7 +328,7 @@ class Injection:
         """Return the launches that evaluate what a step injects, before any stage needs it."""
         return [
             self._each(amount, key, (*table, self._backend.clock, *self._pending[key]), (8, 9))
-            for key, table in self._held.items()
+            for key, table in self._bound.items()
         ]
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
@@ -344,7 +344,7 @@ class Injection:
         self, body: Callable, key: TableKey, arguments: tuple, writes: tuple[int, ...]
     ) -> Launch:
         """Launch a body for the cells of a table."""
-        count = self._held[key].cells.size
+        count = self._bound[key].cells.size
         batch = self._fields.subdomain.batch
         shots = np.repeat(np.arange(batch), count // batch)
         return self._backend.each(body, count, arguments, writes=writes, shots=shots)

@@ -17,6 +17,7 @@ from typing import Any
 from seismo.acquisition.ground_motion import substeps
 from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
+from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.field_sampling import Component, Slice, components_of, make_slice
 
@@ -103,7 +104,7 @@ class PeakMapSet:
         return [substeps(dt, period) for period in self.periods]
 
 
-def make_all_maps(scenario: Any, grid: Grid, physics: Physics, dt: float) -> list[PeakMapSet]:
+def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -> list[PeakMapSet]:
     """Work out `output.maps` of a scenario for a time step dt (s).
 
     Raises:

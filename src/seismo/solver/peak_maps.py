@@ -79,12 +79,12 @@ class _Peaks:
         size = self._reader.size
         # Values of the step, their change, and the values before it.
         zeros = np.zeros(len(maps.channels) * size, backend.precision)
-        self._values = backend.array(zeros)
+        self._amplitudes = backend.array(zeros)
         kept = zeros if maps.changing else zeros[:1]
         self._rates = backend.array(kept)
         self._before = backend.array(kept)
         self._oscillators = Oscillators(backend, maps, size, clock.dt)
-        self._found = {
+        self._largest = {
             q.name: backend.array(np.zeros(q.peaks * size, np.float32)) for q in maps.quantities
         }
         # Directions of half a turn, of which the others have the same peaks.
@@ -98,7 +98,7 @@ class _Peaks:
         """Return the largest values of a shot over the axes; None but on the first rank."""
         size = self._reader.size
         shots = range(shot, shot + 1)
-        raised = self._found[quantity.name]
+        raised = self._largest[quantity.name]
         # One array of the slice for each direction.
         copies = [raised[n * size : (n + 1) * size] for n in range(quantity.peaks)]
         gathered = [self._reader.gathered(copy, shots) for copy in copies]
@@ -122,7 +122,7 @@ class _Peaks:
 
     def state(self) -> dict[str, CheckpointArray]:
         """Return the peaks by name, and the values and rates before the next step."""
-        kept = dict(self._found)
+        kept = dict(self._largest)
         if self.maps.changing:
             kept["before"] = self._before
         if self.maps.periods:
@@ -149,7 +149,7 @@ class _Peaks:
                 sums = self._reading.sums(name) if at_nodes else [(name, None)]
                 for field, points in sums:
                     launches += self._reader.launches(
-                        field, parity, self._values, factor, added=added, first=n * size,
+                        field, parity, self._amplitudes, factor, added=added, first=n * size,
                         beside=points,
                     )  # fmt: skip
                     added = True
@@ -159,12 +159,12 @@ class _Peaks:
         if self.maps.changing:
             starts = np.arange(len(channels))[:, None] * size
             rows = (starts + self._rows).ravel()
-            arguments = (self._rates, self._before, self._values)
+            arguments = (self._rates, self._before, self._amplitudes)
             launches.append(self._rowwise(kernels.change, arguments, rows, (0, 1)))
         # 4. Length of the vector, or its part along directions, and the maximum so far.
         for quantity in (q for q in self.maps.quantities if q.period is None):
             which = [channels.index((c, quantity.at_nodes)) for c in quantity.components]
-            array = self._rates if quantity.of_change else self._values
+            array = self._rates if quantity.of_change else self._amplitudes
             launches.append(self._raise(quantity, array, [n * size for n in which]))
         return launches
 
@@ -180,7 +180,7 @@ class _Peaks:
             coefficients = tables["coefficients"].astype(self._backend.precision)
             arguments = (
                 oscillators.state, put(tables["state_rows"]), self._reader.size, self._rates,
-                self._before, self._values,
+                self._before, self._amplitudes,
             )  # fmt: skip
             more = (put(tables["numbers"]), put(coefficients))
             launches.append(
@@ -200,7 +200,7 @@ class _Peaks:
         After step n fields stand at t = (n + 1) dt at most, and acceleration at n dt.
         """
         last = self._clock.steps - (0 if quantity.follows_acceleration else 1)
-        both = (self._found[quantity.name], array)
+        both = (self._largest[quantity.name], array)
         first = self._backend.array(np.array(starts, np.int64))
         until = (self._backend.clock, last)
         if not quantity.along_directions:

@@ -28,6 +28,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
+from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView
@@ -319,7 +320,7 @@ def _each(launches: list[Launch], name: str, where: str = "") -> Step:
 
 
 def build(
-    scenario: Any,
+    scenario: Scenario,
     choice: BackendChoice | None = None,
     *,
     threads: int | None = None,

@@ -78,7 +78,7 @@ class SlipTerms:
         self._medium = medium
         empty = np.zeros((0, 3), int)
         self._nodes = empty
-        self._values = dict[str, np.ndarray]()
+        self._products = dict[str, np.ndarray]()
         if self._axes and not neighbourhood.earth.layered:
             self._find()
 
@@ -108,7 +108,7 @@ class SlipTerms:
             for a in grid.axes for b in grid.axes if a != b
         }  # fmt: skip
         share = self._share(products)
-        self._values = {pair: b * share for pair, b in products.items()}
+        self._products = {pair: b * share for pair, b in products.items()}
 
     def _wet(self, nodes: np.ndarray) -> np.ndarray:
         """Return whether all that moves f_i about nodes (n, 3) is fluid."""
@@ -168,7 +168,7 @@ class SlipTerms:
         sub = self._subdomain
         launches = list[Launch]()
         strides = (1, *map(int, sub.strides))
-        for pair, products in self._values.items():
+        for pair, products in self._products.items():
             axis, other = (AXES.index(a) for a in pair)
             force = self._physics.fluid_force[pair[1]]
             points, weights = self._points(axis, products, box)

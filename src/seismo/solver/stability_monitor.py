@@ -54,20 +54,20 @@ class StabilityMonitor:
         self._ahead = simulation.backend.looks_ahead
         self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
         self._good = 0
-        self._place = (0, 0, 0)
+        self._peak_index = (0, 0, 0)
         self._peak = 0.0
         self.latest = self.largest = 0.0
 
     def summary(self) -> dict[str, Any]:
         """Return the state of the checks so far, as JSON."""
-        return {"good": self._good, "place": list(self._place), "peak": self._peak}
+        return {"good": self._good, "place": list(self._peak_index), "peak": self._peak}
 
     def recall(self, summary: dict[str, Any]) -> None:
         """Continue from the state of an earlier run."""
         self._good = summary["good"]
         self._peak = summary["peak"]
         self.largest = self._peak
-        self._place = triple(summary["place"])
+        self._peak_index = triple(summary["place"])
 
     def confirm(self, step: int) -> dict[str, Any]:
         """Return what a checkpoint after a step keeps, once the field is known to be sound.
@@ -112,7 +112,7 @@ class StabilityMonitor:
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
         self._good = step
-        self._place = index
+        self._peak_index = index
         self.latest = peak
         self.largest = max(self.largest, peak)
 
@@ -130,7 +130,7 @@ class StabilityMonitor:
                 if lost
                 else (f"{self.field} is finite nowhere; at step {self._good} it was largest")
             )
-            index = lost or self._place
+            index = lost or self._peak_index
         when = f"the wavefield is unstable at step {step} (t = {with_unit(step * self._dt, 's')})"
         position = {
             a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes

@@ -46,8 +46,8 @@ class StrainReading:
         self.medium = layers.at(z_index)
         self.losses = layers.losses_at(z_index)
         self._rows = layers.rows(z_index)
-        self._own = {name: float(one[0]) for name, one in moduli(self.medium).items()}
-        self.wet = self._own["c44"] == 0.0
+        self._moduli = {name: float(one[0]) for name, one in moduli(self.medium).items()}
+        self.wet = self._moduli["c44"] == 0.0
         self._level = [f"s{a}{a}" for a in physics.axes if a != "z"]
 
     def strain(self, name: str) -> Parts:
@@ -55,23 +55,23 @@ class StrainReading:
         if name == "p":
             # div = sum w_j kappa_j / kappa div_j
             points = self._get("p", "pull")
-            return {"p": self._times(points, self._at("c33", points) / self._own["c33"])}
+            return {"p": self._times(points, self._at("c33", points) / self._moduli["c33"])}
         if name in ("sxz", "syz"):
             points = self._get(name, "shear")
             q = self._at("c44", points), self._at("c44", points, 1)
             # 2 exz = sum w_j (mu_j / mu) 2 exz_j, mu_j the harmonic mean of two nodes.
             shear = 2.0 * q[0] * q[1] / (q[0] + q[1])
-            return {name: self._times(points, shear / self._own["c44"])}
+            return {name: self._times(points, shear / self._moduli["c44"])}
         if name != "szz":
             return {name: self._get(name, "along")}
         across = self._get("szz", "pull")
-        c33 = self._own["c33"]
+        c33 = self._moduli["c33"]
         # ezz from szz, which is continuous, less (c13 / c33) of the level strains.
         share = self._times(across, self._at("c13", across) / c33)
         points_by_field = {"szz": self._times(across, self._at("c33", across) / c33)}
         for level in self._level:
             along = self._get(level, "along")
-            less = self._times(along, np.full(along.z.size, -self._own["c13"] / c33))
+            less = self._times(along, np.full(along.z.size, -self._moduli["c13"] / c33))
             points_by_field[level] = joined(share, less)
         return points_by_field
 
@@ -81,12 +81,14 @@ class StrainReading:
             return {name: self._get(name, "shear" if name in ("sxz", "syz") else "pull")}
         along = self._get(name, "along")
         if name == "sxy":
-            return {name: self._times(along, self._own["c66"] / self._at("c66", along))}
+            return {name: self._times(along, self._moduli["c66"] / self._at("c66", along))}
         across = self._get("szz", "pull")
         # sxx less (c13 / c33) szz at the nodes, times the ratio of plate moduli.
         turn = self._at("c13", along) / self._at("c33", along)
         points_by_field = {
-            "szz": self._times(across, np.full(across.z.size, self._own["c13"] / self._own["c33"]))
+            "szz": self._times(
+                across, np.full(across.z.size, self._moduli["c13"] / self._moduli["c33"])
+            )
         }
         for level, share in self._shares(name, along).items():
             points_by_field[level] = self._times(along, share)
@@ -101,13 +103,13 @@ class StrainReading:
         They are P = E exx + F eyy and Q = F exx + E eyy, E - F = 2 c66: the sum and the difference
         of the two go as E + F and as c66.
         """
-        plate = self._own["c11"] - self._own["c13"] ** 2 / self._own["c33"]
+        plate = self._moduli["c11"] - self._moduli["c13"] ** 2 / self._moduli["c33"]
         c13, c33, c11 = (self._at(n, along) for n in ("c13", "c33", "c11"))
         plates = c11 - c13**2 / c33
         if len(self._level) == 1:
             return {name: plate / plates}
         c66 = self._at("c66", along)
-        c66_own = self._own["c66"]
+        c66_own = self._moduli["c66"]
         # 3-D: sum and difference of exx and eyy have the moduli E - c66 and c66.
         both = (plate - c66_own) / (plates - c66)
         difference = c66_own / c66

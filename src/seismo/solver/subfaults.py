@@ -57,7 +57,7 @@ class Subfaults:
         # Time level of the signals, as of point sources (`Injection`).
         late = any(f.late for f in fields) or around.physics.differences != "first"
         self.signals = make_signals(0.0 if late else 0.5)
-        self._places = {
+        self._coordinates = {
             a: np.asarray(around.grid.index(a, fault.positions[:, AXES.index(a)]), float)
             for a in around.grid.axes
         }
@@ -76,12 +76,12 @@ class Subfaults:
 
     def first(self, field: Field, axis: str) -> np.ndarray:
         """Return the first point (subfault) of a field along an axis that each acts on."""
-        if axis not in self._places:
+        if axis not in self._coordinates:
             return np.zeros(len(self.fault), np.int64)
         if axis == "z":
             return self.depths.first(field)
         # First of WIDTH points about the position, on nodes or half points.
-        along = np.floor(self._places[axis] - 0.5 * (axis in field.half))
+        along = np.floor(self._coordinates[axis] - 0.5 * (axis in field.half))
         return along.astype(np.int64) - WIDTH // 2 + 1
 
     def down(self, field: Field, numbers: np.ndarray) -> np.ndarray:
@@ -106,10 +106,10 @@ class Subfaults:
             half: whether the field is staggered along it.
             numbers: of the subfaults.
         """
-        if axis not in self._places:
+        if axis not in self._coordinates:
             return np.eye(1, WIDTH).repeat(numbers.size, axis=0)
         # Weights of even media, which are separable.
-        return even_weights(self._places[axis][numbers], half)[1]
+        return even_weights(self._coordinates[axis][numbers], half)[1]
 
     def _inside(self, imaged: set[str], fields: list[Field]) -> np.ndarray:
         """Return (subfault) whether all points lie in the grid, beside no face that is an image."""

@@ -46,7 +46,7 @@ class PlaneTile:
         # All threads make as many copies: those behind the tile's end fill up its memory.
         self._size = self._copies * block.threads
         self._memory = lanes.shared(first.builder, SLOTS * self._size * lanes.width)
-        self._own = (block.row + half) * self.pitch + block.column + frame
+        self._position = (block.row + half) * self.pitch + block.column + frame
         self._offsets = [self._offset(n, frame, half) for n in range(self._copies)]
         self._copy(first, first.constant(0))
 
@@ -83,7 +83,7 @@ class PlaneTile:
         self._sweep.lanes.await_copies(z.builder)
         with when(z + 1 < last):
             self._copy(z + 1, (slot * -1 + 1) * self._size)
-        return TileLane(self, index, slot * self._size + self._own)
+        return TileLane(self, index, slot * self._size + self._position)
 
     def lane(self, number: IRValue) -> IRValue:
         """Read a lane of shared memory."""
