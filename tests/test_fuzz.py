@@ -24,6 +24,25 @@ def test_a_run_without_end_is_refused_before_it_fills_the_memory(tmp_path):
     assert "more than 2e+07; shorten it, or check its unit" in said
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("time: {duration: 0.1 s}", "time: {duration: 0.1 s, courant: 5e-324}",
+         "time.courant: 5e-324: must be a number, at least 0.001"),
+        ("interval: 50 ms", "interval: 1e300", "interval: 1e+300: must be a number in s, above 0, "
+         "at most 1e+06"),
+        ("interval: 2 ms", "interval: 9223372036854775808", "at most 1e+06"),
+    ],
+)  # fmt: skip
+def test_times_that_no_clock_counts_are_refused(tmp_path, old, new, said):
+    """Steps of 0 s, and samples that are more steps apart than 64 bits count."""
+    assert old in fuzz.SCENARIOS[0]
+    (tmp_path / "s.yaml").write_text(fuzz.SCENARIOS[0].replace(old, new))
+    code, message = fuzz.call("check", str(tmp_path / "s.yaml"))
+    assert code == 2
+    assert said in message
+
+
 def test_changed_scenarios(tmp_path):
     """Here, where warnings are errors."""
     for number in range(40):

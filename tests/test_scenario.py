@@ -395,7 +395,7 @@ def test_the_reference_of_no_key_names_the_nearest():
 
 def test_the_reference_lists_every_key_with_unit_default_and_range():
     text = reference()
-    assert "| `courant` | a number, above 0, at most 1 | `0.9` |" in text
+    assert "| `courant` | a number, at least 0.001, at most 1 | `0.9` |" in text
     assert "| `vp` | a number in m/s, above 0 | *optional* | P velocity |" in text
     assert "| `c11` | a number in Pa, above 0, at most 1e+13 | *optional* |" in text
     assert "## `model[]` (type: sphere)" in text

@@ -23,6 +23,7 @@ from seismo.errors import ScenarioError
 _TICK = 10**9  # intervals are whole nanoseconds,
 _PARTS = 1000  # except fractions such as 1/30 s, with denominators up to this
 _MOST_SPLITS = 100  # factor by which output intervals may shorten the stable step
+_MOST_STEPS = 1 << 62  # that 64 bits count
 _RANGE = 1.5  # largest ratio of a suggested interval to the requested one
 _GAIN = 1.4  # least ratio of time steps that makes another interval worth suggesting
 
@@ -89,7 +90,7 @@ class Clock:
             return np.asarray(steps, float) * self.dt
         # k-th output time = k n / d with interval n / d, rounded once.
         exact = _fraction(interval)
-        count = np.asarray(steps) // self.steps_between(interval)
+        count = np.asarray(steps) // min(self.steps_between(interval), _MOST_STEPS)
         return count.astype(float) * exact.numerator / exact.denominator
 
 

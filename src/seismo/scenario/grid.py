@@ -28,7 +28,7 @@ from seismo.scenario.base import (
     Truth,
 )
 
-Courant = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
+Courant = Annotated[float, Quantity(units.NUMBER, ge=1e-3, le=1.0)]
 Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
 Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
 FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]

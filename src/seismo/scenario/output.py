@@ -18,6 +18,7 @@ from seismo.scenario.base import (
     PositiveTime,
     Quantity,
     RelativeError,
+    SamplingInterval,
     ScenarioSection,
     TimeFromZero,
     Truth,
@@ -65,7 +66,7 @@ class Snapshots(Cut):
     fields: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="fields such as vx or sxz, `velocity` for all its components, or `pressure`"
     )
-    interval: PositiveTime | None = Field(None, description="time between snapshots")
+    interval: SamplingInterval | None = Field(None, description="time between snapshots")
     steps: Annotated[Integer, Field(ge=1)] | None = Field(
         None, description="time steps between snapshots, instead of `interval`"
     )

@@ -17,7 +17,7 @@ from seismo.scenario.base import (
     Length,
     Name,
     PositiveLength,
-    PositiveTime,
+    SamplingInterval,
     ScenarioSection,
     Truth,
     by_type,
@@ -80,7 +80,7 @@ class _ReceiverSet(ScenarioSection):
         description=f"what to record; left out, {'; '.join(_defaults())}; along fibres "
         f"{' and '.join(ALONG_FIBRES)} alone, left out {ALONG_FIBRES[0]}",
     )
-    interval: PositiveTime | None = Field(
+    interval: SamplingInterval | None = Field(
         None, description="sampling interval, with an anti-alias filter; default: every step"
     )
 
