@@ -37,8 +37,18 @@ def pytest_pycollect_makeitem(collector, name: str, obj: object) -> list | None:
     return [] if names & {"slow", "gpu", "slurm"} else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect no garbage while modules and items are made, which stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from passing over all items and modules again and again."""
+    """Keep it from looking at what was collected in every later pass."""
     gc.collect()
     gc.freeze()
 
