@@ -96,6 +96,7 @@ class Variant:
         closed: width of the surface weights, 0 away from a free surface.
         at_once: whether second derivatives update their flux memory, too.
         damped: whether layers damp the fields themselves.
+        scaled: whether derivatives along z are divided by how tall their cells are.
     """
 
     order: int
@@ -106,13 +107,21 @@ class Variant:
     closed: int = 0
     at_once: bool = False
     damped: bool = False
+    scaled: bool = False
 
     def bind(self, formula: Formula, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
         # Two bindings of one formula: the left and right PML segments, and the interior of a row.
         ends, middle = (
             Operators(
-                lanes, self.order, self.axes, axes, self.slots, self.closed, damped=self.damped
+                lanes,
+                self.order,
+                self.axes,
+                axes,
+                self.slots,
+                self.closed,
+                damped=self.damped,
+                scaled=self.scaled,
             ).bind(formula)
             for axes in (self.ends, self.middle)
         )

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes, Stretching
+
 AXES = ("x", "y", "z")
 _DIGITS = 9  # of coordinates in results behind the first one of the spacing
 Triple = tuple[int, int, int]
@@ -61,11 +63,12 @@ class Grid:
     Attributes:
         axes: "xz" or "xyz".
         points: points along x, y, z with the absorbing layers (1 along an absent axis).
-        spacing: m along x, y, z.
+        spacing: m along x, y, z; along z that at the top.
         origin: coordinate [m] of the first point of the extent.
         low: points of the absorbing layer before it, along x, y, z.
         high: points of the absorbing layer behind the last point of the extent.
         collar: points of every layer, at its inner side, that do not damp yet.
+        stretching: how the spacing along z grows with depth, None where it is the same everywhere.
     """
 
     axes: str
@@ -75,6 +78,7 @@ class Grid:
     low: Triple
     high: Triple
     collar: int = 0
+    stretching: Stretching | None = None
 
     @property
     def dimensions(self) -> int:
@@ -108,14 +112,32 @@ class Grid:
 
     @property
     def cell(self) -> float:
-        """Volume (3-D, m^3) or area (2-D, m^2) of a cell."""
+        """Volume (3-D, m^3) or area (2-D, m^2) of a cell at the top."""
         # 2-D grids: the absent axis does not count.
         return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
+
+    @property
+    def cells(self) -> CellSizes:
+        """Edges of the cells along each axis."""
+        sizes: dict[str, float | Stretching] = dict(zip(AXES, self.spacing, strict=True))
+        return sizes if self.stretching is None else sizes | {"z": self.stretching}
+
+    def heights(self, index) -> np.ndarray:
+        """Return how tall cells at (fractional) indices along z are, in spacings at the top."""
+        rows = np.asarray(index, float) - self.low[2]
+        return np.ones(rows.shape) if self.stretching is None else self.stretching.factor(rows)
+
+    def edge(self, axis: str, index: np.ndarray | float) -> float:
+        """Return the edge in m of a cell at a (fractional) index along an axis."""
+        length = self.spacing[AXES.index(axis)]
+        return length * float(self.heights(index)) if axis == "z" else length
 
     # Index `low` is the first point of the extent, at `origin`.
     def coordinate(self, axis: str, index) -> np.ndarray:
         """Return the coordinate [m] of (fractional) indices along an axis."""
         a = AXES.index(axis)
+        if axis == "z" and self.stretching is not None:
+            return self.stretching.coordinate(np.asarray(index, float) - self.low[a])
         return self.origin[a] + (np.asarray(index, float) - self.low[a]) * self.spacing[a]
 
     def ticks(self, axis: str, index) -> np.ndarray:
@@ -130,6 +152,8 @@ class Grid:
     def index(self, axis: str, coordinate) -> np.ndarray:
         """Return the fractional index of coordinates [m] along an axis."""
         a = AXES.index(axis)
+        if axis == "z" and self.stretching is not None:
+            return self.stretching.row(coordinate) + self.low[a]
         return (np.asarray(coordinate, float) - self.origin[a]) / self.spacing[a] + self.low[a]
 
     def limits(self, axis: str) -> tuple[float, float]:

@@ -117,6 +117,13 @@ def _check_points(
     spacing: Mapping[str, float],
 ) -> None:
     """Refuse an array without a spacing whose points are not the grid's."""
+    if set(alone) - spacing.keys():
+        raise ModelError(
+            f"is an {array} without a spacing along z, and rows of the grid grow with depth "
+            "(grid.spacing.z); give its `spacing` and `origin`"
+        )
+    if set(axes) - spacing.keys():
+        return
     shape = dict(zip(axes, array.shape, strict=True))
     needed = {axis: round((region[axis][1] - region[axis][0]) / spacing[axis]) + 1 for axis in axes}
     if all(shape[axis] == needed[axis] for axis in alone):

@@ -19,12 +19,13 @@ Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3), moduli (Pa).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes, moved
 from seismo.model import (
     column,
     effective_density,
@@ -90,7 +91,7 @@ def cell_average(
     z: np.ndarray,
     y: np.ndarray | None,
     x: np.ndarray,
-    spacing: Mapping[str, float],
+    spacing: CellSizes,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
     subsamples: int | None = None,
@@ -137,7 +138,7 @@ def cell_average(
 
 
 def plain_planes(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float],
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes,
     averaging: Literal["effective", "point"] = "effective", density: bool = False,
     simple: Callable[[Samples], np.ndarray] | None = None,
 ) -> np.ndarray:  # fmt: skip
@@ -163,7 +164,7 @@ class _Sampler:
     """Evaluates averages slab by slab, so that memory stays bounded."""
 
     earth: Earth
-    spacing: Mapping[str, float]
+    spacing: CellSizes
     means: tuple[str, ...]
     effective: bool
     subsamples: int | None
@@ -248,7 +249,7 @@ class _Sampler:
         """Average down the columns (`seismo.model.column`) that meet two media; once for all."""
         known = self.earth.column_averages.setdefault((z.tobytes(), self.spacing["z"]), {})
         if not known.keys() >= set(self.means):
-            samples = self.earth.sample(column.sample_depths(z.ravel(), self.spacing["z"]), None)
+            samples = self.earth.sample(column.sample_depths(z.ravel(), self.spacing), None)
             is_mixed = ~np.logical_and.reduce([(v == v[:, :1]).all(1) for v in samples.values()])
             alone = {name: v[:, 0] for name, v in samples.items()}
             mixed = {name: v[is_mixed] for name, v in samples.items()}
@@ -268,7 +269,7 @@ class _Sampler:
         """Average over every cell of a tensor grid, each divided alike."""
         present = [(name, axis) for name, axis in zip("zyx", axes, strict=True) if axis is not None]
         fine = {
-            name: (axis.reshape(-1, 1) + offsets(count) * self.spacing[name]).ravel()
+            name: moved(self.spacing, name, axis.reshape(-1, 1), offsets(count)).ravel()
             for (name, axis), count in zip(present, division, strict=True)
         }
         means = self._means_of(self.earth.sample(*tensor(fine["z"], fine.get("y"), fine["x"])))

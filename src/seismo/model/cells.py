@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes, moved
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
 
@@ -23,14 +24,14 @@ SLAB = 1 << 19  # samples evaluated at once
 Samples = Mapping[str, np.ndarray]
 
 
-def cells_about(axes: Bounds, spacing: Mapping[str, float]) -> tuple[Bounds, Bounds]:
+def cells_about(axes: Bounds, spacing: CellSizes) -> tuple[Bounds, Bounds]:
     """Return the low and the high ends of the cells about points (z, y, x in m)."""
     z, y, x = axes
     low, high = (
         (
-            z + half * spacing["z"],
-            None if y is None else y + half * spacing["y"],
-            x + half * spacing["x"],
+            moved(spacing, "z", z, half),
+            None if y is None else moved(spacing, "y", y, half),
+            moved(spacing, "x", x, half),
         )
         for half in (-0.5, 0.5)
     )
@@ -38,7 +39,7 @@ def cells_about(axes: Bounds, spacing: Mapping[str, float]) -> tuple[Bounds, Bou
 
 
 def uneven_cells(
-    earth: Earth, axes: Bounds, spacing: Mapping[str, float], points: np.ndarray
+    earth: Earth, axes: Bounds, spacing: CellSizes, points: np.ndarray
 ) -> Iterator[tuple[tuple[np.ndarray, ...], Samples]]:
     """Sample the cells cut by a face of a part of the model.
 
@@ -59,7 +60,7 @@ def uneven_cells(
     for first in range(0, len(cells), block):
         chunk = cells[first : first + block]
         coordinates = {
-            name: axis.ravel()[chunk[:, k], None] + spacing[name] * points[k]
+            name: moved(spacing, name, axis.ravel()[chunk[:, k], None], points[k])
             for k, (name, axis) in enumerate(present.items())
         }
         yield tuple(chunk.T), earth.sample(coordinates["z"], coordinates.get("y"), coordinates["x"])

@@ -33,6 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes, moved
+
 REACH = 2  # nodes on either side that a contact's limit is taken from
 WIDTH = 5  # cells that the kernel spans
 CELLS = WIDTH + 2 * REACH
@@ -60,9 +62,9 @@ BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, (0.4, 0.3))  # means of two neighbour
 ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
-def sample_depths(nodes: np.ndarray, spacing: float) -> np.ndarray:
+def sample_depths(nodes: np.ndarray, sizes: CellSizes) -> np.ndarray:
     """Return the depths (n, CELLS * SAMPLES) m of the samples of columns at nodes (n) m."""
-    return nodes[:, None] + _offsets(CELLS) * spacing
+    return moved(sizes, "z", nodes[:, None], _offsets(CELLS))
 
 
 def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray) -> np.ndarray:

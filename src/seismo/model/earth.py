@@ -72,7 +72,7 @@ class Earth:
         return replace(self, relaxation=None)
 
     @cached_property
-    def column_averages(self) -> dict[tuple[bytes, float], dict[str, np.ndarray]]:
+    def column_averages(self) -> dict[tuple[bytes, object], dict[str, np.ndarray]]:
         """Averages that have been taken down its column, by depths and spacing (`averaging`)."""
         return {}
 

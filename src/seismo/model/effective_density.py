@@ -22,11 +22,12 @@ Symbols: rho density (kg/m3), c velocity (m/s).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes
 from seismo.model.cells import SLAB, Samples, lattice, slopes, tensor, uneven_cells
 from seismo.model.earth import Earth
 
@@ -68,7 +69,7 @@ def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def cut_cells(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells with an anisotropic B: indices, normals and 1/<rho> - <1/rho>.
 

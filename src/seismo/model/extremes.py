@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes, moved
 from seismo.model import column
 from seismo.model.cells import GRIDDED, SLAB, Samples, lattice, offsets, tensor, uneven_cells
 from seismo.model.earth import Earth
@@ -65,7 +66,7 @@ def extremes_of(
     z: np.ndarray,
     y: np.ndarray | None,
     x: np.ndarray,
-    spacing: Mapping[str, float],
+    spacing: CellSizes,
     cells: bool = True,
     take: Callable[[slice, Samples], object] = lambda rows, samples: None,
     derived: Mapping[str, Callable[[Samples], np.ndarray]] | None = None,
@@ -94,9 +95,18 @@ def extremes_of(
     return bounds.extremes
 
 
+def extremes_by_row(
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes,
+    cells: bool, derived: Mapping[str, Callable[[Samples], np.ndarray]],
+) -> list[Extremes]:  # fmt: skip
+    """Return the extremes of each row of nodes (nz); see `extremes_of`."""
+    rows = (z[n : n + 1] for n in range(z.size))
+    return [extremes_of(earth, row, y, x, spacing, cells, derived=derived) for row in rows]
+
+
 def _at_nodes(
     earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
-    spacing: Mapping[str, float], cells: bool, take: Callable[[slice, Samples], object],
+    spacing: CellSizes, cells: bool, take: Callable[[slice, Samples], object],
 ) -> Iterator[Samples]:  # fmt: skip
     """Sample nodes, and the cells about them that a contact cuts, slab by slab."""
     points = lattice(2 if y is None else 3)
@@ -130,17 +140,17 @@ def _largest(name: str, extremes: Extremes) -> float:
 
 
 def _inside_files(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: Mapping[str, float]
+    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes
 ) -> Iterator[Samples]:
     """Sample every cell as the averages do where files vary everywhere."""
     horizontal = {"y": y, "x": x} if y is not None else {"x": x}
     division = GRIDDED[len(horizontal) + 1]
     fine = {
-        name: (axis[:, None] + offsets(count) * spacing[name]).ravel()
+        name: moved(spacing, name, axis[:, None], offsets(count)).ravel()
         for (name, axis), count in zip(horizontal.items(), division[1:], strict=True)
     }
     for depth in z:
-        depths = depth + offsets(division[0]) * spacing["z"]
+        depths = moved(spacing, "z", depth, offsets(division[0]))
         yield earth.sample(*tensor(depths, fine.get("y"), fine["x"]))
 
 

@@ -19,11 +19,12 @@ and those of strains in the plane of x and z: c11 + c33 + 2 c13, and c11 + c33 -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from seismo.grid.stretching import CellSizes
 from seismo.model.averaging import cell_average
 from seismo.model.cells import Samples
 from seismo.model.earth import STIFFER, Earth
@@ -74,7 +75,7 @@ def effective_medium(
     z: np.ndarray,
     y: np.ndarray | None,
     x: np.ndarray,
-    spacing: Mapping[str, float],
+    spacing: CellSizes,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
     **how: Any,

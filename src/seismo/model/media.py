@@ -35,6 +35,7 @@ class RepresentativeMedium:
         share: of the sampled points.
         stands_for: "slowest", "middle" or "fastest" of many media, "" for a single medium.
         others: further parameters that the equation has.
+        height: of the tallest cells that it fills, in those at the top of the grid.
     """
 
     top: float
@@ -45,11 +46,17 @@ class RepresentativeMedium:
     share: float
     stands_for: str = ""
     others: Mapping[str, float] = field(default_factory=dict)
+    height: float = 1.0
 
     @property
     def slowest(self) -> float:
         """Velocity of the slowest wave in m/s."""
         return self._speeds[0] if self.anisotropic else self.vs or self.vp or math.nan
+
+    @property
+    def sampled(self) -> float:
+        """Velocity in m/s of waves with as few points per wavelength in cells at the top."""
+        return self.slowest / self.height
 
     @property
     def fastest(self) -> float:
@@ -79,6 +86,7 @@ class MediaSample:
     def __init__(self, earth: Earth, grid: Grid) -> None:
         """Choose the points: all nodes, or so many as will do."""
         self._earth = earth
+        self._grid = grid
         self.wet = False
         ends = {a: (grid.extent.lo[n], grid.extent.hi[n])
                 for n, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
@@ -106,10 +114,16 @@ class MediaSample:
         """List the media from the top, or the slowest, median and fastest of many."""
         depths = np.concatenate(self._depths)
         columns = np.concatenate(self._columns, axis=1)
+        # Cells of an even grid are as tall everywhere.
+        heights = np.ones(depths.size)
+        if self._grid.stretching is not None:
+            heights = self._grid.heights(self._grid.index("z", depths))
         parameters, inverse = different(columns)
+        numbers_of: np.ndarray | None = None
         many = parameters.shape[1] > MOST_MEDIA
         if many:
-            parameters, inverse = _typical(self._earth, columns)
+            numbers_of, inverse = _typical(self._earth, columns, heights)
+            parameters = columns[:, numbers_of]
         media = []
         for number in range(parameters.shape[1]):
             belongs = inverse == number
@@ -122,14 +136,22 @@ class MediaSample:
             bottom = float(depths[belongs].max())
             share = float(belongs.mean())
             stands_for = _TYPICAL[number] if many else ""
+            tallest = heights[belongs].max() if numbers_of is None else heights[numbers_of[number]]
             media.append(
-                RepresentativeMedium(top, bottom, vp, vs, rho, share, stands_for, properties)
+                RepresentativeMedium(
+                    top, bottom, vp, vs, rho, share, stands_for, properties, float(tallest)
+                )
             )
         return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))
 
 
-def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return three media that represent many: slowest tenth, points between, fastest tenth.
+def _typical(
+    earth: Earth, columns: np.ndarray, heights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return three points (3) that represent many media, and which each point (n) belongs to.
+
+    They are of the slowest tenth, the points between and the fastest tenth, by points per
+    wavelength.
 
     Points as slow, or as fast, as the last of a tenth belong to it: water is not split in two.
     """
@@ -137,6 +159,7 @@ def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     speeds = by_name["vp"] if "vp" in by_name else by_name["vs"]
     if "vs" in by_name:
         speeds = np.where(by_name["vs"] > 0.0, by_name["vs"], speeds)
+    speeds = speeds / heights
     order = np.argsort(speeds, kind="stable")
     tenth = max(1, len(order) // 10)
     slow_limit, fast_limit = speeds[order[[tenth - 1, -tenth]]]
@@ -144,4 +167,4 @@ def _typical(earth: Earth, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     inverse[order[-1]] = 2  # however few speeds there are, media are more than one
     between = order[inverse[order] == 1]
     median = between[len(between) // 2] if between.size else order[len(order) // 2]
-    return columns[:, [order[0], median, order[-1]]], inverse
+    return np.array([order[0], median, order[-1]]), inverse

@@ -97,7 +97,7 @@ def draw(
         InsufficientMemoryError: the lattice does not fit into the free memory.
     """
     axes = "".join(axis for axis in AXES if axis in region)
-    steps = [getattr(section.spacing, axis, None) or spacing[axis] for axis in axes]
+    steps = [getattr(section.spacing, a, None) or spacing.get(a, spacing["x"]) for a in axes]
     lengths = [getattr(section.correlation, axis) for axis in axes]
     for axis, step, length in zip(axes, steps, lengths, strict=True):
         if length < step:

@@ -17,7 +17,7 @@ harmonic mean of four.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,6 +36,7 @@ MediumArrays = Mapping[str, np.ndarray]
 def excess(
     earth: Earth, grid: Grid, first: np.ndarray, parameters: tuple[str, ...],
     averaging: Literal["effective", "point"], extremes: Extremes, fastest: float,
+    squares: float | None = None,
 ) -> float:  # fmt: skip
     """Return L relative to that of the fastest rock alone, at least 1.
 
@@ -47,6 +48,8 @@ def excess(
         averaging: "effective" or "point".
         extremes: of the earth on the grid.
         fastest: speed of its fastest wave in m/s.
+        squares: sum over the axes of 1 / h^2 in 1/m^2 that this wave counts with where cells grow
+            with depth; that of the grid's spacing when None.
     """
     if extremes.uniform:
         return 1.0
@@ -59,8 +62,9 @@ def excess(
     elif extremes.rho_max < ORDINARY * extremes.rho_min:
         return 1.0
     reach = len(first) + 1
+    heights = least_heights(grid, reach)
     largest = 0.0
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    spacing = grid.cells
     slab_rows = max(1, _SLAB // (y.size * x.size))
     for start in range(0, z.size, slab_rows):
         low = max(0, start - reach)
@@ -70,14 +74,15 @@ def excess(
             (*parameters, *(() if earth.layered else (f"rho_{a}" for a in grid.axes))),
             averaging, dtype=np.float64,
         )  # fmt: skip
-        bounds = _bounds(medium, grid, first)
+        bounds = _bounds(medium, grid, first, heights[low:high])
         largest = max(largest, float(bounds[start - low :][:slab_rows].max()))
-    squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
+    if squares is None:
+        squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
     ratio = largest / (fastest**2 * squares)
     return ratio if ratio > 1.0 + 1e-9 else 1.0
 
 
-def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray) -> np.ndarray:
+def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray, heights: np.ndarray) -> np.ndarray:
     """Return the bound over the squared symbol of spacing 1, largest of a node's velocities.
 
     Args:
@@ -85,10 +90,13 @@ def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray) -> np.ndarray:
             sideways `rho_x`, ... of cells that are all fluid.
         grid: the grid.
         first: (M) staggered coefficients.
+        heights: (z) of the cells that differences read, the least, in those at the top.
     """
     weights = np.abs(first) / np.abs(first).sum()
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
-    squares = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
+    squares: dict[str, Any] = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
+    if grid.stretching is not None:
+        squares["z"] = squares["z"] * heights.reshape(-1, *[1] * (len(axes) - 1)) ** -2
     rho = m["rho"]
     bound = np.zeros_like(m["rho"])
     if "mu_yz" in m:
@@ -108,6 +116,11 @@ def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray) -> np.ndarray:
         inverse = np.maximum(inverse, np.maximum(lightness, _shifted(lightness, n, 1)))
         bound = np.maximum(bound, total * inverse)
     return bound
+
+
+def least_heights(grid: Grid, reach: int) -> np.ndarray:
+    """Return the least height (nz) of cells within so many rows, in those at the top."""
+    return np.asarray(grid.heights(np.arange(grid.points[2]) - reach))
 
 
 def _stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:

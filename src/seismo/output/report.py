@@ -88,10 +88,18 @@ def _grid(results: Results) -> Iterator[tuple[str, str]]:
 
 def _extents(axes: dict[str, np.ndarray]) -> str:
     return ", ".join(
-        f"{name} {coordinate[0]:.6g} to {coordinate[-1]:.6g} m"
-        + (f" every {coordinate[1] - coordinate[0]:.6g} m" if len(coordinate) > 1 else "")
+        f"{name} {coordinate[0]:.6g} to {coordinate[-1]:.6g} m{_steps(coordinate)}"
         for name, coordinate in axes.items()
     )
+
+
+def _steps(coordinate: np.ndarray) -> str:
+    if len(coordinate) < 2:
+        return ""
+    first = coordinate[1] - coordinate[0]
+    last = coordinate[-1] - coordinate[-2]
+    grows = f" to {last:.6g} m" if last > first * (1.0 + 1e-6) else ""
+    return f" every {first:.6g} m{grows}"
 
 
 def _run(results: Results) -> Iterator[tuple[str, str]]:

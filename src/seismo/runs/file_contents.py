@@ -149,7 +149,7 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
         **coordinates,
         "requested": coordinates,
         "index": nearest,
-        "offset": {a: (index[a] - nearest[a]) * grid.spacing[AXES.index(a)] for a in axes},
+        "offset": {a: (index[a] - nearest[a]) * grid.edge(a, nearest[a]) for a in axes},
         "wavelet": source.wavelet.type,
         "delay": source.delay,
         "start": source.start,

@@ -27,6 +27,7 @@ from seismo.scenario.base import (
     SubdomainCounts,
     Truth,
 )
+from seismo.scenario.row_spacing import RowSpacing
 
 Courant = Annotated[float, Quantity(units.NUMBER, ge=1e-3, le=1.0)]
 Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
@@ -49,11 +50,26 @@ class Extent(ScenarioSection):
 
 
 class Spacing(ScenarioSection):
-    """Distance between grid points along each axis."""
+    """Distance between grid points along each axis; along z it may grow with depth."""
 
     x: PositiveLength = Field(description="spacing along x")
     y: PositiveLength | None = Field(None, description="spacing along y (3-D only)")
-    z: PositiveLength = Field(description="spacing along z")
+    z: RowSpacing = Field(
+        description="spacing along z; auto: that along x at the top, growing with depth as far as "
+        "the velocities allow, to 3 times that; a list of {below, spacing}: that along x at the "
+        "top, growing below depths (5 % a row at most) to other spacings (first-order equations "
+        "only)"
+    )
+
+    @property
+    def grows(self) -> bool:
+        """Whether that along z may grow with depth."""
+        return not isinstance(self.z, float)
+
+    def at_top(self, axis: str) -> float | None:
+        """Return the spacing in m along an axis, at the top of the grid."""
+        length: float | None = self.x if axis == "z" and self.grows else getattr(self, axis)
+        return length
 
 
 class Origin(ScenarioSection):

@@ -34,6 +34,7 @@ from seismo.scenario.receivers import (
     LineReceivers,
     PointReceivers,
 )
+from seismo.scenario.row_spacing import growing
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
 from seismo.scenario.volume_part import VOLUMES
 
@@ -69,7 +70,7 @@ def _spacing(grid: GridSpec) -> Mistakes:
     along = {}
     for axis in AXES:
         length = getattr(grid.extent, axis)
-        spacing = getattr(grid.spacing, axis)
+        spacing = grid.spacing.at_top(axis)
         if length is not None and spacing is not None and spacing > length:
             problem = (
                 f"the spacing {spacing:g} m is larger than the extent {length:g} m; make it finer"
@@ -80,10 +81,10 @@ def _spacing(grid: GridSpec) -> Mistakes:
             if abs(getattr(grid.origin, axis)) > _FARTHEST * spacing:
                 problem = f"too far from 0 to tell points {spacing:g} m apart; choose another zero"
                 yield Mistake(("grid", "origin", axis), problem)
+    yield from growing(grid.spacing.z, grid.spacing.x)
     if grid.extent.y is None and grid.origin.y != 0.0:
         yield Mistake(("grid", "origin", "y"), "a 2-D run has no y: leave it out")
-    points = math.prod(along.values())
-    if points > _MOST_POINTS:
+    if (points := math.prod(along.values())) > _MOST_POINTS:
         problem = (
             f"makes {points:.6g} points, {_MOST_POINTS:g} is the limit; make it "
             "coarser, or check its unit and those of grid.extent"

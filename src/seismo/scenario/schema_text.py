@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
 from seismo.scenario.base import TAG, AutoOrCount, FilePath, Name, Quantity
+from seismo.scenario.row_spacing import LengthOrGrowth
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -75,7 +76,8 @@ def quantity(annotation: Any) -> Quantity | None:
 
 def allowed(annotation: Any) -> str:
     """Describe the allowed values."""
-    descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, AutoOrCount)]
+    kinds = (AutoOrCount, LengthOrGrowth)
+    descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, kinds)]
     if descriptions:
         return descriptions[0]
     members = branches(annotation)

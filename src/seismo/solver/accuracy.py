@@ -77,12 +77,14 @@ _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
     """Return the relative error of a trace by the dispersion of one passage."""
-    # Phase error: difference of wavenumbers times the distance.
-    phase = waves.phase(stencil, passage.velocity)
+    # Phase error: difference of wavenumbers times the distance, both in the tallest cells.
+    height = passage.medium.height
+    phase = waves.phase(stencil, passage.velocity / height)
+    distance = passage.distance / height
     # What the grid does not carry is lost over any distance, none included.
     carried = np.isfinite(phase)
     return waves.spectra.error(
-        np.multiply(phase, passage.distance, out=np.full_like(phase, np.inf), where=carried)
+        np.multiply(phase, distance, out=np.full_like(phase, np.inf), where=carried)
     )
 
 
@@ -128,7 +130,7 @@ def contact_error(waves: Waves) -> float:
         return 0.0
     # A contact of fluid and solid carries Scholte waves, too.
     wet = {medium.vs == 0.0 for medium in media} == {True, False}
-    slowest = min(medium.slowest for medium in media)
+    slowest = min(medium.sampled for medium in media)
     frequency = waves.spectra.frequency
     points = slowest / (frequency * max(waves.spacing))
     if not waves.layered:
@@ -197,7 +199,7 @@ def refuse_uncarried(scenario: Scenario, waves: Waves) -> None:
     location = scenario.where("sources", number, "wavelet")
     raise scenario.mistake(
         "grid", "spacing",
-        problem=f"carries {waves.fastest / (2.0 * max(waves.spacing)):.3g} Hz at most "
+        problem=f"carries {waves.highest:.3g} Hz at most "
         f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
         "the energy of the sources lies below: "
         f"sources[{number}].wavelet{location and f' ({location})'} "

@@ -41,6 +41,10 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
         for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
             moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
             rows.append((*moved, sign * coefficient * w))
+    if axis == "z" and around.grid.stretching is not None:
+        # (1 / J) d/dzeta, J where the derivative stands.
+        heights = around.grid.heights(z + (0.0 if half else 0.5))
+        rows = [(*at, weights / heights) for *at, weights in rows]
     if axis == "z" and around.closure is not None:
         return _along_closed(around.closure, half, h, rows, points)
     return tuple(np.concatenate(columns) for columns in zip(*rows, strict=True))

@@ -16,7 +16,7 @@ import numpy as np
 from seismo.equations import elastic_constants
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import MIDPOINT, Stencil
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import (
     CONTACT_ORDER,
     CONTACT_ROWS,
@@ -241,7 +241,7 @@ def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     closure = surface_closure(stencil, ClosureKind.CONTACT, contact)
     z = grid.coordinate("z", np.arange(ROWS))
     names = ("rho", "c11", "c13", "c33", "c44")
-    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
+    spacing = grid.cells
     across = np.zeros(1) if grid.dimensions == 3 else None
     # Modes of the closed rows: group against phase velocity.
     medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)

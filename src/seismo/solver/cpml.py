@@ -113,23 +113,29 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
     """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
 
     Returns:
-        (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers.
+        (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers. Where cells are J
+        times as tall as at the top, a and 1/kappa are those over J.
     """
     n = AXES.index(axis)
     points = grid.points[n]
     h = grid.spacing[n]
     rows = []
     kept = np.ones(points)
+    stretching = grid.stretching if axis == "z" else None
     # Nodes, then half points.
     for shift in (0.0, 0.5):
         position = np.arange(points) + shift
         b = np.zeros(points)
         a = np.zeros(points)
         ikappa = np.ones(points)
-        for width, depth in (
-            (grid.low[n], grid.low[n] - position),
-            (grid.high[n], position - (points - 1 - grid.high[n])),
+        last = points - 1 - grid.high[n]
+        for width, depth, edge in (
+            (grid.low[n], grid.low[n] - position, grid.low[n]),
+            (grid.high[n], position - last, last),
         ):
+            # Cells of a layer are as tall as at its inner side.
+            if stretching is not None:
+                h = grid.spacing[n] * float(grid.heights(edge))
             # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
             thickness = max(width, 1) - 0.5
             u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
@@ -151,6 +157,9 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             if not shift:
                 # Damping of the fields themselves, m = exp(-p d dt).
                 kept[inside] = np.exp(-layer.damping * d[inside] * dt)
+        if stretching is not None:
+            height = grid.heights(position)
+            a, ikappa = a / height, ikappa / height
         rows += [b, a, ikappa]
     return np.array([*rows, kept])
 

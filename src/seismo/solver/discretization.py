@@ -37,6 +37,7 @@ from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
+from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
@@ -47,7 +48,7 @@ from seismo.solver.snapshot_series import Series, make_series
 from seismo.solver.stages import reached
 from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
-from seismo.solver.time_step import limit_of, make_clock, stable_part
+from seismo.solver.time_step import limits_of, make_clock
 from seismo.solver.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
@@ -306,9 +307,9 @@ def discretize(
     intervals = [r.interval for r in scenario.receivers if r.interval is not None]
     intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
+    refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
-    limit = limit_of(physics, grid, stencil, closure, extremes)
-    safe = stable_part(scenario, physics, grid, stencil, earth, extremes, contacts)
+    limit, safe = limits_of(scenario, physics, grid, stencil, closure, earth, extremes, contacts)
     clock_of = partial(make_clock, scenario, limit, safe, intervals)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:

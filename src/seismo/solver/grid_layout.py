@@ -6,6 +6,7 @@ from seismo.equations.table import Physics
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
+from seismo.solver.growing_rows import rows_laid_out
 
 _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
@@ -15,6 +16,7 @@ def make_grid(scenario: Scenario) -> Grid:
     """Lay out the grid of a scenario, absorbing layers included."""
     spec = scenario.grid
     faces = scenario.boundaries
+    stretching = rows_laid_out(scenario)
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"
@@ -29,13 +31,17 @@ def make_grid(scenario: Scenario) -> Grid:
         width = faces.layer.points + collar
         low[a] = width if getattr(faces, first) == "absorbing" else 0
         high[a] = width if getattr(faces, last) == "absorbing" else 0
-        cells = round(getattr(spec.extent, axis) / getattr(spec.spacing, axis))
+        cells = round(getattr(spec.extent, axis) / (spec.spacing.at_top(axis) or 1.0))
+        if axis == "z" and stretching is not None:
+            cells = stretching.last
         # A periodic axis has its last node on its first.
         inner = cells if getattr(faces, first) == "periodic" else cells + 1
         points[a] = inner + low[a] + high[a]
-    spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.z)
+    spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.at_top("z") or 1.0)
     origin = (spec.origin.x, spec.origin.y, spec.origin.z)
-    return Grid(axes, triple(points), spacing, origin, triple(low), triple(high), collar)
+    return Grid(
+        axes, triple(points), spacing, origin, triple(low), triple(high), collar, stretching
+    )
 
 
 def halo_of(order: int) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import inverse_of_staggered
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model import Earth
 from seismo.model.column import SAMPLES
@@ -81,8 +81,9 @@ class Layers:
         names: tuple[str, ...] = (),
     ) -> Values:  # fmt: skip
         """Return averages (n) at depths z (n) m over a part of a cell."""
-        spacing = {a: self.grid.spacing[AXES.index(a)] for a in self.grid.axes}
-        spacing["z"] *= fraction
+        stretching = self.grid.stretching
+        height = stretching.of_part(fraction) if stretching else self.grid.spacing[2] * fraction
+        spacing = {**self.grid.cells, "z": height}
         across = np.zeros(1) if self.grid.dimensions == 3 else None
         averaging: Literal["effective", "point"] = "effective" if fraction else "point"
         medium = effective_medium(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -17,6 +18,7 @@ from seismo.equations.table import Physics
 from seismo.errors import ModelError, ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
+from seismo.model.extremes import extremes_by_row
 from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
@@ -36,7 +38,7 @@ def even_planes(
     """Return which planes are even for each stage that asks; short runs do not pay."""
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    spacing = grid.cells
     even_by_stage = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
         if earth.layered:
@@ -69,27 +71,45 @@ def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
 ) -> tuple[Earth, Extremes, MediaSample]:
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
-    y_limits = grid.limits("y") if grid.dimensions == 3 else None
-    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
-    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes}
     z, y, x = (_nodes(grid, a) for a in "zyx")
     y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
-    try:
-        geographic = scenario.geographic
-        projection = (
-            None if geographic is None else partial(Projection, geographic, scenario.ground)
+    earth = earth_of(scenario, grid, physics, relaxation)
+    with _placed(scenario):
+        # One pass over the nodes: extremes and media.
+        sample = MediaSample(earth, grid)
+        extremes = extremes_of(
+            earth, z, y_nodes, x, grid.cells, cells, sample.take, physics.derived
         )
+        return earth, extremes, sample
+
+
+def earth_of(
+    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
+) -> Earth:
+    """Return the earth of a run, which goes on beyond the extent as at its edge."""
+    y_limits = grid.limits("y") if grid.dimensions == 3 else None
+    clamp = (grid.limits("z"), y_limits, grid.limits("x"))
+    # Files that give no spacing have that of the grid, along z where its rows have one height.
+    axes = grid.axes if grid.stretching is None else grid.axes.replace("z", "")
+    spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
+    geographic = scenario.geographic
+    projection = None if geographic is None else partial(Projection, geographic, scenario.ground)
+    with _placed(scenario):
         earth = build_earth(
             scenario.model, scenario.base, physics.needs, clamp, spacing, projection
         )
-        earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
-        if (conversion := conversion_of(scenario, physics)) is not None:
-            earth = replace(earth, needs=conversion.names, conversion=conversion)
-        # One pass over the nodes: extremes and media.
-        sample = MediaSample(earth, grid)
-        extremes = extremes_of(earth, z, y_nodes, x, spacing, cells, sample.take, physics.derived)
-        return earth, extremes, sample
+    earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
+    if (conversion := conversion_of(scenario, physics)) is not None:
+        earth = replace(earth, needs=conversion.names, conversion=conversion)
+    return earth
+
+
+@contextmanager
+def _placed(scenario: Scenario) -> Iterator[None]:
+    """Raise mistakes in the model with their places in a scenario."""
+    try:
+        yield
     except ModelError as error:
         placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
         kind = ScenarioError if error.others else ModelError
@@ -104,6 +124,23 @@ def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
     # Convert only what the model gives beside the parameters of the waves.
     needed = given_parameters(scenario.model) & set(conversion.takes) - set(conversion.names)
     return conversion if needed else None
+
+
+def rows_of(
+    earth: Earth, grid: Grid, physics: Physics, averaging: str, extremes: Extremes
+) -> list[Extremes] | None:
+    """Return the extremes of each row of the grid; None where all rows have one height.
+
+    Files may be faster between the nodes than on any: with them each row has those of all.
+    """
+    if grid.stretching is None:
+        return None
+    if earth.gridded:
+        return [extremes] * grid.points[2]
+    z, y, x = (_nodes(grid, a) for a in "zyx")
+    y_nodes = y if grid.dimensions == 3 else None
+    cells = averaging == "effective"
+    return extremes_by_row(earth, z, y_nodes, x, grid.cells, cells, physics.derived)
 
 
 def _nodes(grid: Grid, axis: str) -> np.ndarray:

@@ -61,7 +61,7 @@ def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[st
     grid = setup.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
     y = grid.coordinate("y", index["y"]) if "y" in index else None
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    spacing = grid.cells
     # Effective medium: averages over the cell of each node.
     medium = effective_medium(
         setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from seismo.equations.fluid_solid_contact import Contact
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, lagrange
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
@@ -145,7 +145,7 @@ def fluid_density(
     if not earth.layered or "rho" not in earth.needs:
         return None
     z = grid.coordinate("z", np.arange(grid.points[2]))
-    spacing = dict(zip(AXES, grid.spacing, strict=True))
+    spacing = grid.cells
     across = np.zeros(1) if grid.dimensions == 3 else None
     rows = cell_average(
         earth, z, across, np.zeros(1), spacing, ("rho_x",), averaging, dtype=np.float64

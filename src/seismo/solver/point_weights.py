@@ -241,7 +241,7 @@ class PointInterpolation:
                 )
 
     def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
-        """Return the share of a cell that points in row z stand for."""
+        """Return the share of a cell at the top that points in row z stand for."""
         share = np.ones(len(z))
         # Rows at contacts stand for other shares of a cell; so do those of a closed surface.
         if self.norms is not None:
@@ -252,4 +252,6 @@ class PointInterpolation:
             norm = self.closure.half_norm if half else self.closure.node_norm
             is_closed = z < len(norm)
             share[is_closed] = norm[z[is_closed]]
+        if self.grid.stretching is not None:
+            share = share * self.grid.heights(z + 0.5 * ("z" in field.half))
         return share

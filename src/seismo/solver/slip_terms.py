@@ -12,8 +12,8 @@ With A_i the mean of the two half points along i beside a node and f_i what acce
 A_j f_j is a centred derivative of pressure at a node. The discrete inverse density is symmetric, so
 the energy 1/2 v^T B^-1 v + ... is conserved, as long as B is positive: at a node the rows of B_ij
 are limited by the diagonal at the half points beside it, so that it is diagonally dominant. Cells
-so near solids that these would move f_i, and those next to the closed rows of a free surface, keep
-the diagonal alone.
+so near solids that these would move f_i, those next to the closed rows of a free surface, and those
+taller than cells at the top keep the diagonal alone.
 
 The few points concerned are corrected after the sweep, each by the subdomain that owns it, from
 fields that the stage only reads: the answer is the same to the last bit however the grid is cut.
@@ -88,16 +88,17 @@ class SlipTerms:
         lo = sub.owned.lo
         hi = [min(h + 1, n) for h, n in zip(sub.owned.hi, grid.points, strict=True)]
         x, y, z = (grid.coordinate(a, np.arange(lo[n], hi[n])) for n, a in enumerate(AXES))
-        spacing = dict(zip(AXES, grid.spacing, strict=True))
+        spacing = grid.cells
         across = y if grid.dimensions == 3 else None
         # B_ij = n_i n_j times the excess, in cells that contacts of fluids cut.
         cells, normal, excess = cut_cells(self._neighbourhood.earth, z, across, x, spacing)
         nodes = np.tile(lo, (len(cells), 1))
         columns = [AXES.index(a) for a in reversed(grid.axes)]  # z, (y,) x
         nodes[:, columns] += cells
-        # Away from closed rows, and from solids.
+        # Away from closed rows, from rows of other heights, and from solids.
         closed_rows = self._neighbourhood.closed_rows
         kept = (nodes[:, 2] > closed_rows) | (closed_rows == 0)
+        kept &= grid.heights(nodes[:, 2] + 1) == 1.0
         if self._neighbourhood.solid:
             kept[kept] = self._wet(nodes[kept])
         self._nodes = nodes[kept]

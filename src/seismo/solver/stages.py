@@ -135,6 +135,11 @@ class Binding:
     even: dict[str, np.ndarray]
     damped: bool = False
 
+    @property
+    def stretched(self) -> bool:
+        """Whether cells of the grid grow along z."""
+        return self.subdomain.grid.stretching is not None
+
 
 def _rows(
     binding: Binding, stage: Stage, memory: LayerMemory, region: RowGroup, box: Box
@@ -225,10 +230,12 @@ class BoundStage:
             )
             operands = KernelFields(writes, reads, model)
             width = binding.closed_width if closed else 0
-            # Operators in the interior and in the PML segments of a row.
+            # Operators in the interior and in the PML segments of a row. Layers across z have the
+            # heights of cells in their profile; closed rows all have the same.
+            scaled = binding.stretched and not closed and "z" not in middle + ends
             variant = Variant(
                 binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
-                binding.damped,
+                binding.damped, scaled and self.stage.where != "surface",
             )  # fmt: skip
             launches.append(binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),

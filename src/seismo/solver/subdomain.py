@@ -12,6 +12,7 @@ from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
+from seismo.grid.stretching import moved
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model import cell_average
 from seismo.solver import cpml
@@ -139,13 +140,12 @@ def _density(
     nodes = nodes_of(setup, subdomain)
     z, x = (setup.grid.coordinate(a, nodes[a]) for a in "zx")
     y = setup.grid.coordinate("y", nodes["y"]) if "y" in nodes else None
-    spacing = dict(zip(AXES, setup.grid.spacing, strict=True))
     # The cell about a velocity, half a cell along its axis.
-    half = {a: 0.5 * spacing[a] * (a == axis) for a in AXES}
-    density = cell_average(
-        setup.earth, z[planes] + half["z"], None if y is None else y + half["y"], x + half["x"],
-        spacing, (name,), setup.scenario.averaging, dtype=np.float64,
-    )[name]  # fmt: skip
+    sizes = setup.grid.cells
+    z, x = (moved(sizes, a, at, 0.5 * (a == axis)) for a, at in (("z", z[planes]), ("x", x)))
+    y = None if y is None else moved(sizes, "y", y, 0.5 * (axis == "y"))
+    averaging = setup.scenario.averaging
+    density = cell_average(setup.earth, z, y, x, sizes, (name,), averaging, dtype=np.float64)[name]
     return density[:, None, :] if density.ndim == 2 else density
 
 

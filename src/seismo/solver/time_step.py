@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
@@ -16,28 +18,54 @@ from seismo.grid.time_step import Clock, choose_clock, stability_limit
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
 from seismo.model.loss import without_losses
-from seismo.model.stiffness import excess
+from seismo.model.stiffness import excess, least_heights
 from seismo.scenario import Scenario
+from seismo.solver.medium import rows_of
 
+_AVERAGED = 4  # rows on either side whose rock averages have
 MOST_STEPS = 20_000_000  # what is due when is listed step by step
+
+
+def limits_of(
+    scenario: Scenario, physics: Physics, grid: Grid, stencil: Stencil,
+    closure: SurfaceClosure | None, earth: Earth, extremes: Extremes, contacts: Sequence[Contact],
+) -> tuple[float, float]:  # fmt: skip
+    """Return the stability limit in s of a uniform medium, and the share that a run leaves of it.
+
+    See `limit_of` and `stable_part`.
+    """
+    rows = rows_of(earth, grid, physics, scenario.averaging, extremes)
+    limit = limit_of(physics, grid, stencil, closure, extremes, rows)
+    return limit, stable_part(scenario, physics, grid, stencil, earth, extremes, contacts, rows)
 
 
 def stable_part(
     scenario: Scenario, physics: Physics, grid: Grid, stencil: Stencil, earth: Earth,
-    extremes: Extremes, contacts: Sequence[Contact],
+    extremes: Extremes, contacts: Sequence[Contact], rows: Sequence[Extremes] | None = None,
 ) -> float:  # fmt: skip
     """Return the share of the limit of a uniform medium that contacts and averages leave.
+
+    Where cells grow with depth (`rows`, see `limit_of`) it is that of the limit that they leave.
 
     Contacts of fluid and solid (`seismo.equations.fluid_solid_operators`) leave shares of their
     own, as those of light and heavy rock do (`seismo.model.stiffness`). Sharp averages
     (`seismo.model.column`) are stiffer than any medium by their room at most.
     """
     fastest = physics.fastest(extremes)
-    shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest for k in contacts]
+    # Contacts lie among cells of the height at the top, in which the limit may be another one.
+    uniform = limit_of(physics, grid, stencil, None, extremes)
+    limit = limit_of(physics, grid, stencil, None, extremes, rows)
+    share = uniform / limit
+    shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest * share for k in contacts]
     if physics.differences == "first":
         averages = without_losses(physics.medium)
         rule = scenario.averaging
-        more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest)
+        # Of rows that grow the limit is that of some rock in cells of some height.
+        squares = None
+        if rows is not None:
+            # dt = 2 / (c S sqrt(sum 1 / h^2)) of the rock and the cells that the limit is of.
+            squares = (2.0 / (limit * fastest * largest_symbol(stencil.first))) ** 2
+        more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest, squares)
         # dt <= 2 / sqrt(L), with L the largest eigenvalue: `more` times that of one rock.
         shares.append(more**-0.5)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
@@ -71,9 +99,36 @@ def make_clock(
 
 def limit_of(
     physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None,
-    extremes: Extremes,
+    extremes: Extremes, rows: Sequence[Extremes] | None = None,
 ) -> float:  # fmt: skip
-    """Return the stability limit in s of a uniform medium."""
+    """Return the stability limit in s of a uniform medium.
+
+    Where cells grow with depth it is the least of the rows': of the fastest medium (`rows`) and the
+    lowest cell that the differences of each read.
+    """
+    if rows is not None:
+        reach = stencil.order // 2 + _AVERAGED
+        heights = least_heights(grid, reach)
+        speeds = np.array([physics.fastest(row) for row in rows])
+        # Fastest rock among the rows that differences and averages of each row read.
+        windows = np.lib.stride_tricks.sliding_window_view(
+            np.pad(speeds, reach, "edge"), 2 * reach + 1
+        )
+        fastest_rows = windows.argmax(axis=1) + np.arange(len(rows)) - reach
+        fastest_rows = np.clip(fastest_rows, 0, len(rows) - 1)
+        pairs = set(zip(fastest_rows.tolist(), heights.tolist(), strict=True))
+        return min(
+            _limit(physics, grid, stencil, closure if height == 1.0 else None, rows[n], height)
+            for n, height in pairs
+        )
+    return _limit(physics, grid, stencil, closure, extremes, 1.0)
+
+
+def _limit(
+    physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None,
+    extremes: Extremes, height: float,
+) -> float:  # fmt: skip
+    """Return the stability limit in s of a uniform medium and cells of one height."""
     if physics.differences == "second":
         # Largest symbol of the differences: sqrt of that of second ones.
         symbol = math.sqrt(largest_second_symbol(stencil.second))
@@ -84,6 +139,8 @@ def limit_of(
     if closure is not None:
         # Closed rows have a larger one along z.
         factors["z"] = factors.get("z", 1.0) * closure.growth
+    if height > 1.0:
+        factors["z"] = factors.get("z", 1.0) / height
     return stability_limit(
         fastest, [(symbol * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
     )

@@ -89,15 +89,21 @@ class Waves:
 
     @property
     def slowest(self) -> float:
-        """Velocity of the slowest wave in m/s."""
-        return min(passage.velocity for passage in self.passages)
+        """Velocity of the slowest wave in m/s, as it would be in cells at the top of the grid."""
+        return min(passage.velocity / passage.medium.height for passage in self.passages)
+
+    @property
+    def highest(self) -> float:
+        """Highest frequency in Hz that waves of the fastest medium carry: two points in each."""
+        # Nyquist wavenumber: two points in a wavelength of the fastest wave.
+        fastest = max(p.medium.fastest / p.medium.height for p in self.passages)
+        return fastest / (2.0 * max(self.spacing))
 
     @property
     def carried(self) -> float:
-        """Share of the energy that waves of the fastest medium carry: two points a wavelength."""
-        # Nyquist wavenumber: two points in a wavelength of the fastest wave.
-        highest = self.fastest / (2.0 * max(self.spacing))
-        return float(self.spectra.energy[:, self.spectra.frequency < highest].sum(axis=1).max())
+        """Share of the energy that waves of the fastest medium carry."""
+        carried = self.spectra.frequency < self.highest
+        return float(self.spectra.energy[:, carried].sum(axis=1).max())
 
     @property
     def shortest_period(self) -> float:
@@ -165,8 +171,8 @@ def waves_of(
         velocity = medium.slowest if shear else medium.vp or medium.slowest
         # Path in each medium: the longest, as far as the duration lets a wave go.
         crossed = min(longest, velocity * scenario.time.duration)
-        low = medium.top - grid.spacing[2]
-        high = medium.bottom + grid.spacing[2]
+        low = medium.top - grid.spacing[2] * medium.height
+        high = medium.bottom + grid.spacing[2] * medium.height
         if medium.stands_for:
             crossed *= medium.share
         # Without source or receiver: twice through the layer.

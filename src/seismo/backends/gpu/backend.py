@@ -295,6 +295,7 @@ class _Sweep:
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
+            variant.scaled,
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel.
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1

@@ -159,10 +159,10 @@ class SweepKernel:
         shape = self.shape
         # Layers across z, taken at once, in a march that carries fluxes from plane to plane.
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
-        # One formula, bound to the operators of these boxes.
+        # One formula, bound to the operators of these boxes: layers, closed rows, rows that grow.
         bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
-            across=through, damped=v.damped, turned=self.turned,
+            across=through, damped=v.damped, turned=self.turned, scaled=v.scaled,
         )  # fmt: skip
         update = bound.bind(self.formula)
         if through:

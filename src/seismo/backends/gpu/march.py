@@ -36,6 +36,7 @@ class SweepConstants:
         arrays: all arrays.
         memories: memory variables of a point, where derivatives pass through one after the other.
         short: whether each array is kept in 16 bits.
+        scaled: whether derivatives along z are divided by how tall their cells are.
     """
 
     tables: KernelConstants
@@ -49,6 +50,7 @@ class SweepConstants:
     arrays: int
     memories: int
     short: tuple[bool, ...]
+    scaled: bool = False
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
@@ -138,17 +140,17 @@ class Sweep:
         """Return the context of plane z; of a march across a layer with the fluxes around it."""
         t = self.constants.tables
         position = self.position
-        stretched = self.constants.stretched
+        # Rows that grow have their 1 / J in the profile along z.
+        profiled = self.constants.stretched + "z" * self.constants.scaled
         _, memory, flux, coming, x_table, y_table, z_table, up, down = self.addresses
         y_stride, z_stride = (int(n) for n in t.strides)
         # SBP closure rows are counted from the surface; rows below the closure share the last one.
         depth = z - int(t.surface)
         row = depth.clip(0, t.up.shape[0] - 1)
         weights = [self._row(a, row, t.up.shape[1], self.constants.closed) for a in (up, down)]
-        # Profiles along y and z are read only where the axis is stretched: one row for the whole
-        # lane.
+        # Profiles along y and z, a row for a lane, where the axis is stretched or rows grow.
         profiles = [
-            self._row(table, n, t.profiles[k].shape[0], AXES[k] in stretched)
+            self._row(table, n, t.profiles[k].shape[0], AXES[k] in profiled)
             for k, table, n in ((1, y_table, position.y), (2, z_table, z))
         ]
         return KernelContext(

@@ -62,6 +62,7 @@ class Operators:
         across: whether a march along z does, across the layer; `flux_to_come` is what it brings.
         damped: whether `put` in a layer damps the field.
         turned: whether the arrays are taken with y and z swapped.
+        scaled: whether first derivatives along z are divided by how tall their cells are.
     """
 
     lanes: Any
@@ -74,6 +75,7 @@ class Operators:
     across: bool = False
     damped: bool = False
     turned: bool = False
+    scaled: bool = False
 
     def bind(self, formula: Formula) -> Callable:
         """Return the update (index, place, *arrays) of a formula."""
@@ -97,7 +99,13 @@ class Operators:
             return column_sum(self.lanes, f, i - s.depth, s.z_stride, rows)
         # Interior row, or a layer along this axis: the staggered difference, stretched there.
         d = self._difference(axis, up, f, i, s)
-        return self._relaxed(d, axis, up, s, n) if axis in self.stretched else d
+        # Layers along z have the heights of their rows in the profile.
+        if axis in self.stretched:
+            return self._relaxed(d, axis, up, s, n)
+        # Rows of a grid that is stretched along z: (1 / J) d/dzeta; 1 / J stands for 1 / kappa.
+        if self.scaled and axis == "z":
+            return d * profile_of(self.lanes, "z", up, s)[2]
+        return d
 
     def _difference(self, axis: str, up: bool, f: Any, i: Any, s: KernelContext) -> Any:
         # Difference about i + 1/2 (up, start 1) or i - 1/2 (down, start 0), by the staggered

@@ -50,9 +50,11 @@ class CrossSection:
         )
 
     def oriented(self, array: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the cut as (vertical, horizontal)."""
+        """Return the cut as (vertical, horizontal), at points that are the same distance apart."""
         order = [name for name in axes if name in (self.horizontal, self.vertical)]
-        return array if order[0] == self.vertical else array.T
+        cut = array if order[0] == self.vertical else array.T
+        rows = _even_rows(axes[self.vertical])
+        return cut if rows is None else cut[rows]
 
     def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
         """Return height over width."""
@@ -244,6 +246,16 @@ def _pair(names: Sequence[str]) -> CrossSection:
 def _edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
     half = 0.5 * (coordinate[1] - coordinate[0]) if len(coordinate) > 1 else 0.5
     return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
+
+
+def _even_rows(coordinate: np.ndarray) -> np.ndarray | None:
+    """Return the points next to places as far apart as the closest ones; None where all are."""
+    steps = np.diff(coordinate)
+    if len(steps) < 2 or steps.max() <= steps.min() * (1.0 + 1e-6):
+        return None
+    count = round(float((coordinate[-1] - coordinate[0]) / steps.min())) + 1
+    even = np.linspace(coordinate[0], coordinate[-1], count)
+    return np.rint(np.interp(even, coordinate, np.arange(len(coordinate)))).astype(int)
 
 
 def _reach(coordinate: np.ndarray) -> float:

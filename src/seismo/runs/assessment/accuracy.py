@@ -207,7 +207,8 @@ def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
     stencil = setup.stencil
     rays = _rays(setup)
     for passage in waves.passages:
-        if rays and passage.distance >= waves.longest:
+        even = passage.medium.height == 1.0
+        if rays and even and passage.distance >= waves.longest:
             error = max(
                 waves.spectra.error(
                     waves.phase(stencil, passage.velocity, tuple(ray / length)) * length
@@ -285,9 +286,10 @@ def _weights_error(
     worst = 0.0
     for axis in grid.axes:
         a = AXES.index(axis)
-        fractions = np.unique(
-            np.round((sampled[:, a] - grid.origin[a]) / grid.spacing[a] * _PARTS) % _PARTS
-        )
+        index = (sampled[:, a] - grid.origin[a]) / grid.spacing[a]
+        if axis == "z" and grid.stretching is not None:
+            index = grid.stretching.row(sampled[:, a])
+        fractions = np.unique(np.round(index * _PARTS) % _PARTS)
         k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / waves.slowest
         k = np.minimum(k, math.pi)
         for half in {axis in field.half for field in halves}:

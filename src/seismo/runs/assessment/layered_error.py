@@ -177,13 +177,14 @@ def _squares(
     count = int(np.clip(math.ceil(_FASTEST * _ACROSS / damping), _FEWEST, _MOST))
     k = (np.arange(count) + 0.5) / count * largest
     s = np.full(count, omega * (1j + damping))
-    spacing = setup.grid.spacing[2]
     first = np.asarray(setup.stencil.first)
-    true = [exact(stack, s, k, 0.5 * spacing) for stack in section.stacks]
+    heights = [rows.spacing if rows else setup.grid.spacing[2] for rows in section.rows]
+    stacked = zip(section.stacks, heights, strict=True)
+    true = [exact(stack, s, k, 0.5 * height) for stack, height in stacked]
     approximate = list(true)
     for n, (stack, rows) in enumerate(zip(section.stacks, section.rows, strict=True)):
         if rows is not None:
-            grid = on_grid(stack, rows, first, spacing, s, k)
+            grid = on_grid(stack, rows, first, rows.spacing, s, k)
             approximate[n] = np.where(np.isnan(grid), true[n], grid)
     network = StackNetwork(section, s, k, [slopes(rock, s, k) for rock in section.layers])
     errors = []

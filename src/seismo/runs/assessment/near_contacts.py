@@ -34,6 +34,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
+from seismo.grid.stretching import moved
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -188,7 +189,7 @@ def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> t
     nearest = math.inf, 1.0
     for axis in axes:
         number = AXES.index(axis)
-        line = position[number] + steps * setup.grid.spacing[number]
+        line = moved(setup.grid.cells, axis, position[number], steps)
         moduli, wet = _along(setup, position, axis, np.clip(line, *setup.grid.limits(axis)))
         low, high = (f(moduli[:, 1:], moduli[:, :-1]) for f in (np.minimum, np.maximum))
         jumps = (high > (1.0 + _JUMP) * low).any(0) & (wet[1:] == wet[:-1])

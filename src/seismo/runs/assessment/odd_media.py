@@ -127,8 +127,8 @@ def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Warning
 def _thin(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
         return
-    spacing = setup.grid.spacing[2]
     for layer in layers:
+        spacing = setup.grid.spacing[2] * layer.height
         thickness = layer.bottom - layer.top + spacing
         if thickness < 2.5 * spacing and layer.share < 0.5:
             yield (

@@ -134,7 +134,7 @@ def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float
 def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
     frequency = setup.dominant_frequency
-    slowest = min(layer.slowest for layer in layers)
+    slowest = min(layer.sampled for layer in layers)
     points = slowest / (frequency * max(setup.waves.spacing))
     if points < 2.0:
         yield (
@@ -254,7 +254,12 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
 def of_spacing(setup: Discretization, factor: float) -> Any:
     """Return the scenario with a spacing so many times as large."""
     grid = setup.grid
-    spacing = {axis: factor * grid.spacing[AXES.index(axis)] for axis in grid.axes}
+    spacing: dict[str, Any] = {a: factor * grid.spacing[AXES.index(a)] for a in grid.axes}
+    along_z = setup.scenario.grid.spacing.z
+    if along_z == "auto":
+        spacing["z"] = along_z
+    elif isinstance(along_z, tuple):
+        spacing["z"] = [{"below": r.below, "spacing": factor * r.spacing} for r in along_z]
     return setup.scenario.changed({"grid.spacing": spacing})
 
 

@@ -66,8 +66,8 @@ def layers_of(setup: Discretization, frequency: float) -> list[LayerResolution]:
     return [
         LayerResolution(
             **asdict(passage.medium),
-            points_per_wavelength=passage.medium.slowest / (frequency * spacing),
-            phase_error=phase_error(setup, passage.medium.slowest, frequency),
+            points_per_wavelength=passage.medium.sampled / (frequency * spacing),
+            phase_error=phase_error(setup, passage.medium.sampled, frequency),
         )
         for passage in setup.waves.passages
     ]

@@ -72,6 +72,7 @@ class DiscreteStack:
         rho_z: (n - 1) density of W in kg/m3.
         up: (n - 1, n) differences G, spacing 1.
         down: (n, n - 1) differences D, spacing 1.
+        spacing: of its rows in m.
     """
 
     contact_index: float
@@ -83,6 +84,7 @@ class DiscreteStack:
     rho_z: np.ndarray
     up: np.ndarray
     down: np.ndarray
+    spacing: float = 1.0
 
 
 def slopes(rock: Rock, s: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ def sideways_error(setup: Discretization) -> float:
     if len(media) < 2:
         return 0.0
     solids, fluids, wet = contrasts(setup)
-    slowest = min(passage.medium.slowest for passage in media)
+    slowest = min(passage.medium.sampled for passage in media)
     points = slowest / (setup.waves.spectra.frequency * max(setup.waves.spacing))
     law = solids * SOLIDS(points) + fluids * FLUIDS(points) + wet * WET(points)
     return setup.waves.spectra.error(law)

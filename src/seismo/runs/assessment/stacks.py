@@ -15,7 +15,6 @@ import numpy as np
 from seismo.equations.declaration import LayeredWaves
 from seismo.equations.fluid_solid_contact import Contact, Rock
 from seismo.equations.fluid_solid_operators import contact_operators
-from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.averaging import cell_average
 from seismo.model.earth import Earth
@@ -35,13 +34,15 @@ def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
         return []
     depths = setup.contact_depths
     spacing = setup.grid.spacing[2]
-    reach = 2 * len(setup.stencil.first) * spacing
+    rows = 2 * len(setup.stencil.first)
+    reach = rows * spacing
     top = setup.grid.origin[2]
     closure = setup.closure if setup.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf
     groups: list[list[float]] = []
     for z in depths:
-        joins_last = groups and (z - groups[-1][-1] < reach or z < under)
+        local_reach = reach * setup.grid.heights(setup.grid.index("z", z))
+        joins_last = groups and (z - groups[-1][-1] < local_reach or z < under)
         if joins_last and len(groups[-1]) < _MOST:
             groups[-1].append(float(z))
         else:
@@ -82,11 +83,11 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
         depth: of its topmost contact in m.
     """
     grid = setup.grid
-    spacing = setup.grid.spacing[2]
     terms = len(setup.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
     closed = [c for c in setup.contacts if c.closed]
     contact_index = float(grid.index("z", np.array([depth]))[0])
+    spacing = grid.edge("z", contact_index)  # rows that grow are taken to be as tall as there
     last = int(np.ceil(contact_index + stack.depths[-1] / spacing)) + reach + 4
     first = 0 if stack.top is not None else int(np.floor(contact_index)) - reach - 3
     inside = [
@@ -102,7 +103,7 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
     count = last - first + 1
     up, down = _differences(setup, first, count, inside, stack.top is not None)
     c11, c13, c33, c44, rho_x, rho_z = _medium(setup, stack, depth, first, count)
-    rows = DiscreteStack(contact_index - first, c11, c13, c33, c44, rho_x, rho_z, up, down)
+    rows = DiscreteStack(contact_index - first, c11, c13, c33, c44, rho_x, rho_z, up, down, spacing)
     return _adjusted(rows, inside, first, setup)
 
 
@@ -136,12 +137,17 @@ def _medium(
     physics = setup.physics
     waves = layered_waves(setup)
     z = grid.coordinate("z", np.arange(first, first + count))
-    tops = depth + np.array([-1e6 * grid.spacing[2], *stack.depths])
+    height = grid.spacing[2]
+    if grid.stretching is not None:
+        contact_index = float(grid.index("z", depth))
+        height = grid.edge("z", contact_index)
+        z = depth + (np.arange(first, first + count) - contact_index) * height
+    tops = depth + np.array([-1e6 * height, *stack.depths])
     flat = np.zeros(len(tops))
     parameters = zip(*(waves.parameters(m.vp, m.vs, m.rho) for m in stack.media), strict=True)
     named = {name: np.array(v) for name, v in zip(physics.needs, parameters, strict=True)}
     earth = Earth((DepthProfile(tops, named, dict.fromkeys(named, flat)),), physics.needs)
-    spacing = {a: grid.spacing[AXES.index(a)] for a in grid.axes if a != "y"}
+    spacing = {"x": grid.spacing[0], "z": height}
 
     def average(names: tuple[str, ...], at: np.ndarray) -> list[np.ndarray]:
         averages = cell_average(
@@ -157,7 +163,7 @@ def _medium(
     if not physics.fluid_force or all(medium.vs for medium in stack.media):
         return c11, c13, c33, between, rho, mean
     along = average(("rho_x",), z)[0]
-    across = average(("rho_z",), z + 0.5 * grid.spacing[2])[0]
+    across = average(("rho_z",), z + 0.5 * height)[0]
     wet = np.isfinite(along[1:] + along[:-1] + across[:-1])
     return (
         c11, c13, c33, between, np.where(np.isfinite(along), along, rho),

@@ -24,9 +24,7 @@ from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.remedy import inaccurate, uncarried
-from seismo.runs.assessment.resolution import (
-    LayerResolution,
-)
+from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.assessment.timing_checks import TIMING, WarningLines
@@ -53,7 +51,7 @@ def cautions(setup: Discretization, layers: list[LayerResolution], expected: Exp
 
 def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
-    slowest = min(layer.slowest for layer in layers)
+    slowest = min(layer.sampled for layer in layers)
     carried = slowest / (LEAST_POINTS * setup.coarsest_spacing)
     if carried < setup.highest_frequency:
         return  # `inaccurate` has said so
@@ -74,7 +72,8 @@ def _ends(setup: Discretization) -> WarningLines:
         length = getattr(setup.scenario.grid.extent, axis)
         spacing = setup.grid.spacing[AXES.index(axis)]
         cells = round(length / spacing)
-        if abs(length - cells * spacing) > 1e-6 * spacing:
+        is_grown = axis == "z" and setup.grid.stretching  # rows that grow end at the length
+        if abs(length - cells * spacing) > 1e-6 * spacing and not is_grown:
             yield (
                 f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
                 f"{spacing:.6g} m: the grid is {cells * spacing:.10g} m long"
@@ -163,7 +162,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
         for face, edge, sign in zip(FACES[axis], grid.limits(axis), (1, -1), strict=True):
             if getattr(boundaries, face) == "absorbing":
                 inside = sign * (positions[:, a] - edge)
-                close = inside < (EDGE_POINTS - 0.5) * grid.spacing[a]
+                close = inside < (EDGE_POINTS - 0.5) * grid.edge(axis, grid.index(axis, edge))
                 named += [face] if close.any() else []
                 is_near |= close
     return is_near, named

@@ -61,7 +61,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)
     yield (
         "grid",
-        f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers included",
+        f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
+        f"included{_rows(setup)}",
     )
     yield (
         "time",
@@ -90,6 +91,19 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         )
     yield from _resources(plan)
     yield from _speed(plan)
+
+
+def _rows(setup: Discretization) -> str:
+    """Describe rows that grow with depth, against as many as an even grid would have."""
+    grid = setup.grid
+    if grid.stretching is None:
+        return ""
+    low, high = (grid.spacing[2] * factor for factor in (1.0, grid.stretching.largest))
+    even = setup.scenario.grid.extent.z / low + 1.0 + grid.low[2] + grid.high[2]
+    return (
+        f"; rows grow from {low:.4g} to {high:.4g} m: {grid.points[2] / even:.2g} of the points "
+        "of even rows"
+    )
 
 
 def _coefficients(plan: Plan) -> str:
