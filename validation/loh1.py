@@ -46,17 +46,22 @@ def cylindrical(vector: np.ndarray) -> np.ndarray:
     )
 
 
-def compare(spacing: float) -> list[cases.Row]:
-    """Run one spacing."""
-    run = cases.simulate(scenario(spacing))
-    sigma = 0.12 * spacing / 100.0
+def traces(run: cases.Run) -> tuple[np.ndarray, np.ndarray]:
+    """Return the trace and the exact one: radial, transverse, down."""
     moment = np.zeros((3, 3))
     moment[0, 1] = moment[1, 0] = 1e18
     exact = layered.moment_response(
         STACK, np.array([0.0, 0.0, 2000.0]), STATION[None, :], moment, run.source, run.dt,
         "velocity", "moment_rate",
     )[0]  # fmt: skip
-    trace, truth = cylindrical(run.components("vx", "vy", "vz")[0]), cylindrical(exact)
+    return cylindrical(run.components("vx", "vy", "vz")[0]), cylindrical(exact)
+
+
+def compare(spacing: float) -> list[cases.Row]:
+    """Run one spacing."""
+    run = cases.simulate(scenario(spacing))
+    sigma = 0.12 * spacing / 100.0
+    trace, truth = traces(run)
     f_max = np.sqrt(2 * np.log(20.0)) / (2 * np.pi * sigma)  # 5 % of the Gaussian's spectrum
     step = max(1, int(0.05 / f_max / run.dt))
     misfit = metrics.time_frequency_misfit(

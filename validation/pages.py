@@ -78,6 +78,8 @@ LINES = (
     Line("", "10", "rayleigh_path", r".*order 8 \[10 "),
     Line("LOH.1, layer over half-space, station 10, h = 50 m", "6.2", "loh1",
          r".*station 10, vector L2 \[h = 50 m"),
+    Line("forces and moments in 2-D, among rows that grow to twice the height", "10",
+         "growing_rows", r"elastic 2-D"),
     Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "
          "(error of the coefficient)", "10", "zoeppritz", "Zoeppritz RPP 0-40"),
     Line("contact of two solids that dips by 10 to 70 degrees, 2-D", "10", "dipping_contact",

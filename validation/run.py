@@ -46,6 +46,7 @@ CASES = {  # in the order of the page
     "shallow": "Shallow sources and shallow contacts",
     "rayleigh_path": "Rayleigh wave on a long path",
     "loh1": "LOH.1, layer over half-space",
+    "growing_rows": "Rows that grow with depth",
     "finite_fault": "A finite fault",
     "attenuation_whole_space": "Whole spaces that attenuate",
     "attenuation_plane_wave": "Plane waves that attenuate",
