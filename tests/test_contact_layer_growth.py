@@ -32,23 +32,6 @@ def test_no_wave_along_a_contact_of_solids_grows(contrast: float, growth) -> Non
     assert max(waves.growth(k) for k in growth.WAVENUMBERS) < 0.0
 
 
-@pytest.mark.parametrize("order", [8, pytest.param(4, marks=pytest.mark.slow)])
-def test_rows_that_stiffen_a_strong_contact_guide_no_wave_that_grows(order: int, growth) -> None:
-    """Sharper means of two nodes made an enclosed plate of it: 4e-4 at order 8, 2e-3 at order 4."""
-    media = growth.rock(1000.0, 3.0), growth.rock(5000.0, 3.0)
-    waves = growth.ContactWaves(growth.pair(*media, 18.46), order=order)
-    assert max(waves.growth(k) for k in (0.2, 0.4)) < 0.0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("order", [4, 12])
-def test_no_wave_along_a_sea_bed_without_room_grows(order: int, growth) -> None:
-    layers = growth.pair(growth.WATER, growth.rock(1000.0, 1.73), 18.4)
-    waves = growth.ContactWaves(layers, order=order, closed=False)
-    assert not waves._simulation.setup.contacts[0].closed
-    assert max(waves.growth(k) for k in growth.WAVENUMBERS) < 0.0
-
-
 @pytest.mark.slow
 def test_waves_of_soft_ground_on_rock_grow(growth) -> None:
     """They exist, and runs damp them: what finds none elsewhere finds these."""

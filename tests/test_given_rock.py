@@ -296,13 +296,6 @@ def test_impossible_constants_are_refused(rock, dimensions, message) -> None:
         setup_of(rock, dimensions, steps=None, time={"duration": 0.1, "step": 1e-3})
 
 
-def test_fluids_beside_such_rock_are_refused() -> None:
-    model = [*uniform(FRACTURED), {"type": "water", "depth": 50.0}]
-    with pytest.raises(ModelError, match="fluids do not go together with rock of Tsvankin"):
-        discretize(from_dict(solver.plan("elastic", 2, model=model, steps=None, time={
-            "duration": 0.1, "step": 1e-3})))  # fmt: skip
-
-
 def test_water_lies_over_five_constants() -> None:
     five = {k: float(v) for k, v in constants.vti(**solver.VALUES, epsilon=0.1).items()}
     model = [*uniform(five), {"type": "water", "depth": 50.0}]

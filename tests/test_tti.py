@@ -229,10 +229,5 @@ def test_what_does_not_go_together_is_refused() -> None:
     out_of_plane["model"][0]["phi"] = 40.0
     with pytest.raises(ModelError, match="phi is 0 or 180 deg"):
         discretize(from_dict(out_of_plane))
-    wet = solver.plan("elastic_tti", 2)
-    wet["model"].append({"type": "block", "z": [0.0, 50.0], "vs": 0.0, "epsilon": 0.0,
-                         "delta": 0.0, "gamma": 0.0})  # fmt: skip
-    with pytest.raises(ModelError, match="fluids do not go together with a tilted axis"):
-        discretize(from_dict(wet))
     with pytest.raises(ScenarioError, match="under a free surface is 4 at least"):
         solver.plan("elastic_tti", 2, order=2, boundaries=solver.faces(2, top="free_surface"))

@@ -81,7 +81,9 @@ def _scaled_constants(medium: Mapping[str, Any], p: Any, s: Any) -> dict[str, An
         if name in CONSTANTS
     }
     for name, constant in (("vp", "c33"), ("vs", "c55")):
-        changed[name] = medium[name] * np.sqrt(changed[constant] / medium[constant])
+        # A fluid has no c55 before and after.
+        before = np.where(medium[constant] > 0.0, medium[constant], 1.0)
+        changed[name] = medium[name] * np.sqrt(changed[constant] / before)
     roots = {n: np.sqrt(p) * medium[n] for n in medium if n.startswith("root")}
     return changed | roots
 
@@ -93,13 +95,16 @@ def _roots(medium: Mapping[str, Any]) -> np.ndarray:
 
 
 def _share_of_constants(medium: Mapping[str, Any], dimensions: int) -> np.ndarray:
-    """Return 1 - 1 / (v C^-1 v) of media."""
+    """Return 1 - 1 / (v C^-1 v) of media; 0 of fluids, whose v v^T is C."""
+    fluid = np.asarray(medium["c55"] == 0.0)
     stiffness = elastic_constants.stiffness_of(medium)
+    stiffness = np.where(fluid[..., None, None], np.eye(6), stiffness)
     v = _roots(medium)
     if dimensions == 2:
         stiffness = stiffness[..., ::2, ::2]  # xx, zz and xz
         v = v[..., ::2]
-    return 1.0 - 1.0 / (v * np.linalg.solve(stiffness, v[..., None])[..., 0]).sum(-1)
+    share = 1.0 - 1.0 / (v * np.linalg.solve(stiffness, v[..., None])[..., 0]).sum(-1)
+    return np.where(fluid, 0.0, share)
 
 
 def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:

@@ -70,6 +70,18 @@ def vti(
     }
 
 
+def thomsen(c: Mapping[str, Any]) -> dict[str, Any]:
+    """Return epsilon, delta and gamma of five constants [Pa], NaN where there are none."""
+    c11, c13, c33, c44, c66 = (c[name] for name in VTI)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Thomsen (1986), equations 8a, 17 (delta, exact) and 8b.
+        return {
+            "epsilon": 0.5 * (c11 / c33 - 1.0),
+            "delta": ((c13 + c44) ** 2 - (c33 - c44) ** 2) / (2.0 * c33 * (c33 - c44)),
+            "gamma": 0.5 * (c66 / c44 - 1.0),
+        }
+
+
 def named(letter: str, *components: str) -> str:
     """Name a constant of two components: c13 of x and z, a15 of x and xz, q5 of xz."""
     return letter + "".join(str(n) for n in sorted(INDEX[c] for c in components))
@@ -332,8 +344,3 @@ def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.nd
         against = -n[:, None, :] * group / speed[..., None]
         largest = np.maximum(largest, against.reshape(-1, 3).max(0))
     return np.where(largest > 1e-9, largest, 0.0)
-
-
-def layer_ratio(m: np.ndarray) -> np.ndarray:
-    """Return the least p (axis) of layers that end the growth m (axis)."""
-    return m / (1.0 + m)

@@ -263,6 +263,11 @@ def _contact(earth: Any, grid: Grid, z_index: float, fluid_above: bool) -> Conta
     middle[1 if medium_above else 0] = z_index + (0.25 if medium_above else -0.25)
     # Media in the middles of both parts of the cell.
     samples = earth.sample(grid.coordinate("z", middle), None)
+    if "c33" in samples:
+        # Rock of given constants stands for the VTI rock that it has to be (`upright_beside`).
+        fluid = samples["vs"] == 0.0
+        parameters = elastic_constants.thomsen(elastic_constants.constants_of(samples))
+        samples = samples | {n: np.where(fluid, 0.0, value) for n, value in parameters.items()}
     names = [field.name for field in fields(Rock) if field.name in samples]
     above, below = (Rock(**{name: float(samples[name][k]) for name in names}) for k in (0, 1))
     medium, other = (above, below) if medium_above else (below, above)
@@ -271,3 +276,23 @@ def _contact(earth: Any, grid: Grid, z_index: float, fluid_above: bool) -> Conta
     fraction = min(abs(offset), 1.0)
     density = fraction * medium.rho + (1.0 - fraction) * other.rho
     return Contact(n, n + 1 if medium_above else n - 1, share, medium, other, density, z_index)
+
+
+def upright_cells(terms: int) -> int:
+    """Return within how many cells of a contact with rows of its own rock has to be upright.
+
+    Its rows have no coupling of normal and shear strains, nor have those whose interpolation reads
+    them, or cells that the averages of these take in.
+    """
+    return closed_rows(terms) + 4
+
+
+def upright_beside(earth: Any, grid: Grid, contact: Contact, terms: int) -> bool:
+    """Whether all rock near a contact is isotropic, or transversely isotropic about z."""
+    reach = upright_cells(terms)
+    z_indices = contact.z_index + np.arange(-reach, reach, 1.0 / _SAMPLES)
+    samples = earth.sample(grid.coordinate("z", z_indices), None)
+    if not {"theta", "c33"} & samples.keys():
+        return True
+    fluid = samples["vs"] == 0.0
+    return bool((fluid | elastic_constants.upright(samples)).all())

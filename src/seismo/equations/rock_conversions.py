@@ -69,15 +69,8 @@ def _has_delta(samples: RockValues) -> Any:
 
 def _thomsen(samples: RockValues) -> dict[str, np.ndarray]:
     """Return vp, vs, rho and Thomsen's parameters of VTI rock."""
-    c11, c13, c33, c44, c66 = (samples[name] for name in VTI)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # Thomsen (1986), equations 8a, 17 (delta, exact) and 8b.
-        of_constants = {
-            "epsilon": 0.5 * (c11 / c33 - 1.0),
-            "delta": ((c13 + c44) ** 2 - (c33 - c44) ** 2) / (2.0 * c33 * (c33 - c44)),
-            "gamma": 0.5 * (c66 / c44 - 1.0),
-        }
-    has_constants = c33 > 0.0
+    of_constants = elastic_constants.thomsen(samples)
+    has_constants = samples["c33"] > 0.0
     parameters = {
         name: np.where(has_constants, v, samples[name]) for name, v in of_constants.items()
     }
@@ -92,6 +85,11 @@ def _has_constants(samples: RockValues) -> Any:
 def _fluid(samples: RockValues) -> Any:
     """Return which media (n) are fluids, of which other things are asked."""
     return samples["vs"] == 0.0
+
+
+def _plain(samples: RockValues, names: tuple[str, ...]) -> Any:
+    """Return of which media (n) some parameters are all 0."""
+    return np.logical_and.reduce([samples[name] == 0.0 for name in names])
 
 
 def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
@@ -115,6 +113,12 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
     matrix = elastic_constants.matrix
     known = np.isfinite
     return (
+        Condition(
+            # A fluid is isotropic.
+            lambda samples: ~_fluid(samples) | _plain(samples, numbers),
+            ("vs", *numbers),
+            "a fluid has none of these; set them to 0 where vs is 0",
+        ),
         Condition(
             # Real off-diagonal constants.
             lambda samples: _fluid(samples) | known(matrix(in_rock(samples))).all((-1, -2)),

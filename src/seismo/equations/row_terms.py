@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 Matrix = dict[tuple[int, int], float]
 
@@ -20,6 +21,15 @@ class RowSums:
     target: str
     source: str
     weights: Matrix
+
+    @property
+    def fields(self) -> set[str]:
+        """Fields that change."""
+        return {self.target}
+
+    def into(self, others: Mapping[str, str]) -> RowSums:
+        """Return the same for other fields, by the name of those here."""
+        return replace(self, target=others.get(self.target, self.target))
 
 
 @dataclass(frozen=True)
@@ -39,3 +49,13 @@ class RowSlope:
     weights: dict[int, float]
     axis: str
     up: bool
+
+    @property
+    def fields(self) -> set[str]:
+        """Fields that change."""
+        return {name for name, _ in self.targets}
+
+    def into(self, others: Mapping[str, str]) -> RowSlope:
+        """Return the same for other fields, by the name of those here."""
+        targets = {(others.get(n, n), row): gain for (n, row), gain in self.targets.items()}
+        return replace(self, targets=targets)

@@ -161,6 +161,8 @@ class Physics:
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.equations.fluid_solid_contact`).
+        shear_parts: shear stress -> field that strains give it through, where that is one of its
+            own; rows beside fluids are corrected there.
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
         numbers: scalars that formulas take, by name (`Cell.number`).
@@ -189,6 +191,7 @@ class Physics:
     smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False
+    shear_parts: Mapping[str, str] = field(default_factory=dict)
     fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
     odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -17,11 +17,10 @@ that a grid resolves (Mittet 2017, Geophysics 82, T159-T182), and independent of
 the contact between the nodes.
 
 Because of the negative weights an average may be less than the values on either side. Where one
-next to a node would fall below `1 - undershoot` of the least around it, it is mixed with the mean
-over the cell, equally at all nodes of the contact. The same limit holds for means of two nodes
-where these are used: without it a contact 0.4 cells below a node had a shear modulus 3.3 times that
-of the rock, an enclosed plate whose waves grow in absorbing layers. Where a contact is stronger
-than `STRONG` they do so at 1.7 times, too, and the limit is 1.4. Low compliances would make waves
+next to a node would fall below `1 - room` of the least around it, it is mixed with the mean over
+the cell, equally at all nodes of the contact. The same limit holds for means of two nodes where
+these are used: without it a contact 0.4 cells below a node had a shear modulus 3.3 times that of
+the rock, an enclosed plate whose waves grow in absorbing layers. Low compliances would make waves
 too fast for the time step; moduli of stresses parallel to a contact do not, and only have to stay
 positive. Only the mean over the cell is used where the kernel covers fluid and solid, whose contact
 is not an effective medium (`seismo.equations.fluid_solid_contact`).
@@ -39,7 +38,6 @@ REACH = 2  # nodes on either side that a contact's limit is taken from
 WIDTH = 5  # cells that the kernel spans
 CELLS = WIDTH + 2 * REACH
 SAMPLES = 128  # of each
-STRONG = 10.5, 14.0  # ratio of moduli up to which a contact is not strong, and from which on it is
 
 
 class AveragingKernel(NamedTuple):
@@ -47,18 +45,17 @@ class AveragingKernel(NamedTuple):
 
     Attributes:
         a: weight of the shifted splines, see above.
-        undershoot: relative amount by which an average may be less than the least value around it.
-        pairs: the same for means of two neighbours, where these are used, at contacts that are not
-            strong, and at strong ones.
+        room: relative amount by which an average may be less than the least value around it.
+        pairs: the same for means of two neighbours, where these are used.
     """
 
     a: float
     undershoot: float
-    pairs: tuple[float, float] | None = None
+    pairs: float | None = None
 
 
 NODES = AveragingKernel(1.0 / 6.0, 0.05)  # used at the nodes
-BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, (0.4, 0.3))  # means of two neighbours are used
+BETWEEN = AveragingKernel(7.0 / 24.0, 0.7, 0.4)  # means of two neighbours are used
 ALONG = AveragingKernel(1.0 / 8.0, 0.5)  # used at the nodes, of what resists motion along contacts
 
 
@@ -88,15 +85,12 @@ def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray
             _window(selected, shift, 1).mean(axis=1),
             kernel_window.min(axis=1),
         )
-        greatest = kernel_window.max(axis=1)
         kernel_share = np.minimum(kernel_share, _share(*limits, kernel.undershoot))
         if previous is not None and kernel.pairs is not None:
             sharpened, mean = (0.5 * (a + b) for a, b in zip(previous[:2], limits[:2], strict=True))
             least = np.minimum(previous[2], limits[2])
-            contrast = np.maximum(previous[3], greatest) / least
-            undershoot = np.interp(np.log(contrast), np.log(STRONG), kernel.pairs)
-            kernel_share = np.minimum(kernel_share, _share(sharpened, mean, least, undershoot))
-        previous = (*limits, greatest)
+            kernel_share = np.minimum(kernel_share, _share(sharpened, mean, least, kernel.pairs))
+        previous = limits
     cell[use_kernel] += kernel_share * (
         _sum(_window(selected, 0, WIDTH), weights) - cell[use_kernel]
     )
@@ -104,11 +98,11 @@ def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray
 
 
 def _share(
-    sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, undershoot: float | np.ndarray
+    sharpened: np.ndarray, mean: np.ndarray, least: np.ndarray, undershoot: float
 ) -> np.ndarray:
-    """Return the share (n) of sharp averages that keeps to `1 - undershoot` of a least.
+    """Return the share (n) of sharp averages, the rest plain, that keeps to `1 - room` of a least.
 
-    The rest is plain. Only where the least is positive.
+    Only where that is positive.
     """
     bound = np.where(least > 0.0, (1.0 - undershoot) * least, -np.inf)
     below_bound = sharpened < bound

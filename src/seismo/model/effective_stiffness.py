@@ -70,6 +70,8 @@ STIFFNESS = (
     "compliance", "shear_compliance", "plate", "thin_stretch", "shear", "solid",
     "solid_compliance", "tilt", "slips",
 )  # fmt: skip
+_NORMAL = ("c11", "c12", "c13", "c22", "c23", "c33")
+_SOLID = 1.0 - 1e-9  # share of rock in a cell that is all rock
 _MODULI = ("solid_compliance", "shear", "solid", "tilt")
 
 
@@ -80,9 +82,11 @@ def _mixed(c: elastic_constants.ElasticConstants) -> np.ndarray:
 
 def stiffness(m: Samples) -> dict[str, np.ndarray]:
     """Return the stiffness of a cell, from what means there are of it; nothing without any."""
-    if "across_33" in m:
-        return tilted_stiffness.stiffness(m)
-    return _upright(m) if "plate" in m else {}
+    upright = _upright(m) if "plate" in m else {}
+    if "across_33" not in m:
+        return upright
+    anisotropic = tilted_stiffness.stiffness(m)
+    return _with_fluids(anisotropic, upright, m) if upright else anisotropic
 
 
 def _upright(m: Samples) -> dict[str, np.ndarray]:
@@ -118,6 +122,31 @@ def _upright(m: Samples) -> dict[str, np.ndarray]:
         ),
     }
     return constants if "level_compliance" not in m else _of_vti(constants, m)
+
+
+def _with_fluids(
+    anisotropic: dict[str, np.ndarray], upright: dict[str, np.ndarray], m: Samples
+) -> dict[str, np.ndarray]:
+    """Return the constants of rock of any anisotropy, in cells with any fluid those of VTI rock.
+
+    There rock acts by the constants that it would have with an upright axis. All constants of a
+    fluid are one number.
+    """
+    share = m["solid"]
+    c11 = upright["c11"]
+    c66 = upright["c66"]
+    alike = {
+        "c22": c11, "c23": upright["c13"], "c55": upright["c44"],
+        "c12": c11 - 2.0 * c66, **upright,
+    }  # fmt: skip
+    normal = 1.0 / m["compliance"]
+    fluid = dict.fromkeys(_NORMAL, normal)
+    return {
+        name: np.where(
+            share > _SOLID, c, np.where(share > 0.0, alike.get(name, 0.0), fluid.get(name, 0.0))
+        )
+        for name, c in anisotropic.items()
+    }
 
 
 def _of_vti(constants: dict[str, np.ndarray], m: Samples) -> dict[str, np.ndarray]:
@@ -164,10 +193,24 @@ VTI_RESULTS: dict[str, Rule] = {
 }
 
 
+def _root(name: str, formula: Callable, m: Samples) -> np.ndarray:
+    """Return the root of a P modulus, in cells with any fluid that of `_with_fluids`."""
+    normal = {"root1": "c11", "root2": "c22", "root3": "c33"}
+    beside = np.sqrt(m[normal[name]]) if name in normal else 0.0
+    return np.where(m["solid"] > _SOLID, formula(m), beside)
+
+
+# Cells with fluid take the means of upright rock.
+_ANISOTROPIC_RESULTS: dict[str, Rule] = {
+    name: ((*means, *STIFFNESS), formula if name[0] == "c" else partial(_root, name, formula))
+    for name, (means, formula) in tilted_stiffness.RESULTS.items()
+}
+
+
 def results(needs: Collection[str]) -> dict[str, Rule]:
     """Return what can be asked for of an earth of these parameters."""
     if "c55" in needs or {"gamma", "theta"} <= set(needs):
-        return RESULTS | tilted_stiffness.RESULTS
+        return RESULTS | _ANISOTROPIC_RESULTS
     return VTI_RESULTS if "gamma" in needs else RESULTS
 
 

@@ -44,6 +44,7 @@ _ACROSS = "345"
 _ALONG = "126"
 ENTRIES = tuple(i + j for i, j in combinations_with_replacement("123456", 2))
 _BETWEEN = ("44", "55")
+_LEAST_SHEAR = 1e-30  # stiffness of a fluid, in shares of c33: inverses stay finite
 
 
 def _total(terms: Iterable[np.ndarray]) -> np.ndarray:
@@ -107,6 +108,7 @@ def _inverse(m: Entries, rows: str) -> Entries:
 
 def layers_of(c: Entries) -> Entries:
     """Return what has a mean over flat layers: "across", "share", "rest" and "between" entries."""
+    c = c | {name: np.maximum(c[name], _LEAST_SHEAR * c["33"]) for name in ("44", "55", "66")}
     across = _inverse(c, _ACROSS)
     entries = {f"across_{name}": value for name, value in across.items()}
     share = {

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
+from seismo.equations.fluid_solid_contact import (
+    Contact,
+    all_contacts,
+    separate_contacts,
+    upright_beside,
+)
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid
@@ -20,4 +25,6 @@ def contacts_of(
         return [], ()
     interfaces = all_contacts(earth, grid)
     surface_rows = closure.rows if closure else 0
-    return interfaces, separate_contacts(interfaces, grid, stencil.order // 2, surface_rows)
+    terms = stencil.order // 2
+    contacts = separate_contacts(interfaces, grid, terms, surface_rows)
+    return interfaces, tuple(c for c in contacts if upright_beside(earth, grid, c, terms))

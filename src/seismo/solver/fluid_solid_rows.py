@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ from seismo.backends.base import Backend, KernelConstants
 from seismo.equations import fluid_solid_operators
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
+from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
 from seismo.solver.row_corrections import RowCorrections
 
@@ -41,13 +43,20 @@ class ContactRows:
                 medium["rho"][k] = rock.rho
                 medium["c13"][k] = rock.thin_stretch * c33
                 medium["c11"][k] = rock.plate + rock.thin_stretch**2 * c33
-                medium["c44"][k] = rock.shear
+                for shear in ("c44", "c55"):
+                    if shear in medium:
+                        medium[shear][k] = rock.shear
                 if "c66" in medium:
                     medium["c66"][k] = rock.level_shear
+                if "c12" in medium:
+                    # Nine constants, of rock that is transversely isotropic about z.
+                    medium["c22"][k] = medium["c11"][k]
+                    medium["c23"][k] = medium["c13"][k]
+                    medium["c12"][k] = medium["c11"][k] - 2.0 * rock.level_shear
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,
-        arrays: dict, closed,
+        arrays: dict, closed, shear_parts: Mapping[str, str],
     ) -> None:  # fmt: skip
         """Let the stages of the subdomain correct the rows at contacts after their own updates.
 
@@ -58,20 +67,29 @@ class ContactRows:
             medium: what `adjust` has made.
             arrays: its fields by name.
             closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
+            shear_parts: fields that shear stresses take what is added through.
         """
         if not self._contacts:
             return
         (stages, first), *_ = phases
-        terms = self._terms(medium, first.first[2], closed)
+        terms = self._terms(medium, first.first[2], closed, shear_parts)
         edges, core = self._subdomain.edges_and_core()
-        for number, name in enumerate(bound.stage.name for bound in stages):
-            wanted = terms.get(name, [])
-            rows = RowCorrections(backend, self._subdomain, arrays, name)
+        corrected: set[str] = set()
+        for number, stage in enumerate(bound.stage for bound in stages):
+            # Terms follow the stage that writes their field first.
+            new = set(stage.writes) - corrected
+            corrected |= new
+            wanted = [term for term in terms if new & term.fields]
+            rows = RowCorrections(backend, self._subdomain, arrays, stage.name)
             for bound, tables in ((stages[number], tables) for stages, tables in phases):
                 at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
                 bound.follow(at_edges, rows.bind(wanted, core, tables), rows.memories)
 
-    def _terms(self, medium: dict, c: np.ndarray, closed) -> dict[str, list]:
+    def _terms(
+        self, medium: dict, c: np.ndarray, closed, shear_parts: Mapping[str, str]
+    ) -> list[RowSums | RowSlope]:
+        """List what is added to rows, of all stages."""
+        shear_name = "c44" if "c44" in medium else "c55"
         column = {name: array[:, 0, 0] for name, array in medium.items()}
 
         def at(name: str, row: int) -> float:
@@ -80,7 +98,7 @@ class ContactRows:
 
         def c44(half: int) -> float:
             # Shear stiffness of a half row: harmonic mean of two nodes.
-            pair = at("c44", half), at("c44", half + 1)
+            pair = at(shear_name, half), at(shear_name, half + 1)
             return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
 
         grid = self._subdomain.grid
@@ -102,4 +120,4 @@ class ContactRows:
                     rows, axes, h, rho, rho_x, self._dt
                 )
                 stress += fluid_solid_operators.stress_terms(rows, axes, h, c13, c33, c44, self._dt)
-        return {"velocity": velocity, "stress": stress}
+        return [*velocity, *(term.into(shear_parts) for term in stress)]

@@ -197,7 +197,7 @@ class SubdomainSolver:
         arrays = self.fields.arrays(0)
         phases = list(zip(self.phases, tables, strict=True))
         # Corrections of rows at contacts, and off-diagonal densities of dipping ones.
-        contacts.correct(backend, phases, medium, arrays, closed)
+        contacts.correct(backend, phases, medium, arrays, closed, setup.physics.shear_parts)
         # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0

@@ -25,15 +25,8 @@ from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_orthorhombic import formulas
 from seismo.equations.elastic_tti import coefficients
-from seismo.equations.parameters import RHO, TSVANKIN, VP, VS, Condition
+from seismo.equations.parameters import RHO, TSVANKIN, VP, VS
 from seismo.equations.table import Physics, Stage
-
-SOLID = Condition(
-    lambda medium: medium["vs"] > 0.0,
-    ("vs",),
-    "fluids do not go together with rock of Tsvankin's parameters or of elastic constants other "
-    "than those of VTI rock: use VTI rock, or physics: acoustic",
-)
 
 
 def tables(axes: str, options: None) -> Physics:
@@ -61,10 +54,7 @@ def tables(axes: str, options: None) -> Physics:
         conversion=rock_conversions.orthorhombic(axes),
         derived={"fastest": wave_speeds.fastest},
         fastest=lambda extremes: extremes.others["fastest"][1],
-        conditions=(SOLID,),
         smooth_across_layers=True,
-        fluid_meets_solid=False,
-        fluid_force={},
     )
 
 

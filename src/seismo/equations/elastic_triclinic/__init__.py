@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from seismo.equations import elastic_tti, given_rock, rock_conversions, wave_speeds
 from seismo.equations.declaration import Equation
-from seismo.equations.elastic_orthorhombic import SOLID
 from seismo.equations.parameters import CONSTANTS, RHO, TSVANKIN, VP, VS
 from seismo.equations.table import Physics
 
@@ -23,7 +22,7 @@ def tables(axes: str, options: None) -> Physics:
         elastic_tti.tables(axes, options),
         conversion=rock_conversions.any_rock(axes),
         derived={"fastest": wave_speeds.fastest},
-        conditions=(SOLID,),
+        conditions=(),
     )
 
 

@@ -38,18 +38,13 @@ from seismo.equations import elastic_constants as constants
 from seismo.equations import elastic_vti
 from seismo.equations.acoustic_variable_density import inertia
 from seismo.equations.declaration import Equation
+from seismo.equations.elastic import FLUID_Q
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_tti import definite, formulas
 from seismo.equations.parameters import PHI, THETA, Condition
 from seismo.equations.table import Field, Physics, Stage
 
-SOLID = Condition(
-    lambda medium: medium["vs"] > 0.0,
-    ("vs", "theta", "phi"),
-    "fluids do not go together with a tilted axis of elastic rock: leave theta and phi out, or use "
-    "physics: acoustic",
-)
 _ALONG = 1e-6  # component of an axis across a plane that is rounding
 IN_PLANE = Condition(
     lambda medium: (
@@ -87,15 +82,17 @@ def coefficients(medium: dict, dt: float) -> dict:
     """
     # By the indices of c_ij: normal (both up to 3), shear (equal), mixed, two of shear.
     arrays = inertia(medium, dt)
+    # c_I = 0 of a fluid becomes a modulus that is negligible, but none to divide by.
+    floor = 1.0 / (FLUID_Q * dt)
     for name in (n for n in medium if n[0] == "c"):
         i, j = name[1:]
-        shear_moduli = {n: medium[f"c{n}{n}"] for n in (i, j) if n > "3"}
+        shear_moduli = {n: medium[f"c{n}{n}"].clip(min=floor) for n in (i, j) if n > "3"}
         # c_nm dt of two normal strains.
         if len(shear_moduli) == 0:
             arrays[name] = medium[name] * dt
         # q_I = 1 / (c_I dt)
         elif i == j:
-            arrays[f"q{i}"] = 1.0 / (medium[name] * dt)
+            arrays[f"q{i}"] = 1.0 / (shear_moduli[i] * dt)
         # a_nI = c_nI / c_I
         elif len(shear_moduli) == 1:
             arrays[f"a{i}{j}"] = medium[name] / shear_moduli[j]
@@ -141,10 +138,10 @@ def tables(axes: str, options: None) -> Physics:
         coefficients=coefficients,
         medium=("rho", *sorted(named("c", *two) for two in every)),
         conversion=None,
-        conditions=(SOLID, *upright.conditions, *((IN_PLANE,) if len(axes) == 2 else ())),
+        conditions=(*upright.conditions, *((IN_PLANE,) if len(axes) == 2 else ())),
         smooth_across_layers=True,
-        fluid_meets_solid=False,
-        fluid_force={},
+        # What strains themselves add to shear stresses is a field of its own.
+        shear_parts=dict(zip(stresses, h, strict=True)),
         # A mirror across an axis turns the sign of couplings that are odd in it.
         odd={axis: _odd(couplings, axis) for axis in axes},
         weakened=definite.weakened,

@@ -35,6 +35,7 @@ from seismo.grid.midpoints import Midpoints
 
 REACH = 6  # nodes beyond a node that its factors depend on
 _MOST = 0.999  # share k that is taken for more
+_LEAST_SHEAR = 1.0  # Pa, of nodes that have none: there nothing is coupled
 
 
 def weakened(medium: Mapping[str, np.ndarray], along: Mapping[str, Midpoints]) -> dict:
@@ -68,12 +69,17 @@ def coupled_share(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:
     """Return k (...), by which coupling lessens the energy of shear strains at most."""
     shear = pairs(axes)
     strains = (*axes, *shear)
-    rest = {(i, j): medium[named("c", i, j)] for i, j in combinations_with_replacement(strains, 2)}
+    # Where there is fluid any rock that couples nothing will do.
+    sheared = np.logical_and.reduce([medium[named("c", pair, pair)] > 0.0 for pair in shear])
+    rest = {
+        (i, j): np.where(sheared, medium[named("c", i, j)], 1.0 * (i == j))
+        for i, j in combinations_with_replacement(strains, 2)
+    }
+    root = {pair: np.sqrt(rest[pair, pair]) for pair in shear}
     # Schur complement: strains e that make the energy of shear strains least.
     for n, pivot in enumerate(axes):
         for i, j in combinations_with_replacement(strains[n + 1 :], 2):
             rest[i, j] = rest[i, j] - rest[pivot, i] * rest[pivot, j] / rest[pivot, pivot]
-    root = {pair: np.sqrt(medium[named("c", pair, pair)]) for pair in shear}
     scaled = {
         (i, j): rest[i, j] / (root[i] * root[j]) for i, j in combinations_with_replacement(shear, 2)
     }
@@ -109,7 +115,7 @@ def _factor(
             points = method(line, points)
         return points
 
-    q = 1.0 / medium[named("c", pair, pair)]
+    q = 1.0 / np.maximum(medium[named("c", pair, pair)], _LEAST_SHEAR)
     halves = each(Midpoints.mean, q)
     # f, what is allowed everywhere, and the rest of k q.
     bounded = np.clip(share, 0.0, _MOST) * np.minimum(q, each(Midpoints.least, halves))

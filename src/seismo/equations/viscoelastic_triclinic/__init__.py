@@ -23,7 +23,6 @@ from seismo.equations import (
 )
 from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
 from seismo.equations.declaration import Equation
-from seismo.equations.elastic_orthorhombic import SOLID
 from seismo.equations.parameters import CONSTANTS, QP, QS
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
@@ -40,7 +39,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
             "fastest": wave_speeds.fastest,
             SHEAR_SHARE: partial(shear_share, dimensions=len(axes)),
         },
-        conditions=(SOLID,),
+        conditions=(),
     )
 
 

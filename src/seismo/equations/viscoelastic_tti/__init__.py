@@ -50,6 +50,8 @@ from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, Stage
 from seismo.equations.viscoelastic_tti import formulas
 
+_LEAST_DISTORTION = 1e-9  # of the dilation's modulus, below which a medium is a fluid
+
 
 def losses(medium: dict) -> tuple[np.ndarray, np.ndarray]:
     """Return y of P and of S moduli, of which the dilation and the distortion lose what they do.
@@ -74,11 +76,14 @@ def losses(medium: dict) -> tuple[np.ndarray, np.ndarray]:
             x * (x - y) + y * (y - z) + z * (z - x) + 3.0 * (yz**2 + xz**2 + xy**2),
         )
         sums = normal + 2.0 * mixed, normal - mixed + 3.0 * shear
-    of_dilation, of_distortion = (q / c for q, c in zip(shares, sums, strict=True))
+    of_dilation = shares[0] / sums[0]
+    # A fluid has no distortion; its C is v v^T, so that y_s is not asked for: y_p takes its place.
+    solid = sums[1] > _LEAST_DISTORTION * sums[0]
+    of_distortion = shares[1] / np.where(solid, sums[1], 1.0)
     y_dilation = medium[f"y_{plane}dilation"]
-    y_distortion = medium[f"y_{plane}distortion"]
+    y_distortion = np.where(solid, medium[f"y_{plane}distortion"], y_dilation)
     # Both equations, solved for y_p - y_s.
-    beyond = (y_dilation - y_distortion) / (of_dilation - of_distortion)
+    beyond = (y_dilation - y_distortion) / (of_dilation - np.where(solid, of_distortion, 0.0))
     y_s = y_distortion - beyond * of_distortion
     return y_s + beyond, y_s
 
@@ -99,7 +104,8 @@ def coefficients(medium: dict, dt: float) -> dict:
     # c_I y_cI = c_I y_I + (y_p - y_s) v_I^2, the loss of c_I itself and of P moduli.
     for i in (n for n in "456" if f"c{n}{n}" in medium):
         modulus = medium[f"c{i}{i}"]
-        beyond = (arrays["y_p"] - arrays["y_s"]) * roots[f"root{i}"] ** 2 / modulus
+        divisor = np.where(modulus > 0.0, modulus, 1.0)  # a fluid has none, and no root
+        beyond = (arrays["y_p"] - arrays["y_s"]) * roots[f"root{i}"] ** 2 / divisor
         arrays[f"qy{i}"] = arrays[f"q{i}"] * (medium[f"y_c{i}{i}"] - beyond)
     return arrays
 

@@ -15,7 +15,13 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from seismo.equations.fluid_solid_contact import Contact, all_contacts, separate_contacts
+from seismo.equations.fluid_solid_contact import (
+    Contact,
+    all_contacts,
+    separate_contacts,
+    upright_beside,
+    upright_cells,
+)
 from seismo.equations.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import percent
@@ -97,6 +103,16 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Warni
     spacing = setup.grid.spacing[2]
     wavelength = scholte_velocity(contact) / setup.highest_frequency / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
+    if not kept and not upright_beside(setup.earth, setup.grid, contact, setup.stencil.order // 2):
+        cells = upright_cells(setup.stencil.order // 2)
+        yield (
+            f"{where} has rock beside it whose normal and shear strains are coupled, and the "
+            "averages of the cell that it cuts: waves along it err by up to tens of percent of "
+            "their amplitude with 10 points per wavelength; with rock that is isotropic or has an "
+            f"upright axis (theta: 0) within {cells} cells of it, {cells * spacing:.4g} m, they do "
+            "not"
+        )
+        return
     if not contact.closed:
         how = "rows of lower accuracy" if kept else "averages of the cell it cuts"
         most = "1 % of the velocity" if kept else "tens of percent of their amplitude"

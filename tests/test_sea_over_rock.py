@@ -1,0 +1,121 @@
+"""Fluids beside rock of any anisotropy: beside upright rock as in the VTI equation."""
+
+import numpy as np
+import pytest
+
+import seismo
+import solver
+from seismo.equations import elastic_constants
+from seismo.equations.registry import physics_for
+from seismo.errors import ModelError
+from seismo.scenario import from_dict
+from seismo.solver.discretization import discretize
+
+WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+SOFT = {"vp": 2000.0, "vs": 900.0, "rho": 2000.0}
+SHALE = {"vp": 2600.0, "vs": 1300.0, "rho": 2200.0, "epsilon": 0.2, "delta": 0.08, "gamma": 0.1}
+LOSSY = {"attenuation": {"reference_frequency": 40.0, "storage": 32}}
+BED, BASE = 223.0, 430.0  # m
+
+
+def sea(dimensions: int, top: dict, base: dict, across: int = 14, **changes) -> dict:
+    """Give water over rock of which the lower part is of another kind, in cells of some 10 m."""
+    layers = [{"top": 0.0, **WATER}, {"top": BED, **top}, {"top": BASE, **base}]
+    explosion = solver.source(
+        physics_for("elastic", dimensions), "explosion",
+        dict.fromkeys(solver.axes_of(dimensions), 70.0) | {"z": 180.0},
+    )  # fmt: skip
+    return solver.plan(
+        "elastic", dimensions, cells=(*[across] * (dimensions - 1), 64),
+        model=[{"type": "layers", "layers": layers}], sources=[explosion],
+        **{"steps": 160, "boundaries": solver.faces(dimensions, top="free_surface")} | changes,
+    )  # fmt: skip
+
+
+def traces(document: dict) -> tuple[str, dict[str, np.ndarray]]:
+    """Run a sea; name its equation and give the velocities, which change sign under the bed."""
+    places = [
+        dict.fromkeys(document["grid"]["extent"], 60.0) | {"z": z} for z in (50.0, 219.0, 228.0)
+    ]
+    document["receivers"] = [solver.points(places, quantities=["velocity"])]
+    simulation = solver.simulate(document)
+    assert [contact.closed for contact in simulation.setup.contacts] == [True]
+    return simulation.setup.scenario.equation.name, solver.records(simulation)
+
+
+def constants_of(rock: dict) -> dict:
+    """Give a rock by nine constants, of which c22 is not quite c11."""
+    c = elastic_constants.constants_of(rock)
+    nine = {
+        "c11": c["c11"], "c22": c["c11"] * (1.0 + 1e-9), "c33": c["c33"], "c13": c["c13"],
+        "c23": c["c13"], "c12": c["c11"] - 2.0 * c["c66"], "c44": c["c44"], "c55": c["c44"],
+        "c66": c["c66"],
+    }  # fmt: skip
+    return {"rho": rock["rho"]} | nine
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "equation", "base"),
+    [
+        (2, "elastic_tti", SHALE | {"theta": 1e-9}),
+        (3, "elastic_tti", SHALE | {"theta": 1e-9}),
+        pytest.param(3, "elastic_orthorhombic", constants_of(SHALE), marks=pytest.mark.slow),
+        pytest.param(
+            3, "elastic_triclinic", constants_of(SHALE) | {"theta": 1e-9}, marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_a_sea_over_rock_that_is_upright_in_all_but_name(dimensions, equation, base) -> None:
+    """Traces are those of the VTI equation, in water and beside the bed."""
+    plain = traces(sea(dimensions, SOFT, SHALE))
+    found = traces(sea(dimensions, SOFT, base))
+    assert (plain[0], found[0]) == ("elastic_vti", equation)
+    for name, wanted in plain[1].items():
+        largest = np.abs(wanted).max()
+        assert largest > 0.0
+        np.testing.assert_allclose(found[1][name], wanted, rtol=0.0, atol=1e-7 * largest)
+
+
+def test_constants_of_a_fluid_are_one_number() -> None:
+    """Its normal stresses stay equal to the last bit, with the loss of its own."""
+    document = sea(2, SOFT | {"qp": 40.0, "qs": 20.0}, SHALE | {"theta": 30.0}, **LOSSY)
+    simulation = solver.simulate(document)
+    assert simulation.setup.scenario.equation.name == "viscoelastic_tti"
+    fields = solver.wavefield(simulation)
+    rows = slice(2, 12)
+    water = [fields[name][rows] for name in ("sxx", "szz")]
+    assert (water[0] != 0.0).any()
+    assert np.abs(water[0]).max() > 0.0
+    np.testing.assert_array_equal(*water)
+    assert np.abs(fields["sxz"][rows]).max() < 1e-20 * np.abs(water[0]).max()
+
+
+@pytest.mark.parametrize("loss", [{}, {"qp": 40.0, "qs": 20.0}])
+@pytest.mark.parametrize("where", ["bed", "base"])
+def test_nothing_grows_beside_tilted_rock_under_water(where, loss) -> None:
+    """Rock that couples strains below the bed, and right beside it: waves leave."""
+    tilted = SHALE | {"theta": 35.0} | loss
+    top, base = (tilted, SHALE | loss) if where == "bed" else (SOFT | loss, tilted)
+    document = sea(2, top, base, steps=6000, precision="float32", **(LOSSY if loss else {}))
+    simulation = solver.build(document)
+    assert bool(simulation.setup.contacts) == (where == "base")
+    levels = []
+    for count in (100, 2900, 3000):
+        simulation.advance(count)
+        levels.append(float(np.abs(solver.wavefield(simulation)["szz"]).max()))
+    assert 0.0 < levels[2] < 0.9 * levels[1] < 0.9 * levels[0]
+
+
+def test_check_says_that_a_bed_of_tilted_rock_is_averaged() -> None:
+    """And within how many cells it would have to be upright."""
+    said = str(seismo.check(sea(2, SHALE | {"theta": 35.0}, SHALE)))
+    assert "normal and shear strains are coupled" in said
+    assert "within 10 cells of it, 90 m" in said
+    assert "strains are coupled" not in str(seismo.check(sea(2, SOFT, SHALE | {"theta": 35.0})))
+
+
+def test_a_fluid_of_anisotropic_parameters_is_refused() -> None:
+    document = sea(3, SOFT, {n: SHALE[n] for n in SOFT} | {"azimuth": 30.0, "epsilon1": 0.1})
+    document["model"][0]["layers"][0] |= {"epsilon1": 0.1}
+    with pytest.raises(ModelError, match="a fluid has none of these"):
+        discretize(from_dict(document))
