@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seismo.equations import elastic_constants as constants
-from seismo.equations import wave_speeds
+from seismo.equations import plane_waves, wave_speeds
 
 # Crystals, and the models of Becache, Fauqueux & Joly (2003): c11, c33, c13, c44.
 PLANE = {
@@ -35,15 +35,15 @@ def test_layers_let_grow_what_is_published(name):
     """III and IV are unstable in perfectly matched layers, I and II are not (Becache et al.)."""
     c11, c33, c13, c44 = PLANE[name]
     rock = constants.matrix({"c11": c11, "c13": c13, "c33": c33, "c44": c44, "c66": 0.4 * c11})
-    m = constants.growth(rock[None], np.ones(1), 2)
+    m = plane_waves.growth(rock[None], np.ones(1), 2)
     assert m.max() == pytest.approx(GROWTH[name], abs=6e-4)
 
 
 def test_nothing_grows_in_layers_beside_shale_with_an_upright_axis():
     rocks = np.array([shale(), shale(epsilon=0.3, delta=-0.1, gamma=0.2)])
-    assert not constants.growth(rocks, np.full(2, 2300.0)).any()
+    assert not plane_waves.growth(rocks, np.full(2, 2300.0)).any()
     leaning = constants.rotate(shale(), constants.rotation(45.0, 30.0))
-    assert 0.004 < constants.growth(leaning[None], np.full(1, 2300.0)).max() < 0.009
+    assert 0.004 < plane_waves.growth(leaning[None], np.full(1, 2300.0)).max() < 0.009
 
 
 def test_five_constants_are_those_of_thomsen():
@@ -70,7 +70,7 @@ def test_isotropic_rock_has_its_two_speeds_whichever_way_it_is_turned():
     rock = shale(epsilon=0.0, delta=0.0, gamma=0.0)
     turned = constants.rotate(rock, constants.rotation(33.0, 70.0))
     assert turned == pytest.approx(rock, abs=1e-6 * rock.max())
-    speed, group = constants.waves(rock, 2300.0, constants.directions())
+    speed, group = plane_waves.waves(rock, 2300.0, plane_waves.directions())
     assert speed == pytest.approx(np.tile([1500.0, 1500.0, 3000.0], (len(speed), 1)))
     assert np.linalg.norm(group[:, 2], axis=1) == pytest.approx(speed[:, 2])
 
@@ -86,14 +86,14 @@ def test_rotations_make_a_group_and_lead_the_axis_where_the_angles_say():
     tilt, azimuth = np.radians(50.0), np.radians(-40.0)
     axis = np.array([np.sin(tilt) * np.cos(azimuth), np.sin(tilt) * np.sin(azimuth), np.cos(tilt)])
     assert there[1] @ [0.0, 0.0, 1.0] == pytest.approx(axis)
-    speed, _ = constants.waves(constants.rotate(rock[0], there[1]), 2300.0, axis[None])
+    speed, _ = plane_waves.waves(constants.rotate(rock[0], there[1]), 2300.0, axis[None])
     assert speed[0] == pytest.approx([1500.0, 1500.0, 3000.0])
 
 
 def test_waves_travel_with_the_energy_velocity():
     """Euler: n V = c. V is the gradient of c |k| as well: differences of it tell."""
-    rock, n = shale(epsilon=0.3), constants.directions()[::40]
-    speed, group = constants.waves(rock, 2300.0, n)
+    rock, n = shale(epsilon=0.3), plane_waves.directions()[::40]
+    speed, group = plane_waves.waves(rock, 2300.0, n)
     assert np.einsum("al,aml->am", n, group) == pytest.approx(speed)
     step = 1e-4
     for axis in range(3):
@@ -101,7 +101,7 @@ def test_waves_travel_with_the_energy_velocity():
         for sign in (1, -1):
             k = n + sign * step * np.eye(3)[axis]
             length = np.linalg.norm(k, axis=1, keepdims=True)
-            ends.append(constants.waves(rock, 2300.0, k / length)[0] * length)
+            ends.append(plane_waves.waves(rock, 2300.0, k / length)[0] * length)
         assert group[..., axis] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5, abs=1)
 
 
@@ -110,8 +110,8 @@ def test_extreme_speeds_are_those_of_many_directions():
     c, rho = constants.vti(**rocks), rocks["rho"]
     possible = constants.positive_definite(constants.matrix(c))
     kept = {name: value[possible] for name, value in c.items()}
-    n = constants.directions(2)
-    speed, _ = constants.waves(constants.matrix(kept), rho[possible], n)
+    n = plane_waves.directions(2)
+    speed, _ = plane_waves.waves(constants.matrix(kept), rho[possible], n)
     least, largest = wave_speeds.extreme_speeds(kept, rho[possible])
     assert (speed.max((1, 2)) / largest).max() <= 1.0 + 1e-12
     assert (speed.max((1, 2)) / largest).min() > 1.0 - 1e-5
@@ -136,3 +136,18 @@ def test_what_no_rock_can_be_is_known():
     assert 0.5 < wanted.mean() < 0.9
     assert np.array_equal(constants.has_c13(rocks) & constants.takes_energy(rocks), wanted)
     assert not constants.has_c13(rocks).all()
+
+
+def test_few_directions_find_the_rocks_that_grow_most() -> None:
+    """Of many rocks at random, as of each in all directions."""
+    generator = np.random.default_rng(4)
+    vti = {
+        "vp": generator.uniform(2500.0, 4000.0, 80), "vs": generator.uniform(900.0, 1400.0, 80),
+        "rho": np.full(80, 2300.0), "epsilon": generator.uniform(0.1, 0.4, 80),
+        "delta": generator.uniform(-0.1, 0.1, 80), "gamma": generator.uniform(0.0, 0.3, 80),
+    }  # fmt: skip
+    turn = constants.rotation(generator.uniform(-90, 90, 80), generator.uniform(-180, 180, 80))
+    rocks = constants.rotate(constants.matrix(constants.constants_of(vti)), turn)
+    found = plane_waves.growth(rocks, vti["rho"])
+    each = [plane_waves.growth(rock[None], vti["rho"][:1]) for rock in rocks]
+    np.testing.assert_allclose(found, np.max(each, axis=0), rtol=1e-12)

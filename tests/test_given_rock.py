@@ -10,7 +10,7 @@ pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 import seismo
 import solver
 from seismo.equations import elastic_constants as constants
-from seismo.equations import wave_speeds
+from seismo.equations import plane_waves, wave_speeds
 from seismo.equations.registry import equation_for
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
@@ -233,7 +233,7 @@ def test_the_fastest_wave_is_that_of_all_directions() -> None:
     stiffness = roots @ np.swapaxes(roots, 1, 2) * 1e9
     n = generator.normal(size=(8000, 3))
     n /= np.linalg.norm(n, axis=1)[:, None]
-    every = np.array([constants.waves(one, 2000.0, n)[0].max() for one in stiffness])
+    every = np.array([plane_waves.waves(one, 2000.0, n)[0].max() for one in stiffness])
     media = {name: stiffness[:, int(name[1]) - 1, int(name[2]) - 1] for name in ALL}
     media |= {"rho": np.full(30, 2000.0)}
     single = [{name: v[k] for name, v in media.items()} for k in range(30)]

@@ -7,6 +7,7 @@ pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 
 import solver
 from seismo.equations import elastic_constants as constants
+from seismo.equations import plane_waves
 from seismo.exact import anisotropic
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
@@ -27,8 +28,8 @@ LENGTH = 6  # of the box, in wavelengths at the dominant frequency
 def case(stiffness: np.ndarray, points: int, name: str = "elastic") -> dict:
     """Give a force and two receivers in layers too thick to send anything back."""
     frequency = solver.FREQUENCY
-    n = constants.directions(2)
-    slowest = constants.waves(stiffness[None], np.array([RHO]), n)[0].min()
+    n = plane_waves.directions(2)
+    slowest = plane_waves.waves(stiffness[None], np.array([RHO]), n)[0].min()
     h = slowest / (2.5 * frequency) / points
     cells = round(LENGTH * slowest / frequency / h)
     first, last = (round(cells * share) * h for share in (1 / 3, 2 / 3))

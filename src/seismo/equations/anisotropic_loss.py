@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations import elastic_constants, plane_waves
 from seismo.equations.parameters import CONSTANTS
 from seismo.equations.relaxation import SHEAR_PART
 
@@ -172,12 +172,12 @@ def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
 def _constants_by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the same of rocks (n) of given constants: of the fastest and of the other waves."""
     plane = "c22" not in medium
-    n = elastic_constants.directions(2 if plane else 3)[::_EVERY]
+    n = plane_waves.directions(2 if plane else 3)[::_EVERY]
     p, s = (1.0 / np.asarray(medium[name], float) for name in ("qp", "qs"))
     stiffness = elastic_constants.stiffness_of(medium)
     v = _roots(medium)
     tensor = v[..., elastic_constants.VOIGT]
-    matrices = elastic_constants.christoffel(stiffness, n)
+    matrices = plane_waves.christoffel(stiffness, n)
     # v v^T n: a vector (rock, direction, 3), of which motion e takes the square of e . v n.
     along = np.einsum("...ij,aj->...ai", tensor, n)
     squares, motion = np.linalg.eigh(matrices)

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+_TRIED = 997  # samples that tell whether most are distinct
+_MOST = 0.9  # of them, from which on samples are taken as they are
+
+
+def worth_finding(columns: np.ndarray) -> bool:
+    """Return whether few of many columns (needed, n) seem to be distinct."""
+    some = columns[:, :: max(1, columns.shape[1] // _TRIED)]
+    return different(some)[0].shape[1] < _MOST * some.shape[1]
+
 
 def different(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the unique columns (needed, medium) in order, and the index (n) of each.

@@ -10,16 +10,6 @@ with vp, vs along the axis,
 
 and an orthorhombic one those of Tsvankin (1997, Geophysics 62, 1292), index 1 in the plane of y and
 z, 2 in that of x and z, 3 in that of x and y; vp and vs are along z, vs that of motion along x.
-
-A plane wave along the unit vector n has the speed c and the motion e of the Christoffel equation
-
-    c_ijkl n_j n_l e_k = rho c^2 e_i,    and the group velocity  V_j = c_ijkl e_i e_k n_l / (rho c)
-
-An absorbing layer along the axis a lets a wave grow where n_a V_a < 0 (Becache, Fauqueux & Joly
-2003, J. Comput. Phys. 188, 399): `growth` is the largest m of -n_a V_a / c, the rate of that in
-shares of the damping d. A layer that damps the other axes by a share p of d adds -p (1 + m) d at
-least, since n V = c, and ends it from p = m / (1 + m) on (Meza-Fajardo & Papageorgiou 2008, BSSA
-98, 1811).
 """
 
 from __future__ import annotations
@@ -35,9 +25,6 @@ VTI = ("c11", "c13", "c33", "c44", "c66")
 VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])  # of the components ij of a tensor
 INDEX = {"x": 1, "y": 2, "z": 3, "yz": 4, "xz": 5, "xy": 6}  # Voigt's, of components
 PAIRS = ((0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1))
-_SPACE = 1000  # directions of half a sphere
-_PLANE = 360  # directions of half a circle
-_TOGETHER = 64  # rocks
 _ANISOTROPIC = {"epsilon", "c33"}  # of which the samples of such a medium have one
 _ALIKE = 1e-10  # relative difference of stiffnesses that is rounding
 
@@ -254,17 +241,19 @@ def rotate(stiffness: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 def positive_definite(stiffness: np.ndarray) -> np.ndarray:
     """Return which rocks (...) take energy for every strain: all pivots are positive."""
+    size = stiffness.shape[-1]
     least = _ALIKE * np.trace(stiffness, axis1=-2, axis2=-1)
     sound = np.isfinite(stiffness).all((-1, -2))
-    rest = stiffness
+    # Entry by entry, each of all rocks at once.
+    rest = {(i, j): stiffness[..., i, j] for i in range(size) for j in range(i, size)}
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        while rest.shape[-1]:
+        for k in range(size):
             # Gaussian elimination: a pivot, and the Schur complement that it leaves.
-            pivot = rest[..., 0, 0]
-            column = rest[..., 1:, 0]
-            sound = sound & (pivot > least)
-            share = column / pivot[..., None]
-            rest = rest[..., 1:, 1:] - share[..., :, None] * column[..., None, :]
+            sound = sound & (rest[k, k] > least)
+            for i in range(k + 1, size):
+                share = rest[k, i] / rest[k, k]
+                for j in range(i, size):
+                    rest[i, j] = rest[i, j] - share * rest[k, j]
     return np.asarray(sound)
 
 
@@ -279,68 +268,3 @@ def takes_energy(medium: Mapping[str, Any]) -> np.ndarray:
     # c33 (c11 - c66) > c13^2 and c11 > c66
     sound = (c["c33"] * (c["c11"] - c["c66"]) > c["c13"] ** 2) & (c["c11"] > c["c66"])
     return sound | isotropic(medium)
-
-
-def directions(dimensions: int = 3) -> np.ndarray:
-    """Return unit vectors (n, 3) over half a sphere, or over half a circle of x and z."""
-    if dimensions == 2:
-        # Waves along n and -n are the same.
-        angle = np.pi * np.arange(_PLANE) / _PLANE
-        return np.stack([np.cos(angle), np.zeros(_PLANE), np.sin(angle)], 1)
-    number = np.arange(_SPACE) + 0.5
-    # Directions on a Fibonacci lattice: z uniform, azimuth by the golden angle.
-    z = number / _SPACE
-    turn = np.pi * (1.0 + np.sqrt(5.0)) * number
-    radius = np.sqrt(1.0 - z**2)
-    return np.stack([radius * np.cos(turn), radius * np.sin(turn), z], 1)
-
-
-def waves(
-    stiffness: np.ndarray, rho: np.ndarray | float, n: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return phase speeds (..., direction, 3) m/s and group velocities (..., direction, 3, 3).
-
-    Args:
-        stiffness: (..., 6, 6) Pa, positive definite.
-        rho: (...) kg/m3.
-        n: (direction, 3) unit vectors.
-
-    Returns:
-        By wave, slowest first; the last axis of the group velocities is x, y, z.
-    """
-    # c_ijkl / rho of Voigt's matrix.
-    tensor = stiffness[..., VOIGT[:, :, None, None], VOIGT[None, None]]
-    tensor = tensor / np.asarray(rho, float)[..., None, None, None, None]
-    # Christoffel matrix c_ijkl n_j n_l / rho, its eigenvalues c^2 and motions e.
-    half = np.einsum("...ijkl,al->...aijk", tensor, n)  # the part of n_l
-    squares, motion = np.linalg.eigh(np.einsum("...aijk,aj->...aik", half, n))
-    speed = np.sqrt(squares)
-    # Group velocity V_j = c_ijkl e_i e_k n_l / (rho c)
-    group = np.einsum("...aijk,...aim,...akm->...amj", half, motion, motion, optimize=True)
-    return speed, group / speed[..., None]
-
-
-def christoffel(stiffness: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return c_ijkl n_j n_l (..., direction, 3, 3) [Pa] of stiffnesses (..., 6, 6)."""
-    tensor = stiffness[..., VOIGT[:, :, None, None], VOIGT[None, None]]
-    return np.einsum("...ijkl,aj,al->...aik", tensor, n, n, optimize=True)
-
-
-def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.ndarray:
-    """Return m (axis) of layers along x, y and z, the largest of some rocks; 0 where none grows.
-
-    Args:
-        stiffness: (rock, 6, 6) Pa.
-        rho: (rock) kg/m3.
-        dimensions: 2 for waves in the plane of x and z.
-    """
-    n = directions(dimensions)
-    largest = np.zeros(3)
-    # In batches, which bounds the memory.
-    for first in range(0, len(stiffness), _TOGETHER):
-        rocks = slice(first, first + _TOGETHER)
-        speed, group = waves(stiffness[rocks], rho[rocks], n)
-        # -n_a V_a / c: energy that goes against the phase (Becache et al. 2003).
-        against = -n[:, None, :] * group / speed[..., None]
-        largest = np.maximum(largest, against.reshape(-1, 3).max(0))
-    return np.where(largest > 1e-9, largest, 0.0)

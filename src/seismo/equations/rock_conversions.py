@@ -99,6 +99,16 @@ def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
     return elastic_constants.positive_definite(stiffness)
 
 
+def _sound_but(exempt: np.ndarray, samples: RockValues, axes: str) -> np.ndarray:
+    """Return which rocks (n) are sound, or exempt from being so; those are not worked out."""
+    asked = np.flatnonzero(~exempt)
+    sound = np.ones(exempt.shape, bool)
+    some = {name: np.asarray(value)[asked] for name, value in samples.items()}
+    if asked.size:
+        sound[asked] = _sound(elastic_constants.matrix(in_rock(some)), axes)
+    return sound
+
+
 def _decoupled(samples: RockValues) -> np.ndarray:
     """Return which rocks (n) move in the plane of x and z alone when strained in it."""
     stiffness = in_grid(samples)
@@ -110,7 +120,6 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
     """Return what rock has to fulfil that is given by any of some parameters."""
     constants = tuple(name for name in takes if name in CONSTANTS)
     numbers = (*NAMES["Thomsen"], *NAMES["Tsvankin"])
-    matrix = elastic_constants.matrix
     known = np.isfinite
     return (
         Condition(
@@ -121,21 +130,22 @@ def _conditions(axes: str, takes: tuple[str, ...]) -> tuple[Condition, ...]:
         ),
         Condition(
             # Real off-diagonal constants.
-            lambda samples: _fluid(samples) | known(matrix(in_rock(samples))).all((-1, -2)),
+            lambda samples: (
+                _fluid(samples)
+                | np.logical_and.reduce([known(c) for c in in_rock(samples).values()])
+            ),
             tuple(name for name in numbers if name.startswith("delta")),
             "one of these is so low that c12, c13 or c23 is no real number: raise it",
         ),
         Condition(
             # Positive definite, of parameters.
-            lambda samples: (
-                _has_constants(samples) | _fluid(samples) | _sound(matrix(in_rock(samples)), axes)
-            ),
+            lambda samples: _sound_but(_has_constants(samples) | _fluid(samples), samples, axes),
             numbers,
             "a strain would set energy free: raise the epsilons, or lower the deltas",
         ),
         Condition(
             # Positive definite, of constants.
-            lambda samples: ~_has_constants(samples) | _sound(matrix(in_rock(samples)), axes),
+            lambda samples: _sound_but(~_has_constants(samples), samples, axes),
             tuple(name for name in ORTHORHOMBIC if name in constants),
             _UNSOUND,
         ),

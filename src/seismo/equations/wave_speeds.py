@@ -18,11 +18,10 @@ from seismo.equations.elastic_constants import (
     VOIGT,
     ElasticConstants,
     constants_of,
-    directions,
     stiffness_of,
-    waves,
 )
 from seismo.equations.parameters import CONSTANTS
+from seismo.equations.plane_waves import directions, waves
 
 _EXCHANGES = 8  # of direction and motion, in search of the fastest wave
 _FURTHER = 40  # of them, where it is nearly found

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from seismo.equations.anisotropic_loss import scaled, shear_share
-from seismo.equations.distinct import different
+from seismo.equations.distinct import different, worth_finding
 from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
@@ -124,7 +124,10 @@ class Earth:
         conversion.complete(fields)
         _check(fields, coordinates, self)
         columns = np.array([fields[name].ravel() for name in conversion.takes])
-        rocks, inverse = different(columns)
+        if worth_finding(columns):
+            rocks, inverse = different(columns)
+        else:
+            rocks, inverse = columns, np.arange(columns.shape[1])
         shape = fields[conversion.takes[0]].shape
         kinds = dict(zip(conversion.takes, rocks, strict=True))
         _fulfil(conversion.conditions, kinds, fields, coordinates, self, inverse.reshape(shape))

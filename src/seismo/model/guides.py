@@ -41,7 +41,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.equations import elastic_constants, wave_speeds
+from seismo.equations import elastic_constants, plane_waves, wave_speeds
 from seismo.grid.grid import AXES, Grid
 from seismo.model import column
 from seismo.model.cells import tensor
@@ -187,7 +187,7 @@ def _of_ground(rise: float) -> float:
 def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
     """Return the p that anisotropic rocks of a face ask for: more than their waves grow by.
 
-    These grow by m d (`seismo.equations.elastic_constants.growth`), and p damps them by p d.
+    These grow by m d (`seismo.equations.plane_waves.growth`), and p damps them by p d.
     """
     if not {"gamma", "c33"} & set(earth.needs):
         return 0.0
@@ -199,7 +199,7 @@ def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
     # About a vertical axis nothing grows more than in a vertical plane.
     dimensions = len(nodes) if {"theta", "c33"} & media.keys() else 2
     stiffness = elastic_constants.stiffness_of(media)
-    m = elastic_constants.growth(stiffness, media["rho"], dimensions)
+    m = plane_waves.growth(stiffness, media["rho"], dimensions)
     return SAFE_OF_ROCKS * float(m.max()) if m.max() > HARMLESS_GROWTH else 0.0
 
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations import elastic_constants, plane_waves
 from seismo.grid.grid import AXES
 from seismo.solver.discretization import Discretization
 from seismo.solver.waves import Passage
@@ -42,7 +42,7 @@ def _slowing(setup: Discretization, passage: Passage) -> float:
     medium = passage.medium
     known = {name: getattr(medium, name) for name in ("vp", "vs", "rho")} | dict(medium.others)
     stiffness = elastic_constants.stiffness_of({n: np.array(v) for n, v in known.items()})
-    n = elastic_constants.directions(setup.grid.dimensions)
+    n = plane_waves.directions(setup.grid.dimensions)
     spacing = np.array(
         [dict(zip(AXES, setup.grid.spacing, strict=True)).get(a, 0.0) for a in "xyz"]
     )
