@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+import seismo
 import solver
 from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_tti import definite
@@ -16,7 +17,7 @@ from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.midpoints import Midpoints
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver.node_medium import node_medium
+from seismo.solver.node_medium import _averaged, node_medium
 
 CONTRASTS = (75.0, 1000.0, 20_000.0)
 STRONG = {  # the coupling takes 0.97 of the shear energy
@@ -209,3 +210,44 @@ def test_couplings_do_not_depend_on_cuts(dimensions: int, parts, top: str, tmp_p
             place.append(slice(first + halo, last + halo))
         for name in ("c15", "c35"):
             np.testing.assert_array_equal(found[name][tuple(inner)], wanted[name][tuple(place)])
+
+
+@pytest.mark.parametrize(("coupling", "said"), [(0.6, True), (0.05, False)])
+def test_check_says_where_couplings_are_weakened(coupling: float, said: bool) -> None:
+    """Beside rock four times as stiff: of six tenths of the shear energy 0.8 is left."""
+    rock = {n: v * (coupling**0.5 if n in ("c15", "c35") else 1.0) for n, v in STRONG.items()}
+    soft = {n: 0.25 * v for n, v in rock.items()}
+    layers = [{"top": 0.0, "rho": 2200.0, **soft}, {"top": 131.0, "rho": 2200.0, **rock}]
+    model = [{"type": "layers", "layers": layers}]
+    time = {"duration": 0.1}
+    text = str(seismo.check(solver.plan("elastic", 2, model=model, steps=None, time=time)))
+    assert ("coupled by only 0." in text) == said
+
+
+@pytest.mark.parametrize("place", [0.0, 0.5, 0.7])
+def test_averages_of_layers_are_those_of_a_rock(place: float) -> None:
+    """Beside rock 100 times as stiff entries limited one by one had c33 = -610 GPa, and grew."""
+    rock = {n: v * (0.31**0.5 if n in ("c15", "c35") else 1.0) for n, v in STRONG.items()}
+    soft = {n: 0.01 * v for n, v in rock.items()}
+    top = solver.SPACING["z"] * (14 + place)
+    layers = [{"top": 0.0, "rho": 2200.0, **soft}, {"top": top, "rho": 2200.0, **rock}]
+    model = [{"type": "layers", "layers": layers}]
+    time = {"duration": 0.5, "courant": 0.99, "dispersion_removal": False}
+    document = solver.plan("elastic", 2, model=model, steps=None, time=time,
+                           boundaries=solver.faces(2, "rigid"))  # fmt: skip
+    simulation = solver.build(document)
+    depths = {"z": np.arange(8, 22), "x": np.arange(1)}
+    medium = _averaged(simulation.setup, depths)
+    rows = [["c11", "c13", "c15"], ["c13", "c33", "c35"], ["c15", "c35", "c55"]]
+    stiffness = np.array([[medium[n].ravel() for n in row] for row in rows]).transpose(2, 0, 1)
+    size = np.linalg.eigvalsh(stiffness)
+    assert size.min() > 0.9 * np.linalg.eigvalsh(stiffness[0]).min()
+    assert size.max() < 1.2 * np.linalg.eigvalsh(stiffness[-1]).max()
+    solver.silence(simulation)
+    solver.add_noise(simulation)
+    levels = []
+    for count in (*[1] * 20, 300):
+        simulation.advance(count)
+        fields = solver.wavefield(simulation)
+        levels.append(sum(np.sum(fields[f"v{a}"] ** 2) for a in "xz"))
+    assert levels[-1] < 5.0 * np.mean(levels[:20])

@@ -258,10 +258,18 @@ class _Sampler:
             needed = set(self.means)
             if {"vp", "vs", "rho"} <= samples.keys():
                 needed |= _MEANS.keys() - plain_means.MEANS.keys() - _ANISOTROPIC
+            shares = None
+            if not needed.isdisjoint(tilted_stiffness.MEANS):
+                shares = tilted_stiffness.sharp_shares(
+                    mixed, is_one_phase & np.asarray(solid[:, 0])
+                )
             for name in needed:
                 kernel = _KERNELS.get(name, column.NODES)
                 averages = np.array(_MEANS[name](alone))
-                averages[is_mixed] = column.average(_MEANS[name](mixed), kernel, is_one_phase)
+                # Entries of a tensor are averaged alike.
+                share = shares if name in tilted_stiffness.OF_TENSORS else None
+                samples_of = _MEANS[name](mixed)
+                averages[is_mixed] = column.average(samples_of, kernel, is_one_phase, share)
                 known[name] = averages
         return {name: known[name].reshape(z.shape) for name in self.means}
 

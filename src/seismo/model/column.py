@@ -64,25 +64,39 @@ def sample_depths(nodes: np.ndarray, sizes: CellSizes) -> np.ndarray:
     return moved(sizes, "z", nodes[:, None], _offsets(CELLS))
 
 
-def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray) -> np.ndarray:
+def average(
+    samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray,
+    share: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """Return the averages (n) of columns sampled at `places`.
 
     Args:
         samples: (n, CELLS * SAMPLES); where they are positive the kernel is limited.
         kernel: `NODES`, `BETWEEN` or `ALONG`.
         use_kernel: (n) where the kernel may be used; elsewhere the mean over the cell is.
+        share: (n) of sharp averages, the rest plain (`tensor_share`), in place of own limits.
     """
     cell = _window(samples, 0, 1).mean(axis=1)
     use_kernel = use_kernel & np.isfinite(samples).all(axis=1)  # a fluid's shear compliance is not
     selected = samples[use_kernel]
     weights = _weights(kernel.a)
-    kernel_share = np.ones(len(selected))
+    kernel_share = _limited(selected, kernel) if share is None else share[use_kernel]
+    cell[use_kernel] += kernel_share * (
+        _sum(_window(selected, 0, WIDTH), weights) - cell[use_kernel]
+    )
+    return cell
+
+
+def _limited(samples: np.ndarray, kernel: AveragingKernel) -> np.ndarray:
+    """Return the share (n) of sharp averages that limits leave, alike at all nodes of a contact."""
+    weights = _weights(kernel.a)
+    kernel_share = np.ones(len(samples))
     previous = None
     for shift in range(-REACH, REACH + 1):
-        kernel_window = _window(selected, shift, WIDTH)
+        kernel_window = _window(samples, shift, WIDTH)
         limits = (
             _sum(kernel_window, weights),
-            _window(selected, shift, 1).mean(axis=1),
+            _window(samples, shift, 1).mean(axis=1),
             kernel_window.min(axis=1),
         )
         kernel_share = np.minimum(kernel_share, _share(*limits, kernel.undershoot))
@@ -91,10 +105,34 @@ def average(samples: np.ndarray, kernel: AveragingKernel, use_kernel: np.ndarray
             least = np.minimum(previous[2], limits[2])
             kernel_share = np.minimum(kernel_share, _share(sharpened, mean, least, kernel.pairs))
         previous = limits
-    cell[use_kernel] += kernel_share * (
-        _sum(_window(selected, 0, WIDTH), weights) - cell[use_kernel]
-    )
-    return cell
+    return kernel_share
+
+
+def tensor_share(samples: np.ndarray, kernel: AveragingKernel) -> np.ndarray:
+    """Return the share (n) of sharp averages of tensors that leaves them positive.
+
+    No strain has less energy by an average than by `1 - room` of the least tensor around, at any
+    node of the contact. Entries that were limited one by one would not be those of any rock.
+
+    Args:
+        samples: (n, CELLS * SAMPLES, k, k), positive definite.
+        kernel: `NODES` or `ALONG`.
+    """
+    weights = _weights(kernel.a)[:, None, None]
+    share = np.ones(len(samples))
+    for shift in range(-REACH, REACH + 1):
+        kernel_window = _window(samples, shift, WIDTH)
+        cell = _window(samples, shift, 1).mean(axis=1)
+        traces = np.trace(kernel_window, axis1=-2, axis2=-1)
+        least = kernel_window[np.arange(len(samples)), traces.argmin(axis=1)]
+        # cell + share (sharp - cell) - bound is positive up to the eigenvalue -1 / share of this.
+        room = cell - (1.0 - kernel.undershoot) * least
+        has_room = np.linalg.eigvalsh(room)[:, 0] > 0.0
+        room = np.where(has_room[:, None, None], room, np.eye(room.shape[-1]))
+        change = np.linalg.solve(room, (kernel_window * weights).sum(axis=1) - cell)
+        lowest = np.linalg.eigvals(change).real.min(axis=-1)
+        share = np.minimum(share, np.where(has_room, 1.0 / np.maximum(-lowest, 1.0), 0.0))
+    return share
 
 
 def _share(

@@ -36,6 +36,7 @@ from operator import itemgetter
 import numpy as np
 
 from seismo.equations import elastic_constants
+from seismo.model import column
 from seismo.model.cells import TINY, Samples, slopes
 
 Entries = dict[str, np.ndarray]
@@ -202,6 +203,28 @@ MEANS = {
     **{name: partial(_mean, name) for name in _NAMES},
     **{name: partial(_root_mean, name) for name in _ROOT_NAMES},
 }
+
+# Means that belong together: those of entries of tensors, and of roots.
+OF_TENSORS = frozenset(name for name in MEANS if not name.startswith("between"))
+
+
+def sharp_shares(samples: MutableMapping[str, np.ndarray], solid: np.ndarray) -> np.ndarray:
+    """Return the share (n) of sharp averages of columns of rock (n, samples), 0 of others.
+
+    Args:
+        samples: of the rocks; what is worked out of them is kept there, as `_mean` does.
+        solid: (n) which columns are all rock.
+    """
+    share = np.zeros(len(solid))
+    for group, rows, kernel in (
+        ("across", _ACROSS, column.NODES),
+        ("rest", _ALONG, column.ALONG),
+    ):
+        entries = [[_mean(f"{group}_{_entry(i, j)}", samples)[solid] for j in rows] for i in rows]
+        tensors = np.moveaxis(np.array(entries), (0, 1), (-2, -1))
+        found = column.tensor_share(tensors, kernel)
+        share[solid] = found if group == "across" else np.minimum(share[solid], found)
+    return share
 
 
 def _root(name: str, m: Samples) -> np.ndarray:

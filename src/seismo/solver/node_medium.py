@@ -17,6 +17,9 @@ from seismo.solver.boundary_images import source_of
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
+_MOST_NODES = 100_000  # of an earth that varies sideways, at which lessened couplings are sought
+_COUPLED = 1e-3  # of c33: constants that couple less than that tell nothing
+
 
 def nodes_of(setup: Discretization, subdomain: Subdomain) -> dict[str, range]:
     """Return those nodes, z first; one along y and x if the earth varies with z only."""
@@ -39,13 +42,20 @@ def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.nda
     Couplings that would set energy free beside other rock are weakened (`Physics.weakened`).
     """
     nodes = nodes_of(setup, subdomain)
-    weakened = setup.physics.weakened
-    if weakened is None or setup.extremes.uniform:
+    if setup.physics.weakened is None or setup.extremes.uniform:
         return _averaged(setup, {a: np.array(r) for a, r in nodes.items()})
+    return _weakened(setup, nodes)[1]
+
+
+def _weakened(
+    setup: Discretization, nodes: Mapping[str, range]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the averages at nodes (z, y, x), and what is left of them (`Physics.weakened`)."""
+    assert setup.physics.weakened is not None
     around = {axis: _around(setup, axis, some) for axis, some in nodes.items()}
     index = {axis: _images(setup, axis, np.array(some)) for axis, some in around.items()}
     medium = _averaged(setup, index)
-    medium = weakened(
+    weakened = setup.physics.weakened(
         medium, {axis: _midpoints(setup, axis, some) for axis, some in around.items()}
     )
     # Without what was averaged around the nodes.
@@ -53,7 +63,40 @@ def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.nda
     for axis, some in nodes.items():
         start = some.start - around[axis].start
         inner["zyx".index(axis)] = slice(start, start + len(some))
-    return {name: array[tuple(inner)] for name, array in medium.items()}
+    before, after = (
+        {name: array[tuple(inner)] for name, array in one.items()} for one in (medium, weakened)
+    )
+    return before, after
+
+
+def coupling_left(setup: Discretization) -> tuple[float, float]:
+    """Return the least share of its coupling that rock is left with, and the depth of it in m.
+
+    Of an earth that varies sideways the middle of a large grid is looked at.
+    """
+    grid = setup.grid
+    if setup.physics.weakened is None or setup.extremes.uniform:
+        return 1.0, 0.0
+    nodes = {}
+    room = _MOST_NODES
+    for axis in "zyx" if grid.dimensions == 3 else "zx":
+        k = AXES.index(axis)
+        first, last = grid.extent.lo[k], grid.extent.hi[k]
+        if setup.earth.layered and axis != "z":
+            last = first + 1
+        most = max(1, min(last - first, room))
+        first += (last - first - most) // 2
+        nodes[axis] = range(first, first + most)
+        room //= most
+    before, after = _weakened(setup, nodes)
+    # c_nI is left s_I times (n a normal, I a shear strain).
+    least = np.ones(len(nodes["z"]))
+    for name in (n for n in before if n[0] == "c" and n[1] <= "3" < n[2]):
+        coupled = np.abs(before[name]) > _COUPLED * np.abs(before["c33"])
+        share = np.where(coupled, after[name] / np.where(coupled, before[name], 1.0), 1.0)
+        least = np.minimum(least, share.min((1, 2)))
+    row = int(least.argmin())
+    return float(least[row]), float(grid.coordinate("z", np.array([nodes["z"][row]]))[0])
 
 
 def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
