@@ -41,6 +41,7 @@ CASES = {  # in the order of the page
     "elastic_whole_space": "Elastic whole space",
     "anisotropic_whole_space": "Elastic waves in VTI and TTI rock",
     "anisotropic_half_space": "TTI rock under a free surface",
+    "anisotropic_published": "Anisotropic rock against published traces",
     "lamb_2d": "Lamb's problem, 2-D",
     "lamb_3d": "Lamb's problem, 3-D",
     "shallow": "Shallow sources and shallow contacts",
