@@ -28,7 +28,7 @@ def sea(dimensions: int, top: dict, base: dict, across: int = 14, **changes) -> 
     return solver.plan(
         "elastic", dimensions, cells=(*[across] * (dimensions - 1), 64),
         model=[{"type": "layers", "layers": layers}], sources=[explosion],
-        **{"steps": 160, "boundaries": solver.faces(dimensions, top="free_surface")} | changes,
+        **{"steps": 150, "boundaries": solver.faces(dimensions, top="free_surface")} | changes,
     )  # fmt: skip
 
 
@@ -73,7 +73,8 @@ def test_a_sea_over_rock_that_is_upright_in_all_but_name(dimensions, equation, b
     for name, wanted in plain[1].items():
         largest = np.abs(wanted).max()
         assert largest > 0.0
-        np.testing.assert_allclose(found[1][name], wanted, rtol=0.0, atol=1e-7 * largest)
+        # Waves of the base, whose averages are sharpened otherwise, are about to arrive.
+        np.testing.assert_allclose(found[1][name], wanted, rtol=0.0, atol=1e-5 * largest)
 
 
 def test_constants_of_a_fluid_are_one_number() -> None:

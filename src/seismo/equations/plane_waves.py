@@ -91,11 +91,11 @@ def growth(stiffness: np.ndarray, rho: np.ndarray, dimensions: int = 3) -> np.nd
 
 def _against(stiffness: np.ndarray, rho: np.ndarray, n: np.ndarray) -> np.ndarray:
     """Return the largest -n_a V_a / c (rock, axis) of waves in some directions n."""
-    found = []
+    growths = []
     # In batches, which bounds the memory.
     for first in range(0, len(stiffness), _TOGETHER):
         rocks = slice(first, first + _TOGETHER)
         speed, group = waves(stiffness[rocks], rho[rocks], n)
         # -n_a V_a / c: energy that goes against the phase (Becache et al. 2003).
-        found.append((-n[:, None, :] * group / speed[..., None]).max((1, 2)))
-    return np.concatenate(found) if found else np.zeros((0, 3))
+        growths.append((-n[:, None, :] * group / speed[..., None]).max((1, 2)))
+    return np.concatenate(growths) if growths else np.zeros((0, 3))

@@ -101,11 +101,11 @@ def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
 
 def _sound_but(exempt: np.ndarray, samples: RockValues, axes: str) -> np.ndarray:
     """Return which rocks (n) are sound, or exempt from being so; those are not worked out."""
-    asked = np.flatnonzero(~exempt)
+    rows = np.flatnonzero(~exempt)
     sound = np.ones(exempt.shape, bool)
-    some = {name: np.asarray(value)[asked] for name, value in samples.items()}
-    if asked.size:
-        sound[asked] = _sound(elastic_constants.matrix(in_rock(some)), axes)
+    some = {name: np.asarray(value)[rows] for name, value in samples.items()}
+    if rows.size:
+        sound[rows] = _sound(elastic_constants.matrix(in_rock(some)), axes)
     return sound
 
 

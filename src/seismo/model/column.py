@@ -126,12 +126,12 @@ def tensor_share(samples: np.ndarray, kernel: AveragingKernel) -> np.ndarray:
         traces = np.trace(kernel_window, axis1=-2, axis2=-1)
         least = kernel_window[np.arange(len(samples)), traces.argmin(axis=1)]
         # cell + share (sharp - cell) - bound is positive up to the eigenvalue -1 / share of this.
-        room = cell - (1.0 - kernel.undershoot) * least
-        has_room = np.linalg.eigvalsh(room)[:, 0] > 0.0
-        room = np.where(has_room[:, None, None], room, np.eye(room.shape[-1]))
-        change = np.linalg.solve(room, (kernel_window * weights).sum(axis=1) - cell)
+        excess = cell - (1.0 - kernel.undershoot) * least
+        is_more = np.linalg.eigvalsh(excess)[:, 0] > 0.0
+        excess = np.where(is_more[:, None, None], excess, np.eye(excess.shape[-1]))
+        change = np.linalg.solve(excess, (kernel_window * weights).sum(axis=1) - cell)
         lowest = np.linalg.eigvals(change).real.min(axis=-1)
-        share = np.minimum(share, np.where(has_room, 1.0 / np.maximum(-lowest, 1.0), 0.0))
+        share = np.minimum(share, np.where(is_more, 1.0 / np.maximum(-lowest, 1.0), 0.0))
     return share
 
 

@@ -127,7 +127,8 @@ class Earth:
         if worth_finding(columns):
             rocks, inverse = different(columns)
         else:
-            rocks, inverse = columns, np.arange(columns.shape[1])
+            rocks = columns
+            inverse = np.arange(columns.shape[1])
         shape = fields[conversion.takes[0]].shape
         kinds = dict(zip(conversion.takes, rocks, strict=True))
         _fulfil(conversion.conditions, kinds, fields, coordinates, self, inverse.reshape(shape))

@@ -222,8 +222,8 @@ def sharp_shares(samples: MutableMapping[str, np.ndarray], solid: np.ndarray) ->
     ):
         entries = [[_mean(f"{group}_{_entry(i, j)}", samples)[solid] for j in rows] for i in rows]
         tensors = np.moveaxis(np.array(entries), (0, 1), (-2, -1))
-        found = column.tensor_share(tensors, kernel)
-        share[solid] = found if group == "across" else np.minimum(share[solid], found)
+        limit = column.tensor_share(tensors, kernel)
+        share[solid] = limit if group == "across" else np.minimum(share[solid], limit)
     return share
 
 

@@ -78,16 +78,17 @@ def coupling_left(setup: Discretization) -> tuple[float, float]:
     if setup.physics.weakened is None or setup.extremes.uniform:
         return 1.0, 0.0
     nodes = {}
-    room = _MOST_NODES
+    most_nodes = _MOST_NODES
     for axis in "zyx" if grid.dimensions == 3 else "zx":
         k = AXES.index(axis)
-        first, last = grid.extent.lo[k], grid.extent.hi[k]
+        first = grid.extent.lo[k]
+        last = grid.extent.hi[k]
         if setup.earth.layered and axis != "z":
             last = first + 1
-        most = max(1, min(last - first, room))
-        first += (last - first - most) // 2
-        nodes[axis] = range(first, first + most)
-        room //= most
+        count = max(1, min(last - first, most_nodes))
+        first += (last - first - count) // 2
+        nodes[axis] = range(first, first + count)
+        most_nodes //= count
     before, after = _weakened(setup, nodes)
     # c_nI is left s_I times (n a normal, I a shear strain).
     least = np.ones(len(nodes["z"]))

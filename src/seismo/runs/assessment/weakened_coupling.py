@@ -18,11 +18,11 @@ _MUCH = 0.98  # of a coupling: no error of its own shows with more
 
 def weakened_coupling(setup: Discretization) -> WarningLines:
     """Name the place where least is left of a coupling."""
-    left, z = coupling_left(setup)
-    if left < _MUCH:
+    share, z = coupling_left(setup)
+    if share < _MUCH:
         yield (
             f"model: at z = {z:.6g} m, beside much stiffer rock, normal and shear strains are "
-            f"coupled by only {left:.2g} of what the rock's constants say, as more could make "
+            f"coupled by only {share:.2g} of what the rock's constants say, as more could make "
             "waves grow: beside that contact they err by up to 20 % with 10 points per wavelength, "
             "twice as much as beside others, and by less on a finer grid.spacing; rock that "
             "changes over some cells keeps its coupling"
