@@ -18,7 +18,7 @@ from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.remedy import cheaper_grid
+from seismo.runs.assessment.cheaper_grid import cheaper_grid
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
 from seismo.solver.discretization import discretize

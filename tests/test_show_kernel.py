@@ -1,5 +1,6 @@
 """`seismo show kernel`: what a GPU would be given, on a machine without one."""
 
+import importlib.util
 import re
 
 import pytest
@@ -34,8 +35,9 @@ def test_the_table_says_what_a_thread_takes(shown):
     table, _, code = shown()
     assert code == 0
     interior = next(line for line in table.splitlines() if " interior " in line)
-    number, *_, registers, loads, stores, moved = interior.split()
+    number, *_, registers, spilled, loads, stores, moved = interior.split()
     assert 16 <= int(registers) <= 255
+    assert int(spilled) == 0
     assert int(loads) > int(stores) == 1
     assert int(moved) == 16  # two pressures and the velocity are read, one pressure is written
     ptx, _, code = shown(number, "--architecture", "8.0")
@@ -44,9 +46,20 @@ def test_the_table_says_what_a_thread_takes(shown):
     assert len(re.findall(r"st\.global", ptx)) == int(stores)
 
 
+def test_without_the_compiler_the_extra_is_named(shown, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    _, error, code = shown()
+    assert code == 2
+    assert error.strip().endswith("pip install 'seismo[gpu]'")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["99"], "kernel 99: there are 1 to "), (["--architecture", "hopper"], "such as 9.0")],
+    [
+        (["99"], "kernel 99: there are 1 to "),
+        (["--architecture", "hopper"], "from 7.5 to 12.1"),
+        (["--architecture", "5.0"], "from 7.5 to 12.1"),
+    ],
 )
 def test_mistakes_are_one_line(shown, options, said):
     _, error, code = shown(*options)

@@ -10,6 +10,10 @@ import typer
 from seismo.cli.arguments import ScenarioFile
 from seismo.errors import DeviceError
 
+# Compute capabilities that CUDA 13.0 compiles for.
+OLDEST = (7, 5)
+NEWEST = (12, 1)
+
 app = typer.Typer(no_args_is_help=True, help="Show what a run is made of.")
 
 
@@ -33,16 +37,18 @@ def kernel(
 
     They are compiled here; no GPU is needed.
     """
+    from seismo.backends.gpu.requirements import refuse_without_compiler
     from seismo.scenario import load
 
-    version = re.fullmatch(r"(\d+)\.(\d)", architecture)
-    if version is None:
-        raise DeviceError(f"--architecture {architecture}: give a number such as 9.0")
-    try:
-        from seismo.runs.kernels import kernels_of
-    except ImportError as error:
-        raise DeviceError(f"kernels need a compiler: pip install 'seismo[gpu]' ({error})") from None
-    kernels = list(kernels_of(load(scenario), (int(version[1]), int(version[2]))))
+    version = re.fullmatch(r"(\d+)\.?(\d)", architecture)
+    target = (int(version[1]), int(version[2])) if version else (0, 0)
+    if not OLDEST <= target <= NEWEST:
+        oldest, newest = (".".join(map(str, limit)) for limit in (OLDEST, NEWEST))
+        raise DeviceError(f"--architecture {architecture}: give a number from {oldest} to {newest}")
+    refuse_without_compiler()
+    from seismo.runs.kernels import kernels_of
+
+    kernels = list(kernels_of(load(scenario), target))
     if number is not None:
         if not 1 <= number <= len(kernels):
             raise DeviceError(f"kernel {number}: there are 1 to {len(kernels)}")
@@ -53,8 +59,7 @@ def kernel(
         f"{'loads':>6}{'stores':>7}{'bytes a point':>14}"
     )
     for n, one in enumerate(kernels, 1):
-        spilled = one.spilled or ""
         print(
-            f"{n:>3} {one.name:<28}{one.where:<38}{one.layout:<18}{one.registers:>9}{spilled:>8}"
-            f"{one.loads:>6}{one.stores:>7}{one.moved or '':>14}"
+            f"{n:>3} {one.name:<28}{one.where:<38}{one.layout:<18}{one.registers:>9}"
+            f"{one.spilled:>8}{one.loads:>6}{one.stores:>7}{one.moved or '':>14}"
         )

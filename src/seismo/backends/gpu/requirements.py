@@ -6,9 +6,11 @@ them: driver, card, packages, then package versions against the driver.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, Version, numbers
+from seismo.errors import DeviceError
 
 LEAST_CAPABILITY = (8, 0)  # Ampere and later: what the kernels are tested for
 LEAST_DRIVER = (12, 4)
@@ -130,3 +132,13 @@ def is_able(gpu: Gpu) -> bool:
 def able_gpus(environment: GpuEnvironment) -> list[int]:
     """Return the numbers of the GPUs that are new enough."""
     return [n for n, gpu in enumerate(environment.gpus) if is_able(gpu)]
+
+
+def refuse_without_compiler() -> None:
+    """Raise where kernels cannot be compiled, with or without a card.
+
+    Raises:
+        DeviceError: the compiler is not installed.
+    """
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise DeviceError("kernels need the compiler of GPUs: pip install 'seismo[gpu]'")

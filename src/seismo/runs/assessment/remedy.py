@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -48,81 +48,13 @@ _LARGE = 0.3  # error of the traces that is warned of
 _LARGER = 10.0  # the same, in errors of those wanted
 _BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
 _MOST_COARSER = 30.0  # factor of the spacing in that search
-_TRIALS = 4  # finer grids where the earth varies sideways
-_MOST_TRIED = 1e6  # points of such a grid
+TRIALS = 4  # finer grids where the earth varies sideways
+MOST_TRIED = 1e6  # points of such a grid
 _SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
-# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy`): of a step,
-# over the length of its time.
-_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
-_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
-_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
 _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
-
-
-@dataclass(frozen=True)
-class CheaperGrid:
-    """A grid that keeps to the wanted accuracy by less work.
-
-    Attributes:
-        order: of the differences.
-        spacing: in m.
-        work: beside that of the run as it is.
-        error: of the traces, expected.
-    """
-
-    order: int
-    spacing: float
-    work: float
-    error: float
-
-    def __str__(self) -> str:
-        """Name the two keys, and what they save."""
-        return (
-            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
-            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
-        )
-
-
-def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | None:
-    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
-
-    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
-    expected of that grid is asked as of any other.
-    """
-    spec = setup.scenario.grid
-    current = setup.stencil.order
-    if expected.error > spec.accuracy or spec.stencil != "fitted" or current not in _ORDER_COST:
-        return None
-    mended = _mended(setup, expected)
-    grids = []
-    for order, cost in _ORDER_COST.items():
-        coarser = _coarser(partial(_all_causes_within, setup, mended, order=order))
-        grids.append((_work(setup, cost / _ORDER_COST[current], coarser), order, coarser))
-    (work, order, coarser) = min(grids)
-    largest = max(setup.waves.spacing)
-    for _ in range(_TRIALS):
-        spacing = _below(coarser * largest)
-        work = _work(setup, _ORDER_COST[order] / _ORDER_COST[current], spacing / largest)
-        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
-        if work > _CHEAPER or not (setup.earth.layered or points < _MOST_TRIED):
-            return None
-        try:
-            scenario = of_spacing(setup, spacing / largest).changed({"grid.order": order})
-            error = expected_error(discretize(scenario)).error
-        except SeismoError:
-            return None
-        if error <= spec.accuracy:
-            return CheaperGrid(order, spacing, work, error)
-        coarser *= _TOO_COARSE
-    return None
-
-
-def _work(setup: Discretization, cost: float, coarser: float) -> float:
-    """Return the work on a grid so many times as coarse, beside that of the run."""
-    return cost / coarser ** (setup.grid.dimensions + 1)
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
@@ -191,7 +123,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     if spacing < max(setup.waves.spacing):
         frequency = setup.dominant_frequency
         order = setup.stencil.order
-        lower = _below(spacing / max(setup.waves.spacing) * frequency)
+        lower = rounded_down(spacing / max(setup.waves.spacing) * frequency)
         higher = ", with a higher grid.order a larger one," if _disperses(expected, order) else ""
         named.append(
             f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
@@ -226,28 +158,28 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     """
     wanted = setup.scenario.grid.accuracy
     largest = max(setup.waves.spacing)
-    if _mended(setup, expected).error <= wanted:
+    if mended(setup, expected).error <= wanted:
         return largest, expected
     power = 3.0  # at which errors fall with the spacing
     if setup.earth.layered:
         coarser = _undispersed(setup)
     else:
-        within = partial(_all_causes_within, setup, _mended(setup, expected))
-        coarser = _coarser(within)
+        within = partial(all_causes_within, setup, mended(setup, expected))
+        coarser = coarsest(within)
         power = 2.0
-    spacing = _below(min(1.0, coarser) * largest)
-    for _ in range(_TRIALS):
+    spacing = rounded_down(min(1.0, coarser) * largest)
+    for _ in range(TRIALS):
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
-        if not setup.earth.layered and points > _MOST_TRIED:
+        if not setup.earth.layered and points > MOST_TRIED:
             break
         try:
             expected = expected_error(discretize(of_spacing(setup, spacing / largest)))
         except SeismoError:
             break
-        error = _mended(setup, expected).error
+        error = mended(setup, expected).error
         if error <= wanted:
             break
-        spacing = _below(spacing * min(0.9, max(0.5, (wanted / error) ** (1.0 / power))))
+        spacing = rounded_down(spacing * min(0.9, max(0.5, (wanted / error) ** (1.0 / power))))
     return spacing, expected
 
 
@@ -268,7 +200,7 @@ def _moves(setup: Discretization) -> dict[str, str]:
     return {} if reads_layers(setup) else _MOVES
 
 
-def _mended(setup: Discretization, expected: Expected) -> Expected:
+def mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
     moves = {SENT_BACK, FITTED, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
@@ -281,13 +213,13 @@ def _disperses(expected: Expected, order: int) -> bool:
     return order < 16 and what not in known and not what.startswith(CONTACTS)
 
 
-def _below(value: float) -> float:
+def rounded_down(value: float) -> float:
     """Return a number rounded down to two digits."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")
 
 
-def _coarser(within: Callable[[float], bool]) -> float:
+def coarsest(within: Callable[[float], bool]) -> float:
     """Return by how much larger the spacing may be for an error to keep to the accuracy."""
     low = 1.0 / _MOST_COARSER
     high = _MOST_COARSER
@@ -303,7 +235,7 @@ def _coarser(within: Callable[[float], bool]) -> float:
 def _undispersed(setup: Discretization) -> float:
     """Return by how much larger the spacing may be for dispersion to keep to the accuracy."""
     within = partial(_disperses_within, setup, setup.stencil.order, setup.scenario.grid.accuracy)
-    return _coarser(within)
+    return coarsest(within)
 
 
 def _scaled(setup: Discretization, factor: float) -> Waves:
@@ -319,7 +251,7 @@ def _disperses_within(setup: Discretization, order: int, accuracy: float, factor
     return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
 
 
-def _all_causes_within(
+def all_causes_within(
     setup: Discretization, expected: Expected, factor: float, order: int | None = None
 ) -> bool:
     """Whether all causes together keep to the accuracy on a grid so many times as coarse."""

@@ -14,7 +14,8 @@ from seismo.output.opening import results_target
 from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
-from seismo.runs.assessment.remedy import CheaperGrid, cheaper_grid, points_needed, uncarried
+from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
+from seismo.runs.assessment.remedy import points_needed, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (

@@ -1,0 +1,105 @@
+"""Which order and spacing take least work for the wanted accuracy, where a run takes much more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+from seismo.errors import SeismoError
+from seismo.runs.assessment.accuracy import Expected, expected_error, percent
+from seismo.runs.assessment.remedy import (
+    MOST_TRIED,
+    TRIALS,
+    all_causes_within,
+    coarsest,
+    mended,
+    of_spacing,
+    rounded_down,
+)
+from seismo.runs.resources.speed import order_factor
+from seismo.solver.discretization import Discretization, discretize
+
+# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy`): of a step,
+# over the length of its time.
+_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
+_NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
+_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
+_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
+
+
+@dataclass(frozen=True)
+class CheaperGrid:
+    """A grid that keeps to the wanted accuracy by less work.
+
+    Attributes:
+        order: of the differences.
+        spacing: in m.
+        work: beside that of the run as it is.
+        error: of the traces, expected.
+    """
+
+    order: int
+    spacing: float
+    work: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the two keys, and what they save."""
+        return (
+            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
+            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
+        )
+
+
+def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | None:
+    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
+
+    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
+    expected of that grid is asked as of any other.
+    """
+    spec = setup.scenario.grid
+    current = setup.stencil.order
+    if expected.error > spec.accuracy or spec.stencil != "fitted":
+        return None
+    now = _ORDER_COST.get(current, order_factor(current))
+    kept = mended(setup, expected)
+    grids = []
+    for order, cost in _ORDER_COST.items():
+        coarser = coarsest(partial(all_causes_within, setup, kept, order=order))
+        grids.append((_work(setup, cost / now, coarser), order, coarser))
+    (work, order, coarser) = min(grids)
+    largest = max(setup.waves.spacing)
+    for _ in range(TRIALS):
+        spacing = _dividing(setup, rounded_down(coarser * largest))
+        work = _work(setup, _ORDER_COST[order] / now, spacing / largest)
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if work > _CHEAPER or not (setup.earth.layered or points < MOST_TRIED):
+            return None
+        try:
+            scenario = of_spacing(setup, spacing / largest).changed({"grid.order": order})
+            error = expected_error(discretize(scenario)).error
+        except SeismoError:
+            return None
+        if error <= spec.accuracy:
+            return CheaperGrid(order, spacing, work, error)
+        coarser *= _TOO_COARSE
+    return None
+
+
+def _dividing(setup: Discretization, spacing: float) -> float:
+    """Return the largest spacing that divides the extents, if it is near and below a given one."""
+    extents = [e for e in (getattr(setup.scenario.grid.extent, a) for a in "xyz") if e]
+    first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
+    for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
+        finer = extents[0] / cells
+        counts = [extent / finer for extent in extents]
+        is_short = float(f"{finer:.3g}") == finer
+        if is_short and all(abs(count - round(count)) < 1e-9 * count for count in counts):
+            return finer
+    return spacing
+
+
+def _work(setup: Discretization, cost: float, coarser: float) -> float:
+    """Return the work on a grid so many times as coarse, beside that of the run."""
+    return cost / coarser ** (setup.grid.dimensions + 1)
