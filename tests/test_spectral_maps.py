@@ -111,7 +111,7 @@ def test_slow_oscillators_of_many_steps_keep_their_damping():
     peaks = PeakMaps(backend, MapReading(around), [maps], [fields], 1, clock, SerialCommunicator())
     oscillate, raise_peaks, change = peaks.launches(0)[-3:]
     motion = np.sin(2 * np.pi / period * dt * (np.arange(steps + 1) + 0.5)).astype("f4")
-    (values,) = (one._values for one in peaks._sets)
+    (values,) = (one._amplitudes for one in peaks._sets)
     for step, velocity in enumerate(motion):
         backend.clock[0] = step
         values[:] = velocity
