@@ -65,6 +65,13 @@ def test_a_missed_bar_or_an_error_ends_with_1(runner, monkeypatch, capsys, tmp_p
     assert not (tmp_path / "results.json").exists()
 
 
+def test_a_case_without_its_references_is_complete_in_quick_runs(runner, monkeypatch, tmp_path):
+    text = 'import sys\nopen(sys.argv[sys.argv.index("--json") + 1], "w").write("[]")\n'
+    (tmp_path / "good.py").write_text(text)
+    assert main(runner, monkeypatch, "--quick", "good") == 0
+    assert main(runner, monkeypatch, "good") == 1
+
+
 def test_rows_are_recorded_with_their_commit(runner, monkeypatch, capsys, tmp_path):
     """Cases side by side; one that failed keeps no rows; the pages show this release's alone."""
     old = {"seconds": 1, "rows": [{"case": "old", "error": 0.0}]}
