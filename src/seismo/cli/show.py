@@ -14,7 +14,7 @@ from seismo.errors import DeviceError
 OLDEST = (7, 5)
 NEWEST = (12, 1)
 
-app = typer.Typer(no_args_is_help=True, help="Show what a run is made of.")
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.callback()
@@ -46,19 +46,20 @@ def kernel(
         oldest, newest = (".".join(map(str, limit)) for limit in (OLDEST, NEWEST))
         raise DeviceError(f"--architecture {architecture}: give a number from {oldest} to {newest}")
     refuse_without_compiler()
-    from seismo.runs.kernels import kernels_of
+    from seismo.backends.gpu.code_cache import compile_ptx
+    from seismo.runs.kernels import facts_of, launched
 
-    kernels = list(kernels_of(load(scenario), target))
+    requests = launched(load(scenario), target)
     if number is not None:
-        if not 1 <= number <= len(kernels):
-            raise DeviceError(f"kernel {number}: there are 1 to {len(kernels)}")
-        print(kernels[number - 1].ptx)
+        if not 1 <= number <= len(requests):
+            raise DeviceError(f"kernel {number}: there are 1 to {len(requests)}")
+        print(compile_ptx(requests[number - 1]))
         return
     print(
         f"{'':>3} {'kernel':<28}{'points':<38}{'block, planes':<18}{'registers':>9}{'spilled':>8}"
         f"{'loads':>6}{'stores':>7}{'bytes a point':>14}"
     )
-    for n, one in enumerate(kernels, 1):
+    for n, one in enumerate(map(facts_of, requests), 1):
         print(
             f"{n:>3} {one.name:<28}{one.where:<38}{one.layout:<18}{one.registers:>9}"
             f"{one.spilled:>8}{one.loads:>6}{one.stores:>7}{one.moved or '':>14}"

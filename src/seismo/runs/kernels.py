@@ -7,13 +7,13 @@ served by the cache comes near to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from seismo.backends.gpu import assembler, code_cache
 from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.code_cache import CompileRequest
 from seismo.backends.gpu.compiling_card import Code, CompilingCard
 from seismo.backends.gpu.kernels import SweepKernel
 from seismo.scenario import Scenario
@@ -34,7 +34,6 @@ class KernelFacts:
         loads: instructions in the code that load from memory.
         stores: those that store.
         moved: bytes a point that are moved at least, 0 where it is no update of the grid.
-        ptx: its code.
     """
 
     name: str
@@ -45,11 +44,10 @@ class KernelFacts:
     loads: int
     stores: int
     moved: int
-    ptx: str
 
 
-def kernels_of(scenario: Scenario, capability: tuple[int, int]) -> Iterator[KernelFacts]:
-    """Yield the kernels of a run's steps, in the order in which they are first bound.
+def launched(scenario: Scenario, capability: tuple[int, int]) -> list[CompileRequest]:
+    """Return the kernels of a run's steps, in the order in which they are first bound.
 
     Args:
         scenario: a checked scenario.
@@ -58,11 +56,12 @@ def kernels_of(scenario: Scenario, capability: tuple[int, int]) -> Iterator[Kern
     code_cache.without_card(capability)
     card = CompilingCard(capability)
     Simulation(discretize(scenario), GpuBackend(scenario.precision, card))
-    for code in card.codes():
-        yield _facts(code, capability)
+    return card.take_requests()
 
 
-def _facts(code: Code, capability: tuple[int, int]) -> KernelFacts:
+def facts_of(request: CompileRequest) -> KernelFacts:
+    """Compile a kernel, and return what it does and takes."""
+    code = Code(request.kernel, code_cache.compile_ptx(request))
     kernel = code.kernel
     name = str(kernel).split(" ", 1)[0].rpartition(".")[2]
     where = layout = ""
@@ -77,8 +76,8 @@ def _facts(code: Code, capability: tuple[int, int]) -> KernelFacts:
         sizes = [2 if short else size for short in constants.short]
         changed = sum(sizes[: constants.writes])
         moved = sum(sizes) + changed + 2 * size * constants.memories
-    taken = assembler.registers(code.text, capability)
+    taken = assembler.registers(code.text, request.capability)
     return KernelFacts(
         name, where, layout, taken.used, taken.spilled, len(code.instructions(r"ld\.global")),
-        len(code.instructions(r"st\.global")), moved, code.text,
+        len(code.instructions(r"st\.global")), moved,
     )  # fmt: skip
