@@ -268,6 +268,18 @@ def add_noise(simulation) -> None:
             view[:, :, oy + y0 : oy + y1, ox : ox + nx] = some
 
 
+def levels_of_noise(simulation: Simulation, counts: Iterable[int]) -> list[float]:
+    """Start from noise in a plane; give the sum of v^2 after each of some counts of steps."""
+    silence(simulation)
+    add_noise(simulation)
+    levels = []
+    for count in counts:
+        simulation.advance(count)
+        fields = wavefield(simulation)
+        levels.append(sum(np.sum(fields[f"v{a}"] ** 2) for a in "xz"))
+    return levels
+
+
 def silence(simulation) -> None:
     """Take the sources away: the wavefield begins as a test sets it."""
     simulation.load([Shot("silence", ())])

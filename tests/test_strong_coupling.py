@@ -243,11 +243,5 @@ def test_averages_of_layers_are_those_of_a_rock(place: float) -> None:
     size = np.linalg.eigvalsh(stiffness)
     assert size.min() > 0.9 * np.linalg.eigvalsh(stiffness[0]).min()
     assert size.max() < 1.2 * np.linalg.eigvalsh(stiffness[-1]).max()
-    solver.silence(simulation)
-    solver.add_noise(simulation)
-    levels = []
-    for count in (*[1] * 20, 300):
-        simulation.advance(count)
-        fields = solver.wavefield(simulation)
-        levels.append(sum(np.sum(fields[f"v{a}"] ** 2) for a in "xz"))
+    levels = solver.levels_of_noise(simulation, (*[1] * 20, 300))
     assert levels[-1] < 5.0 * np.mean(levels[:20])

@@ -174,13 +174,7 @@ def test_strongly_coupled_rock_under_a_surface_keeps_its_energy(order: int) -> N
         boundaries=solver.faces(2, "rigid", top="free_surface"),
     )  # fmt: skip
     simulation = solver.build(document)
-    solver.silence(simulation)
-    solver.add_noise(simulation)
-    levels = []
-    for count in (*[1] * 40, 400):
-        simulation.advance(count)
-        fields = solver.wavefield(simulation)
-        levels.append(sum(np.sum(fields[f"v{a}"] ** 2) for a in "xz"))
+    levels = solver.levels_of_noise(simulation, (*[1] * 40, 400))
     assert 0.5 < levels[-1] / np.mean(levels[:40]) < 2.0
 
 
