@@ -59,20 +59,19 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
     expected of that grid is asked as of any other.
     """
     spec = setup.scenario.grid
-    current = setup.stencil.order
     if expected.error > spec.accuracy or spec.stencil != "fitted":
         return None
-    now = _ORDER_COST.get(current, order_factor(current))
     kept = mended(setup, expected)
-    grids = []
-    for order, cost in _ORDER_COST.items():
-        coarser = coarsest(partial(all_causes_within, setup, kept, order=order))
-        grids.append((_work(setup, cost / now, coarser), order, coarser))
-    (work, order, coarser) = min(grids)
+    factors = {
+        order: coarsest(partial(all_causes_within, setup, kept, order=order))
+        for order in _ORDER_COST
+    }
+    order = min(factors, key=lambda order: _work(setup, order, factors[order]))
+    coarser = factors[order]
     largest = max(setup.waves.spacing)
     for _ in range(TRIALS):
         spacing = _dividing(setup, rounded_down(coarser * largest))
-        work = _work(setup, _ORDER_COST[order] / now, spacing / largest)
+        work = _work(setup, order, spacing / largest)
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
         if work > _CHEAPER or not (setup.earth.layered or points < MOST_TRIED):
             return None
@@ -100,6 +99,8 @@ def _dividing(setup: Discretization, spacing: float) -> float:
     return spacing
 
 
-def _work(setup: Discretization, cost: float, coarser: float) -> float:
-    """Return the work on a grid so many times as coarse, beside that of the run."""
-    return cost / coarser ** (setup.grid.dimensions + 1)
+def _work(setup: Discretization, order: int, coarser: float) -> float:
+    """Return the work of an order on a grid so many times as coarse, beside that of the run."""
+    current = setup.stencil.order
+    now = _ORDER_COST.get(current, order_factor(current))
+    return _ORDER_COST[order] / now / coarser ** (setup.grid.dimensions + 1)
