@@ -75,7 +75,8 @@ def coarsened(path: Path):
     coarser = math.ceil((updates / MOST_UPDATES) ** (1 / (setup.grid.dimensions + 1)))
     document = yaml.safe_load(scenario.to_yaml())
     spacing, extent = document["grid"]["spacing"], document["grid"]["extent"]
-    for axis in spacing:  # to where the extent ends, and a receiver may stand
+    # To where the extent ends, and a receiver may stand; rows that grow do so from the others.
+    for axis in (a for a, h in spacing.items() if h != "auto"):
         spacing[axis] = extent[axis] / int(extent[axis] / (coarser * spacing[axis]))
     for group in document["receivers"]:  # as long as the waves that the grid carries
         if "interval" in group:
