@@ -44,11 +44,11 @@ def _holds_results(path: Path) -> bool:
 def _opened_file(path: Path) -> h5py.File:
     try:
         # HDF5's default, so that xarray can open the same file in the same process.
-        return open_hdf5(path)
+        return open_hdf5(path, is_ours=True)
     except OSError:
         # A published file is never written again: where the file system has no locks, or another
         # program holds one, reading without is safe.
-        return open_hdf5(path, locking=False)
+        return open_hdf5(path, is_ours=True, locking=False)
 
 
 def _folder(path: Path) -> str:

@@ -138,7 +138,7 @@ class PartialFiles:
             self._create(self.final)
             with self.storing():
                 for entry in self.sealed:
-                    with open_hdf5(self.folder / entry["file"]) as partial:
+                    with open_hdf5(self.folder / entry["file"], is_ours=True) as partial:
                         for name in names:
                             _copy_chunks(partial[name].id, self.file[name].id)
         elif self._hidden is not None:
@@ -243,7 +243,7 @@ def _partial_name(number: int) -> str:
 def _verify(path: Path) -> None:
     """Read all of a partial file through the checksums; raise for a damaged one."""
     try:
-        with open_hdf5(path) as partial:
+        with open_hdf5(path, is_ours=True) as partial:
             verified(partial)
     except ScenarioError as error:
         raise StorageError(f"{error} with --no-resume") from error

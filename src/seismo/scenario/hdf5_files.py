@@ -1,4 +1,4 @@
-"""HDF5 files that others wrote, opened for reading.
+"""HDF5 files that may be damaged, opened for reading.
 
 Strings of any length stand in collections of objects, each of which says how long it is. In a
 damaged one an object may say that it is empty: the HDF5 library (2.0.0 and before) then looks at it
@@ -15,14 +15,15 @@ from typing import Any
 _SIGNATURE = b"GCOL\x01\x00\x00\x00"  # of a collection, version 1
 _OBJECT = struct.Struct("<HHIQ")  # number, references, reserved, bytes of its data
 _WHOLE = 1 << 30  # bytes of a file that is searched from end to end
-_END = 64 << 20  # bytes at either end of a larger one that are
+_END = 32 << 20  # bytes at either end of a larger one that are
 
 
-def open_hdf5(path: Path, **options: Any) -> Any:
+def open_hdf5(path: Path, is_ours: bool = False, **options: Any) -> Any:
     """Open an HDF5 file for reading.
 
     Args:
         path: of the file.
+        is_ours: whether seismo wrote it, whose strings stand at the ends of a file.
         options: of `h5py.File`.
 
     Raises:
@@ -30,17 +31,18 @@ def open_hdf5(path: Path, **options: Any) -> Any:
     """
     import h5py
 
-    if _has_endless_strings(path):
+    if _has_endless_strings(path, 2 * _END if is_ours else _WHOLE):
         raise OSError(f"{path} is damaged: a string in it has no length")
     return h5py.File(path, "r", **options)
 
 
-def _has_endless_strings(path: Path) -> bool:
+def _has_endless_strings(path: Path, most: int) -> bool:
+    """Whether a string has no length, in all of a file up to so many bytes, or at its ends."""
     size = path.stat().st_size
     if size == 0:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        pieces = [(0, size)] if size <= _WHOLE else [(0, _END), (size - _END, size)]
+        pieces = [(0, size)] if size <= most else [(0, _END), (size - _END, size)]
         return any(
             not _ends(data, at) for first, last in pieces for at in _collections(data, first, last)
         )
