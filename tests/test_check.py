@@ -131,6 +131,20 @@ def test_the_spacing_named_keeps_all_causes_to_the_accuracy(spacing):
     assert found < spacing * fewest / plan.points_needed
 
 
+def test_a_miss_too_small_for_a_warning_has_its_spacing_too(capsys):
+    """The line of the accuracy says it, and the grid that it names keeps to it."""
+    plan = plan_of()
+    assert 0.01 < plan.expected.error < 0.1
+    assert plan.warnings == []
+    print_plan(plan, Console(width=500))
+    assert plan.remedy in capsys.readouterr().out
+    found = float(re.search(r"^for 1 % use a grid.spacing of about (\S+) m", plan.remedy)[1])
+    better = discretize(scenario(**section("grid", spacing=found)))
+    assert 0.002 < expected_error(better).error <= 0.01
+    assert plan_of(**section("grid", spacing=5.0)).remedy == ""
+    assert plan_of(**section("grid", spacing=25.0)).remedy == ""
+
+
 def test_the_spacing_named_suits_an_earth_that_varies_sideways():
     """From errors that are as large as they get no law leads to those wanted: it is tried."""
     fall = {"type": "interface", "vp": 3200.0, "vs": 1800.0, "rho": 2400.0,

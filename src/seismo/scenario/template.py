@@ -17,9 +17,10 @@ physics: elastic            # {equations}
 
 grid:
   extent: {{x: 2 km, z: 1 km}}   # give y too for a 3-D run
-  spacing: 5 m                 # 9 points in the shortest wavelength; 10 are plenty, 5 a rough look:
-                               # `seismo check` counts them, and says what this order needs
+  spacing: 5 m                 # 9 points in the shortest wavelength
   order: 8                     # order of the spatial differences, even, 2 to 16
+  accuracy: 2 %                # error of the traces that is wanted (default 1 %): `seismo check`
+                               # says what is expected, and which spacing reaches it
 
 time:
   duration: 0.8 s

@@ -93,9 +93,23 @@ def inaccurate(
         )
     elif dispersion > spec.accuracy:
         yield _dispersed(setup, layers, expected, dispersion)
-    elif expected.error > min(_LARGE, _LARGER * spec.accuracy):
+    elif _is_large(setup, expected):
         key = "attenuation" if expected.causes[0][0] == FITTED else "grid.spacing"
         yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
+
+
+def remedy_of_a_miss(setup: Discretization, expected: Expected) -> str:
+    """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
+    spec = setup.scenario.grid
+    if expected.error <= spec.accuracy or _is_large(setup, expected):
+        return ""
+    if spec.stencil == "minmax" or dispersion_error(setup.waves, setup.stencil) > spec.accuracy:
+        return ""  # `inaccurate` has said so
+    return _remedy(setup, expected)
+
+
+def _is_large(setup: Discretization, expected: Expected) -> bool:
+    return expected.error > min(_LARGE, _LARGER * setup.scenario.grid.accuracy)
 
 
 def _dispersed(
@@ -141,11 +155,15 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
 
 
 def _thicker(setup: Discretization, coarser: float) -> str:
-    """Name the points of layers that keep to the accuracy on a grid so many times as coarse."""
+    """Name the points of layers that keep to the accuracy on a grid so many times as coarse.
+
+    Nothing where as many as now do.
+    """
     wanted = _SHARE_OF_LAYERS * setup.scenario.grid.accuracy
-    for points in range(setup.scenario.boundaries.layer.points, MOST_LAYER_POINTS + 1):
+    present = setup.scenario.boundaries.layer.points
+    for points in range(present, MOST_LAYER_POINTS + 1):
         if sent_back(setup, points, coarser) <= wanted:
-            return f"raise boundaries.layer.points to {points}"
+            return f"raise boundaries.layer.points to {points}" if points > present else ""
     return "enlarge grid.extent, so that absorbing layers lie further away"
 
 
@@ -158,7 +176,8 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     """
     wanted = setup.scenario.grid.accuracy
     largest = max(setup.waves.spacing)
-    if mended(setup, expected).error <= wanted:
+    error = mended(setup, expected).error
+    if error <= wanted:
         return largest, expected
     power = 3.0  # at which errors fall with the spacing
     if setup.earth.layered:
@@ -167,7 +186,9 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
         within = partial(all_causes_within, setup, mended(setup, expected))
         coarser = coarsest(within)
         power = 2.0
-    spacing = rounded_down(min(1.0, coarser) * largest)
+    # Of the spacing as it is the error is known.
+    coarser = coarser if coarser < 1.0 else _falling(wanted / error, power)
+    spacing = rounded_down(coarser * largest)
     for _ in range(TRIALS):
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
         if not setup.earth.layered and points > MOST_TRIED:
@@ -179,8 +200,13 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
         error = mended(setup, expected).error
         if error <= wanted:
             break
-        spacing = rounded_down(spacing * min(0.9, max(0.5, (wanted / error) ** (1.0 / power))))
+        spacing = rounded_down(spacing * _falling(wanted / error, power))
     return spacing, expected
+
+
+def _falling(share: float, power: float) -> float:
+    """Return the factor of the spacing with which to try for a share of the error."""
+    return float(min(0.9, max(0.5, share ** (1.0 / power))))
 
 
 def of_spacing(setup: Discretization, factor: float) -> Any:

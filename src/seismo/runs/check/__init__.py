@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from html import escape
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from seismo.runs.assessment import assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
-from seismo.runs.assessment.remedy import points_needed, uncarried
+from seismo.runs.assessment.remedy import points_needed, remedy_of_a_miss, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (
@@ -87,6 +88,11 @@ class Plan:
     refusals: list[str]
     exit_code: int = 0
 
+    @cached_property
+    def remedy(self) -> str:
+        """What keeps to the wanted accuracy, where that is missed and no warning says so."""
+        return remedy_of_a_miss(self.setup, self.expected)
+
     def __str__(self) -> str:
         """The page that `seismo check` prints."""
         from rich.console import Console
@@ -149,6 +155,7 @@ class Plan:
             "order": setup.stencil.order,
             "stencil_tolerance": setup.stencil.tolerance,
             "expected": self.expected.as_dict(),
+            "remedy": self.remedy,
             "cheaper": self.cheaper and asdict(self.cheaper),
             "attenuation": self.attenuation and self.attenuation.as_dict(),
             "memory_bytes": self.memory.as_dict(),

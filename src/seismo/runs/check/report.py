@@ -183,7 +183,9 @@ def _resolution(plan: Plan) -> str:
 def _accuracy(plan: Plan) -> str:
     causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
     wanted = plan.setup.scenario.grid.accuracy
-    missed = f"; {percent(wanted)} is wanted" if plan.expected.error > wanted else ""
+    missed = ""
+    if plan.expected.error > wanted:
+        missed = f"; {plan.remedy or f'{percent(wanted)} is wanted'}"
     sets = [f"{name} {percent(error)}" for name, error in plan.expected.sets[:MOST_SETS]]
     sets += ["..."] * (len(plan.expected.sets) > MOST_SETS)
     each = f"; of receivers {', '.join(sets)}" if sets else ""
