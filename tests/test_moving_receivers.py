@@ -61,7 +61,7 @@ VOLUME = FLAT | {
     "survey": {"shots": [{"position": {"x": 300.0, "y": 80.0, "z": 60.0}},
                          {"position": {"x": 343.5, "y": 71.25, "z": 60.0}}]},
     "receivers": [FLAT["receivers"][0] | {"positions": [
-        {"x": x, "y": y, "z": z} for x, y, z in zip(OFFSETS, (-60.0, -8.5, 0.0, 8.0, 51.0), DEPTHS,
+        {"x": x, "y": y, "z": z} for x, y, z in zip(OFFSETS, (-60.0, -8.5, 1.5, 8.0, 51.0), DEPTHS,
                                                     strict=True)]}],
 }  # fmt: skip
 
