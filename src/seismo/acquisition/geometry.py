@@ -28,7 +28,8 @@ from seismo.acquisition.source_frequencies import wavelet_of
 from seismo.equations.registry import physics_for
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
-from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME
+from seismo.scenario import Scenario
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
 
 _DEGREES = ("longitude", "latitude", "depth")
 _MOST_NAMED = 5  # subfaults outside the grid, in a message
@@ -37,7 +38,7 @@ _MOST_NAMED = 5  # subfaults outside the grid, in a message
 class Geometry:
     """Sources and receivers of a scenario in grid coordinates."""
 
-    def __init__(self, scenario: Any, grid: Grid) -> None:
+    def __init__(self, scenario: Scenario, grid: Grid) -> None:
         self._scenario = scenario
         self._grid = grid
         self._physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
@@ -46,12 +47,13 @@ class Geometry:
     def shots(self) -> list[Shot]:
         """Return all shots, with faults as they are (`with_subfaults`); without a survey one."""
         sources = self._scenario.sources
-        if self._scenario.survey is None:
+        survey = self._scenario.survey
+        if survey is None:
             points = gathered(partial(self._placed_source, s, n) for n, s in enumerate(sources))
             return [Shot(SHOT_NAME.format(0), tuple(points))]
         return [
             Shot(name, (self._source(sources[0], 0, position),))
-            for name, position in self._shot_positions()
+            for name, position in self._shot_positions(survey)
         ]
 
     def groups(self) -> list[ReceiverGroup]:
@@ -70,11 +72,9 @@ class Geometry:
         except ScenarioError:
             return None
 
-    def _shot_positions(self) -> list[tuple[str, Coordinates]]:
-        survey = self._scenario.survey
+    def _shot_positions(self, survey: Survey) -> list[tuple[str, Coordinates]]:
         if survey.line is not None:
-            first = np.array(xyz(survey.line.start))
-            last = np.array(xyz(survey.line.end))
+            first, last = np.array([xyz(survey.line.start), xyz(survey.line.end)])
             positions = np.linspace(first, last, survey.line.count)
             return [
                 (SHOT_NAME.format(n), self._locate.inside(floats(p), "survey", "line"))

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.rows import Rows
 from seismo.equations.formula import Formula
@@ -250,7 +251,7 @@ class Backend(Protocol):
         """Bind ``body(n, x0, x1, *arguments)`` for pieces x0 <= x < x1 of rows 0 <= x < length."""
 
     def program(
-        self, steps: tuple[Step, ...], others: Sequence[tuple[Any, tuple[Step, ...]]] = ()
+        self, steps: tuple[Step, ...], others: Sequence[tuple[Self, tuple[Step, ...]]] = ()
     ) -> Callable[[int, int], None]:
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
@@ -259,14 +260,14 @@ class Backend(Protocol):
         """
 
     def exchange(
-        self, ranks: Any, out: dict[int, Any], into: dict[int, Any]
+        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
     ) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
         """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
 
     def mark(self) -> Launch:
         """Return what lets launches of any backend of this process wait for all launched here."""
 
-    def reaches(self, other: Any) -> bool:
+    def reaches(self, other: Self) -> bool:
         """Whether launches here may write to arrays of another backend of this process."""
 
     def copy(
@@ -278,7 +279,7 @@ class Backend(Protocol):
         copied, too, or it is not.
         """
 
-    def staged_copy(self, source: Any, other: Any, target: Any) -> tuple[Launch, ...]:
+    def staged_copy(self, source: Any, other: Self, target: Any) -> tuple[Launch, ...]:
         """Bind a copy of an array to another backend's that launches here do not reach."""
 
     def alone(self, group: Group) -> Callable[[int], None]:

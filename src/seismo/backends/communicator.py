@@ -13,11 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
 from seismo.errors import DeviceError
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.backends.base import Backend
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
 _FAILURE_GRACE = 1.0  # s in which all ranks have come, if something befell all
@@ -102,21 +106,21 @@ class SerialCommunicator:
         """Return what all ranks would make alike."""
         return make()
 
-    def peers(self, backend: Any, value: T) -> dict[int, T]:
+    def peers(self, backend: Backend, value: T) -> dict[int, T]:
         """Return the values of ranks that may write to one another's arrays, itself among them."""
         return {self.number: value}
 
-    def share_memory(self, backend: Any) -> bool:
+    def share_memory(self, backend: Backend) -> bool:
         """Whether launches of each rank may write to arrays of all others."""
         return all(self.allgather(len(self.peers(backend, None)) == self.count))
 
-    def wait_for_peers(self, backend: Any) -> None:
+    def wait_for_peers(self, backend: Backend) -> None:
         """Let what is launched from now on wait for what ranks that share memory have launched."""
 
     def wait(self) -> None:
         """Return when all ranks are here."""
 
-    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+    def link(self, backend: Backend, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Bind a repeated exchange between the backends of all ranks, which all ask for it.
 
         Args:
@@ -126,7 +130,11 @@ class SerialCommunicator:
         """
         return Link()
 
-    def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
+    def exchange(self, out: Buffers, into: Buffers) -> tuple[Callable[[], None], ...]:
+        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+        return meet, meet
+
+    def program(self, backend: Backend, steps: tuple) -> Callable[[int, int], None]:
         """Let a backend make the function that takes steps; see `Backend.program`."""
         return backend.program(steps)
 
@@ -185,7 +193,7 @@ class MpiCommunicator(SerialCommunicator):
         """See `SerialCommunicator.wait`."""
         self._world.Barrier()
 
-    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+    def link(self, backend: Backend, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Let the backend say what carries its buffers; see `SerialCommunicator.link`."""
         if not out and not into:
             return Link()
@@ -193,10 +201,8 @@ class MpiCommunicator(SerialCommunicator):
         start, finish = backend.exchange(self, outbox, inbox)
         return Link(outbox, inbox, (), start, finish)
 
-    def exchange(
-        self, out: Mapping[int, np.ndarray], into: Mapping[int, np.ndarray]
-    ) -> tuple[Callable[[], None], Callable[[], None]]:
-        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+    def exchange(self, out: Buffers, into: Buffers) -> tuple[Callable[[], None], ...]:
+        """See `SerialCommunicator.exchange`."""
         # Persistent requests: buffers are bound once, and each step starts and completes them.
         requests = [self._world.Recv_init(buffer, rank) for rank, buffer in into.items()]
         requests += [self._world.Send_init(buffer, rank) for rank, buffer in out.items()]

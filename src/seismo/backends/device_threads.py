@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from seismo.backends.base import Backend
 from seismo.backends.communicator import Link, SerialCommunicator, meet
 
 T = TypeVar("T")
@@ -128,7 +129,7 @@ class ThreadCommunicator(SerialCommunicator):
         """Let the first make it for all; see `SerialCommunicator.same`."""
         return self.allgather(make() if self.first else None)[0]
 
-    def peers(self, backend: Any, value: T) -> dict[int, T]:
+    def peers(self, backend: Backend, value: T) -> dict[int, T]:
         """See `SerialCommunicator.peers`."""
         # One process: every value is visible to all by reference.
         others = self.allgather((backend, value))
@@ -137,7 +138,7 @@ class ThreadCommunicator(SerialCommunicator):
             if n == self.number or (backend.reaches(other) and other.reaches(backend))
         }  # fmt: skip
 
-    def wait_for_peers(self, backend: Any) -> None:
+    def wait_for_peers(self, backend: Backend) -> None:
         """See `SerialCommunicator.wait_for_peers`."""
         for hold in self.allgather(backend.mark()):
             hold()
@@ -146,7 +147,7 @@ class ThreadCommunicator(SerialCommunicator):
         """See `SerialCommunicator.wait`."""
         self._threads.meet()
 
-    def link(self, backend: Any, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
+    def link(self, backend: Backend, out: Mapping[int, int], into: Mapping[int, int]) -> Link:
         """Write to the others' buffers where that can be; see `SerialCommunicator.link`."""
         # Peer memory: the sender packs straight into the receiver's buffer. Else by the host.
         inboxes = {r: backend.zeros(size)[:size] for r, size in into.items()}
@@ -161,7 +162,7 @@ class ThreadCommunicator(SerialCommunicator):
                 staged += backend.staged_copy(outboxes[r], other, boxes[self.number])
         return Link(outboxes, inboxes, (meet,), (*staged, meet))
 
-    def program(self, backend: Any, steps: tuple) -> Callable[[int, int], None]:
+    def program(self, backend: Backend, steps: tuple) -> Callable[[int, int], None]:
         """Let the first rank's backend take the steps of all; see `SerialCommunicator.program`."""
         # One program for all devices, made and queued by rank 0.
         (leader, leader_steps), *others = self.allgather((backend, steps))

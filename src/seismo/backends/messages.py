@@ -11,6 +11,7 @@ from typing import Any
 import cupy
 from cupy.cuda import nccl
 
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DeviceError
 
 _TYPES = {"float32": 7, "float64": 8}  # as NCCL numbers them
@@ -19,7 +20,7 @@ _TYPES = {"float32": 7, "float64": 8}  # as NCCL numbers them
 class Messages:
     """Own this rank's end of the connections."""
 
-    def __init__(self, ranks: Any) -> None:
+    def __init__(self, ranks: SerialCommunicator) -> None:
         """Connect all ranks.
 
         Raises:

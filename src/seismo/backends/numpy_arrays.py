@@ -12,6 +12,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
 
 
@@ -51,7 +52,9 @@ class HostBackend:
         np.copyto(host, array)
         return Copy(_nothing, _nothing)
 
-    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+    def exchange(
+        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
+    ) -> tuple:
         """Let the ranks carry them; see `Backend.exchange`."""
         start, finish = ranks.exchange(out, into)
         return (start,), (finish,)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from seismo.cli.arguments import ResultsFile
 from seismo.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from seismo.output.results import Results
 
 
 def plot(
@@ -84,7 +87,7 @@ def _plot_scenario(
 
 
 def _draw(
-    results: Any, kinds: list[str], output: Path | None, settings: dict[str, Any],
+    results: Results, kinds: list[str], output: Path | None, settings: dict[str, Any],
     skips_empty: bool = False,
 ) -> None:  # fmt: skip
     """Draw kinds of figures, each with those of the settings that it knows; print the files."""
@@ -100,7 +103,7 @@ def _draw(
             print(f"{error}; {kind} is skipped", file=sys.stderr)
 
 
-def _say_what_else(results: Any, kinds: list[str], settings: dict[str, Any]) -> None:
+def _say_what_else(results: Results, kinds: list[str], settings: dict[str, Any]) -> None:
     """Print which of several shots, sets and series is shown, and how to select another."""
     from seismo.output.figures import KINDS, alternatives
 

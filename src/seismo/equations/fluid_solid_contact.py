@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -33,6 +33,15 @@ STABLE_SHARE = (
     0.83  # of the stable step of the faster medium: what the rows at a contact are stable with
 )
 _TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node as solid
+
+
+class _Sampled(Protocol):
+    """An earth as far as contacts ask for it (`seismo.model.earth.Earth`)."""
+
+    @property
+    def layered(self) -> bool: ...
+
+    def sample(self, z: np.ndarray, y: None) -> dict[str, np.ndarray]: ...
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ class Contact:
         }
 
 
-def all_contacts(earth: Any, grid: Grid) -> list[Contact]:
+def all_contacts(earth: _Sampled, grid: Grid) -> list[Contact]:
     """List the contacts of fluid and solid in an earth that varies with z only, from the top."""
     if not earth.layered:
         return []
@@ -236,11 +245,11 @@ def _share_no_rows(one: Contact, other: Contact) -> bool:
     return lower.half - upper.half > (2 if upper.solid_above else 1)
 
 
-def _fluid(earth: Any, grid: Grid, z_index: np.ndarray) -> np.ndarray:
+def _fluid(earth: _Sampled, grid: Grid, z_index: np.ndarray) -> np.ndarray:
     return earth.sample(grid.coordinate("z", z_index), None)["vs"] == 0.0
 
 
-def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
+def _bisect(earth: _Sampled, grid: Grid, low: float, high: float) -> float:
     above = _fluid(earth, grid, np.array([low]))
     for _ in range(48):
         # Bisection: 48 halvings of 1/8 cell come down to rounding.
@@ -252,7 +261,7 @@ def _bisect(earth: Any, grid: Grid, low: float, high: float) -> float:
     return 0.5 * (low + high)
 
 
-def _contact(earth: Any, grid: Grid, z_index: float, fluid_above: bool) -> Contact:
+def _contact(earth: _Sampled, grid: Grid, z_index: float, fluid_above: bool) -> Contact:
     n = int(np.floor(z_index + 0.5))
     offset = z_index - n
     # Own medium: that of the larger part; a tie is solid.
@@ -287,7 +296,7 @@ def upright_cells(terms: int) -> int:
     return closed_rows(terms) + 4
 
 
-def upright_beside(earth: Any, grid: Grid, contact: Contact, terms: int) -> bool:
+def upright_beside(earth: _Sampled, grid: Grid, contact: Contact, terms: int) -> bool:
     """Whether all rock near a contact is isotropic, or transversely isotropic about z."""
     reach = upright_cells(terms)
     z_indices = contact.z_index + np.arange(-reach, reach, 1.0 / _SAMPLES)

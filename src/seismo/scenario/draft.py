@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -20,6 +20,9 @@ from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
 from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
+
+if TYPE_CHECKING:
+    from seismo.scenario.document import Scenario
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Draft:
         return 2 if self.grid.extent.y is None else 3
 
 
-def draft_of(scenario: Any) -> Draft:
+def draft_of(scenario: Scenario) -> Draft:
     """Return the parts of a sound scenario (`seismo.scenario.document.Scenario`)."""
     return Draft(
         physics=scenario.physics,

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.backends.base import Group, Launch, Search, Step
+from seismo.backends.base import Backend, Group, Launch, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.grid.global_index import CheckpointArray
@@ -58,7 +58,7 @@ class Simulation:
     """A batch of shots on the grid, ready to step."""
 
     def __init__(
-        self, setup: Discretization, backend: Any, counts: tuple[int, int] | None = None,
+        self, setup: Discretization, backend: Backend, counts: tuple[int, int] | None = None,
         ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""

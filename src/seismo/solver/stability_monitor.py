@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from seismo.equations.registry import PARAMETERS
 from seismo.errors import UnstableError
 from seismo.grid.grid import AXES, Box, Triple, triple
 from seismo.scenario.units import with_unit
+
+if TYPE_CHECKING:
+    from seismo.solver.simulation import Simulation
 
 EVERY = 50  # steps between two looks
 GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
@@ -38,7 +41,7 @@ class StabilityMonitor:
         largest: the same, of all looks.
     """
 
-    def __init__(self, simulation: Any, field: str, quiet_after: float) -> None:
+    def __init__(self, simulation: Simulation, field: str, quiet_after: float) -> None:
         """Watch one field.
 
         Args:
@@ -135,9 +138,8 @@ class StabilityMonitor:
         position = {
             a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes
         }
-        medium = self._simulation.setup.earth.sample(
-            position["z"], position.get("y"), position["x"]
-        )
+        at = {axis: np.array(value) for axis, value in position.items()}
+        medium = self._simulation.setup.earth.sample(at["z"], at.get("y"), at["x"])
         around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in position.items())
         cause = self._cause(index, around, peak)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import KernelConstants
+from seismo.backends.base import Backend, KernelConstants
 from seismo.equations.table import Physics
 from seismo.grid import decomposition
 from seismo.grid.global_index import CheckpointArray
@@ -159,7 +159,7 @@ class SubdomainSolver:
     """One subdomain: its arrays, stages bound in each phase of its layers, and sources."""
 
     def __init__(
-        self, setup: Discretization, backend: Any, subdomain: decomposition.Subdomain
+        self, setup: Discretization, backend: Backend, subdomain: decomposition.Subdomain
     ) -> None:
         physics = setup.physics
         scenario = setup.scenario

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
@@ -11,24 +11,28 @@ import numpy as np
 from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.rows import Rows
 
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
+
 # Kinds of copies, as cudaMemcpyKind numbers them.
 HOST_TO_DEVICE = 1
 DEVICE_TO_HOST = 2
 DEVICE_TO_DEVICE = 3
 
 
-def to_host(card: Any, array: Any, host: np.ndarray) -> GpuLaunch:
+def to_host(card: Card, array: Any, host: np.ndarray) -> GpuLaunch:
     """Bind a copy of an array of the card to a pinned buffer of the host."""
     return _flat(card, array, array.data.ptr, host, host.ctypes.data, DEVICE_TO_HOST)
 
 
-def from_host(card: Any, host: np.ndarray, array: Any) -> GpuLaunch:
+def from_host(card: Card, host: np.ndarray, array: Any) -> GpuLaunch:
     """Bind a copy of a pinned buffer of the host to an array of the card."""
     return _flat(card, host, host.ctypes.data, array, array.data.ptr, HOST_TO_DEVICE)
 
 
 def _flat(
-    card: Any, source: Any, source_address: int, target: Any, target_address: int, kind: int
+    card: Card, source: Any, source_address: int, target: Any, target_address: int, kind: int
 ) -> GpuLaunch:  # fmt: skip
     def run(keep_alive: Any = (source, target)) -> None:
         stream = cupy.cuda.get_current_stream()
@@ -40,7 +44,7 @@ def _flat(
 
 
 def of_rows(
-    card: Any, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    card: Card, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
 ) -> GpuLaunch:  # fmt: skip
     """Bind a copy of rows of some arrays to as many others, of this card or another.
 

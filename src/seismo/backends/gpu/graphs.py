@@ -16,12 +16,16 @@ import contextlib
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 from cuda.bindings import driver
 
 from seismo.backends.gpu.launch_order import assign_streams, dependencies, merged
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 SIZES = (16, 4)  # steps of the longer graphs
 MOST_STREAMS = 24  # streams of one kind that record one on a card
@@ -157,7 +161,7 @@ def _capturing(stream: Any) -> Iterator[list[Any]]:
     graphs.append(stream.end_capture())
 
 
-def _streams(card: Any) -> tuple[Any, Any]:
+def _streams(card: Card) -> tuple[Any, Any]:
     """Return the streams of all launches but those of graphs."""
     return card.main, cupy.cuda.Stream.null
 

@@ -15,12 +15,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import cuda
 
 from seismo.backends.base import Found, Search
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
@@ -117,7 +121,7 @@ class LargestKernel:
 
 
 def bind_largest(
-    card: Any, field: Any, precision: str, threads: int = THREADS, blocks: int = BLOCKS
+    card: Card, field: Any, precision: str, threads: int = THREADS, blocks: int = BLOCKS
 ) -> Search:
     """Bind the search through a field.
 
