@@ -197,6 +197,7 @@ def test_codes_that_become_one_are_refused(tmp_path, name):
         ({"format_name": "sac", "quantity": "vx"}, "net: there is no 'vx' (available: v"),
         ({"format_name": "sac", "quantity": "sxz"}, "holds no velocity, displacement"),
         ({"format_name": "segy", "folder": __file__}, "test_export.py: is no folder"),
+        ({"format_name": "segy", "folder": "new.sgy"}, "name a folder, such as new"),
     ],
 )
 def test_what_cannot_be_exported_is_named(quake, choice, message):

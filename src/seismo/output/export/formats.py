@@ -24,6 +24,9 @@ from seismo.output.results import Results
 GROUND_MOTION = "ground-motion"
 GEOTIFF = "geotiff"
 ASDF = "asdf"
+_OF_FILES = (
+    ".asdf", ".csv", ".h5", ".mseed", ".nc", ".sac", ".segy", ".sgy", ".su", ".tif", ".txt", ".xml",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,16 @@ def export(
 
     Raises:
         ScenarioError: the format, set, shot or quantity does not exist, the format cannot hold
-            them, a package is not installed, or the folder cannot be made.
+            them, a package is not installed, or the folder cannot be made or has a file's name.
         StorageError: a file cannot be written.
     """
     chosen: ExportFormat = choose(FORMATS, format_name, "formats")
     directory = results.path.parent if folder is None else Path(folder)
+    if directory.suffix.lower() in _OF_FILES and not directory.is_dir():
+        raise ScenarioError(
+            f"{directory}: files go to a folder, and this is a file's name; name a folder, such as "
+            f"{directory.with_suffix('')}"
+        )
     if periods is not None and format_name != GROUND_MOTION:
         raise ScenarioError(f"periods: {format_name} has no spectra; {GROUND_MOTION} has")
     chosen_periods = None if periods is None else tuple(periods)
