@@ -94,6 +94,8 @@ LINES = (
          "fluid-solid, (533|5 cells|sea bed)"),
     Line("likewise, half a point and two points from it, and its Scholte wave after 36 wavelengths",
          "10", "fluid_solid", "fluid-solid, (1/2|Scholte)"),
+    Line("contact of water and rock of Qs 20 anywhere between grid points, half a point and more "
+         "from it", "10", "lossy_sea_bed", "sea bed, Qs 20, [23]-D"),
     Line("absorbing layers, thin slab, 10 points, in the slab", "11", "cpml_grazing",
          r"CPML, receiver in.*\[10"),
     Line("absorbing layers, thin slab, 10 points, at grazing incidence", "11", "cpml_grazing",

@@ -57,6 +57,7 @@ CASES = {  # in the order of the page
     "zoeppritz": "Reflection coefficients",
     "fluid_contact": "Contacts of two fluids",
     "fluid_solid": "Water over rock",
+    "lossy_sea_bed": "Water over rock that attenuates",
     "dipping_contact": "Contacts that dip",
     "surface_wave_dispersion": "Surface waves of a soft layer",
     "convergence": "Order of convergence",

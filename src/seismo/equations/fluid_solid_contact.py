@@ -271,20 +271,33 @@ def _contact(earth: _Sampled, grid: Grid, z_index: float, fluid_above: bool) -> 
     # The part of the other medium may be empty: ask a little beyond the contact.
     middle[1 if medium_above else 0] = z_index + (0.25 if medium_above else -0.25)
     # Media in the middles of both parts of the cell.
-    samples = earth.sample(grid.coordinate("z", middle), None)
-    if "c33" in samples:
-        # Rock of given constants stands for the VTI rock that it has to be (`upright_beside`).
-        fluid = samples["vs"] == 0.0
-        parameters = elastic_constants.thomsen(elastic_constants.constants_of(samples))
-        samples = samples | {n: np.where(fluid, 0.0, value) for n, value in parameters.items()}
-    names = [field.name for field in fields(Rock) if field.name in samples]
-    above, below = (Rock(**{name: float(samples[name][k]) for name in names}) for k in (0, 1))
+    above, below = _rocks(earth, grid, middle)
     medium, other = (above, below) if medium_above else (below, above)
     # r of the other medium; density of the cell about the half row by parts.
     share = 0.5 - abs(offset)
     fraction = min(abs(offset), 1.0)
     density = fraction * medium.rho + (1.0 - fraction) * other.rho
     return Contact(n, n + 1 if medium_above else n - 1, share, medium, other, density, z_index)
+
+
+def _rocks(earth: Any, grid: Grid, z_indices: np.ndarray) -> list[Rock]:
+    """Return the media at rows (n, with fractions)."""
+    samples = earth.sample(grid.coordinate("z", z_indices), None)
+    if "c33" in samples:
+        # Rock of given constants stands for the VTI rock that it has to be (`upright_beside`).
+        fluid = samples["vs"] == 0.0
+        parameters = elastic_constants.thomsen(elastic_constants.constants_of(samples))
+        samples = samples | {n: np.where(fluid, 0.0, value) for n, value in parameters.items()}
+    names = [field.name for field in fields(Rock) if field.name in samples]
+    count = range(len(z_indices))
+    return [Rock(**{name: float(samples[name][k]) for name in names}) for k in count]
+
+
+def own_rock(earth: Any, grid: Grid, contact: Contact) -> Rock:
+    """Return the medium of a contact's row n in an earth of the same contacts."""
+    end = contact.row + (0.5 if contact.row > contact.beside else -0.5)
+    (rock,) = _rocks(earth, grid, np.array([0.5 * (contact.z_index + end)]))
+    return rock
 
 
 def upright_cells(terms: int) -> int:

@@ -27,7 +27,7 @@ import numpy as np
 
 from seismo.equations.fluid_solid_closure import ContactClosure, contact_closure
 from seismo.equations.fluid_solid_contact import STABLE_SHARE, Contact, Rock
-from seismo.equations.row_terms import Matrix, RowSums
+from seismo.equations.row_terms import Matrix, Responses, RowSums
 from seismo.grid.grid import AXES, Grid
 
 _MARGIN = 3  # stencils of interior on each side where the fastest vibration is sought
@@ -178,7 +178,7 @@ def contact_mass(operators: ContactOperators, rho) -> float:
 
 
 def stress_terms(
-    operators: ContactOperators, axes: str, spacing: float, c13, c33, c44, dt: float
+    operators: ContactOperators, axes: str, spacing: float, responses: Responses, dt: float
 ) -> list:
     """List what to add to the stresses after their sweep.
 
@@ -186,25 +186,26 @@ def stress_terms(
         operators: of a contact.
         axes: "xz" or "xyz".
         spacing: of rows [m].
-        c13: function(row) -> stiffness of a node row [Pa].
-        c33: function(row) -> stiffness of a node row [Pa].
-        c44: function(row) -> shear stiffness of a half row [Pa].
+        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
         dt: time step [s].
     """
     first = operators.first
     scale = dt / spacing
     halves, nodes = (first + np.arange(n) for n in operators.q.shape)
-    # dszz/dt = -c33 inv(H_node) Q^T vz, less what the sweeps did (-plain^T).
+    # e_zz = -inv(H_node) Q^T vz, less what the sweeps took for it (-plain^T).
     across = operators.down() + operators.plain.T
-    stretch = np.array([[c(n) for n in nodes] for c in (c33, c13)])[:, :, None]
-    # dsxz/dt = mu inv(H_half) Q vx
-    shear = np.array([c44(h) for h in halves])[:, None] * (operators.up() - operators.plain)
-    targets = [("szz", 0), *((f"s{a}{a}", 1) for a in axes[:-1])]
-    sheared = _matrix(scale * shear, first, operators.sheared)
-    return [
-        *(RowSums(name, "vz", _matrix(scale * stretch[k] * across, first)) for name, k in targets),
-        *(RowSums(f"s{a}z", f"v{a}", sheared) for a in axes[:-1]),
-    ]
+    # 2 e_xz = inv(H_half) Q vx + dvz/dx, of which the sweeps took the first term from `plain`.
+    along = operators.up() - operators.plain
+    terms = []
+    for name, response in responses["zz"].items():
+        stretch = np.array([response(int(n)) for n in nodes])[:, None]
+        terms.append(RowSums(name, "vz", _matrix(scale * stretch * across, first)))
+    for a in axes[:-1]:
+        for name, response in responses[f"{a}z"].items():
+            shear = np.array([response(int(h)) for h in halves])[:, None] * along
+            sheared = _matrix(scale * shear, first, operators.sheared)
+            terms.append(RowSums(name, f"v{a}", sheared))
+    return terms
 
 
 def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.equations.fluid_solid_contact import Contact
-from seismo.equations.row_terms import Matrix, RowSlope, RowSums
+from seismo.equations.row_terms import Matrix, Responses, RowSlope, RowSums
 
 
 class ShearPair:
@@ -175,7 +175,9 @@ def velocity_terms(
     return [*terms, RowSums("vz", "szz", rise)]
 
 
-def stress_terms(contacts, rise: Matrix, leans: dict, axes: str, c33, c44, dt: float) -> list:
+def stress_terms(
+    contacts, rise: Matrix, leans: dict, axes: str, responses: Responses, dt: float
+) -> list:
     """List what to add to the stresses after their sweep.
 
     Args:
@@ -183,23 +185,27 @@ def stress_terms(contacts, rise: Matrix, leans: dict, axes: str, c33, c44, dt: f
         rise: weights of vx in sxz.
         leans: half row of a contact -> half row -> see `ShearPair.leans`.
         axes: "xz" or "xyz".
-        c33: function(row) -> stiffness of a node row [Pa].
-        c44: function(row) -> shear stiffness of a half row [Pa].
+        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
         dt: time step [s].
     """
-    shear = {(t, s): w * dt * c44(t) for (t, s), w in rise.items()}
-    terms: list = [RowSums(f"s{a}z", f"v{a}", shear) for a in axes[:-1]]
+    terms: list = []
+    for a in axes[:-1]:
+        for name, response in responses[f"{a}z"].items():
+            shear = {(t, s): w * dt * response(t) for (t, s), w in rise.items()}
+            terms.append(RowSums(name, f"v{a}", shear))
     for k in contacts:
-        # szz[n] += c33 (sum strain[i] l_i e[i] - l e[n]), sxx by l of it.
-        gain = dt * c33(k.row)
-        targets = {("szz", k.row): gain}
-        targets |= {(f"s{a}{a}", k.row): gain * k.medium.thin_stretch for a in axes[:-1]}
+        # e_zz[n] += sum strain[i] l_i e[i] - l e[n]
+        targets = {(n, k.row): dt * response(k.row) for n, response in responses["zz"].items()}
         stretch = dict(k.strain)
         stretch[k.solid_row] *= k.solid.thin_stretch
         stretch[k.row] -= k.medium.thin_stretch
         terms += [RowSlope(targets, f"v{a}", stretch, a, False) for a in axes[:-1]]
         for a in axes[:-1]:
-            # sxz loses the share `lean` of d_x vz.
-            lost = {(f"s{a}z", r): -lean * dt * c44(r) for r, lean in leans[k.half].items()}
+            # 2 e_xz loses the share `lean` of d_x vz.
+            lost = {
+                (name, r): -lean * dt * response(r)
+                for name, response in responses[f"{a}z"].items()
+                for r, lean in leans[k.half].items()
+            }
             terms += [RowSlope(lost, "vz", {k.half: 1.0}, a, True)] if lost else []
     return terms

@@ -17,8 +17,8 @@ constants of Y_l / 2 are divided by it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,33 @@ from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Field, SourceTerm
 
 _POWERS = ("constant", "linear", "quadratic")
+
+
+@dataclass(frozen=True)
+class CellArrays:
+    """A cell of formulas whose coefficients are arrays, outside of any kernel.
+
+    Attributes:
+        arrays: coefficients by name.
+        numbers: scalars of the mechanisms, by name (`numbers_of`).
+    """
+
+    arrays: Mapping[str, np.ndarray]
+    numbers: Mapping[str, float]
+
+    def __getitem__(self, name: Any) -> np.ndarray:
+        """Return a coefficient."""
+        return self.arrays[name]
+
+    def number(self, name: str) -> float:
+        """Return a scalar."""
+        return self.numbers[name]
+
+    def sum(self, terms: Iterable[Any]) -> Any:
+        """Return the sum of terms."""
+        return sum(terms)
+
+
 # Tables of a scenario that is not yet a run: mechanisms without frequencies.
 UNKNOWN = Relaxation((1.0,) * 3, ((0.0,) * 3,) * 3, ((0.0,) * 3,) * 3)
 
@@ -111,6 +138,20 @@ def drive(cell: Any, strain: str, rate: Any) -> None:
         # The further strain rate e adds b_l e to xi(n + 1).
         name = f"memory_{strain}_{n}"
         cell.put(name, cell[name] + cell.number(f"gain_{n}") * rate)
+
+
+def responses_of_memory(strain: str, relaxation: Relaxation, like: np.ndarray) -> dict:
+    """Return what a strain rate known later than `remember` adds to its memory, per second.
+
+    Args:
+        strain: which the memory variables remember.
+        relaxation: the mechanisms of a run.
+        like: (rows) an array of as many rows.
+    """
+    # The further strain rate e adds b_l e to xi(n + 1), as in `drive`.
+    gains = relaxation.decay(relaxation.dt)[1] * (relaxation.scale or 1.0) / relaxation.dt
+    names = names_of(strain, relaxation)
+    return {name: np.full_like(like, gain) for name, gain in zip(names, gains, strict=True)}
 
 
 def strain_source(

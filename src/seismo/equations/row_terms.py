@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 Matrix = dict[tuple[int, int], float]
+# Strain "zz", "xz" or "yz" -> field -> function(row) -> what a strain rate adds to it per second
+# (`seismo.equations.table.Physics.strain_responses`).
+Responses = Mapping[str, Mapping[str, Callable[[int], float]]]
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,6 @@ class RowSums:
     def fields(self) -> set[str]:
         """Fields that change."""
         return {self.target}
-
-    def into(self, others: Mapping[str, str]) -> RowSums:
-        """Return the same for other fields, by the name of those here."""
-        return replace(self, target=others.get(self.target, self.target))
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,3 @@ class RowSlope:
     def fields(self) -> set[str]:
         """Fields that change."""
         return {name for name, _ in self.targets}
-
-    def into(self, others: Mapping[str, str]) -> RowSlope:
-        """Return the same for other fields, by the name of those here."""
-        targets = {(others.get(n, n), row): gain for (n, row), gain in self.targets.items()}
-        return replace(self, targets=targets)

@@ -161,8 +161,10 @@ class Physics:
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
         fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
             (`seismo.equations.fluid_solid_contact`).
-        shear_parts: shear stress -> field that strains give it through, where that is one of its
-            own; rows beside fluids are corrected there.
+        strain_responses: function(medium of node rows) -> strain "zz", "xz" or "yz" -> field ->
+            what a strain rate adds to it per second (rows), of shear strains in the half rows
+            below; rows beside fluids are corrected by it
+            (`seismo.equations.fluid_solid_operators`).
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
             rho dv/dt; where the inverse density is a tensor (`seismo.solver.slip_terms`).
         numbers: scalars that formulas take, by name (`Cell.number`).
@@ -191,7 +193,7 @@ class Physics:
     smooth_across_layers: bool = False
     layer_shift: float = 1.0
     fluid_meets_solid: bool = False
-    shear_parts: Mapping[str, str] = field(default_factory=dict)
+    strain_responses: Callable | None = None
     fluid_force: dict[str, Term] = field(default_factory=dict)
     numbers: Mapping[str, float] = field(default_factory=dict)
     odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -85,22 +85,31 @@ def effective_medium(
     Arguments are those of `seismo.model.averaging.cell_average`.
     """
     plain = without_losses(parameters)
-    lossy = {name: _modulus(name.removeprefix(PREFIX))
-             for name in parameters if name.startswith(PREFIX)}  # fmt: skip
+    lossy = tuple(name for name in parameters if name.startswith(PREFIX))
 
     def average(earth: Earth, names: Sequence[str]) -> dict[str, np.ndarray]:
         return cell_average(earth, z, y, x, spacing, names, averaging, dtype=np.float64, **how)
 
     if not lossy:
         return average(earth, plain)
-    needed = tuple(dict.fromkeys(name for names, _ in lossy.values() for name in names))
+    moduli = [_modulus(name.removeprefix(PREFIX)) for name in lossy]
+    needed = tuple(dict.fromkeys(name for names, _ in moduli for name in names))
     everything = tuple(dict.fromkeys((*plain, *needed)))
     before = average(earth, everything)
     after = average(earth.stiffer, needed)
-    losses = {
-        name: _growth(modulus(before), modulus(after)) for name, (_, modulus) in lossy.items()
-    }
-    return {name: before[name] for name in plain} | losses
+    return {name: before[name] for name in plain} | losses_between(lossy, before, after)
+
+
+def losses_between(names: Sequence[str], soft: Samples, hard: Samples) -> dict[str, np.ndarray]:
+    """Return losses ("y_c33", ...) of constants and of those with moduli `STIFFER` times y larger.
+
+    Args:
+        names: of the losses.
+        soft: the constants that their moduli take [Pa].
+        hard: the same of the stiffer earth (`Earth.stiffer`).
+    """
+    moduli = {name: _modulus(name.removeprefix(PREFIX))[1] for name in names}
+    return {name: _growth(modulus(soft), modulus(hard)) for name, modulus in moduli.items()}
 
 
 def _growth(soft: np.ndarray, hard: np.ndarray) -> np.ndarray:

@@ -294,12 +294,9 @@ def discretize(
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
-    kind = surface.kind(least_order(scenario.grid)) if surface else None
-    acting = surface.sources if surface else None
     # Order and coefficients, by the waves that the grid has to carry.
-    waves = waves_of(
-        scenario, physics, grid, earth.layered, sample.media(), shots, groups, kind, acting
-    )
+    near = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
+    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *near)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
@@ -316,10 +313,12 @@ def discretize(
         waves = replace(waves, dt=clock.dt)
     if relaxation is not None:
         relaxation = with_storage(
-            relaxation, scenario, physics, earth, grid, sources, clock, groups
+            relaxation, scenario, physics, earth, grid, sources, clock, groups, contacts
         )
         physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
         earth = replace(earth, relaxation=relaxation)
+        # Media beside contacts have the unrelaxed velocities of the steps.
+        interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     shots = shots if share is None else share.take(shots)
     even = even_planes(scenario, physics, grid, earth, extremes, contacts)
     on_rigid = scenario.boundaries.bottom == "rigid"

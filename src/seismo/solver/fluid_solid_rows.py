@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants
 from seismo.equations import fluid_solid_operators
-from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.fluid_solid_contact import Contact, Rock, own_rock
 from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
+from seismo.model import cell_average
+from seismo.model.loss import PREFIX, losses_between
+from seismo.solver.discretization import Discretization
 from seismo.solver.row_corrections import RowCorrections
 
 
 class ContactRows:
     """The contacts of a run, as one subdomain sees them."""
 
-    def __init__(self, contacts: tuple[Contact, ...], subdomain: Subdomain, dt: float) -> None:
-        """Take all contacts of the run, the subdomain and the time step [s]."""
-        self._contacts = contacts
+    def __init__(self, setup: Discretization, subdomain: Subdomain) -> None:
+        """Take the run and the subdomain."""
+        self._contacts = setup.contacts
+        self._earth = setup.earth
+        self._responses = setup.physics.strain_responses
         self._subdomain = subdomain
-        self._dt = dt
+        self._dt = setup.clock.dt
         self._first = subdomain.owned.lo[2] - subdomain.halo
 
     def adjust(self, medium: dict[str, np.ndarray]) -> None:
@@ -34,29 +38,39 @@ class ContactRows:
         """
         for contact in self._contacts:
             k = contact.row - self._first
-            rock = contact.medium
             if 0 <= k < len(medium["rho"]):
-                if contact.closed:
-                    medium["c33"][k] = rock.stiffness
-                # Own medium with the given c33: c13 = l c33, c11 = E + l^2 c33.
-                c33 = medium["c33"][k]
-                medium["rho"][k] = rock.rho
-                medium["c13"][k] = rock.thin_stretch * c33
-                medium["c11"][k] = rock.plate + rock.thin_stretch**2 * c33
-                for shear in ("c44", "c55"):
-                    if shear in medium:
-                        medium[shear][k] = rock.shear
-                if "c66" in medium:
-                    medium["c66"][k] = rock.level_shear
-                if "c12" in medium:
-                    # Nine constants, of rock that is transversely isotropic about z.
-                    medium["c22"][k] = medium["c11"][k]
-                    medium["c23"][k] = medium["c13"][k]
-                    medium["c12"][k] = medium["c11"][k] - 2.0 * rock.level_shear
+                own = _constants(contact.medium, contact.closed, medium["c33"][k])
+                # P moduli relax with the roots of c11 and c33 (`anisotropic_loss`).
+                roots = {f"root{n}": 0.0 * own["c33"] for n in range(1, 7)}
+                roots |= {f"root{n}": np.sqrt(own[f"c{n}{n}"]) for n in (1, 2, 3)}
+                losses = self._losses(contact, own, [n for n in medium if n.startswith(PREFIX)])
+                row = {"rho": contact.medium.rho, **own, **roots, **losses}
+                for name in medium.keys() & row.keys():
+                    medium[name][k] = row[name]
+
+    def _losses(
+        self, contact: Contact, own: dict[str, np.ndarray], names: list[str]
+    ) -> dict[str, np.ndarray]:
+        """Return the losses of a contact's row n, whose constants are `own`."""
+        if not names:
+            return {}
+        grid = self._subdomain.grid
+        stiffer = self._earth.stiffer
+        c33 = own["c33"]
+        if not contact.closed:
+            # Backus' mean of the stiffer earth, in the cell that the contact cuts.
+            z = grid.coordinate("z", np.array([contact.row]))
+            origin = np.zeros(1)
+            across = origin if grid.dimensions == 3 else None
+            mean = cell_average(stiffer, z, across, origin, grid.cells, ("c33",), dtype=c33.dtype)
+            c33 = mean["c33"].reshape(c33.shape)
+        # The same medium with moduli that are larger by their y.
+        rock = own_rock(stiffer, grid, contact)
+        return losses_between(names, own, _constants(rock, contact.closed, c33))
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,
-        arrays: dict, closed, shear_parts: Mapping[str, str],
+        arrays: dict, closed,
     ) -> None:  # fmt: skip
         """Let the stages of the subdomain correct the rows at contacts after their own updates.
 
@@ -67,12 +81,11 @@ class ContactRows:
             medium: what `adjust` has made.
             arrays: its fields by name.
             closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
-            shear_parts: fields that shear stresses take what is added through.
         """
         if not self._contacts:
             return
         (stages, first), *_ = phases
-        terms = self._terms(medium, first.first[2], closed, shear_parts)
+        terms = self._terms(medium, first.first[2], closed)
         edges, core = self._subdomain.edges_and_core()
         corrected: set[str] = set()
         for number, stage in enumerate(bound.stage for bound in stages):
@@ -85,22 +98,15 @@ class ContactRows:
                 at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
                 bound.follow(at_edges, rows.bind(wanted, core, tables), rows.memories)
 
-    def _terms(
-        self, medium: dict, c: np.ndarray, closed, shear_parts: Mapping[str, str]
-    ) -> list[RowSums | RowSlope]:
+    def _terms(self, medium: dict, c: np.ndarray, closed) -> list[RowSums | RowSlope]:
         """List what is added to rows, of all stages."""
-        shear_name = "c44" if "c44" in medium else "c55"
         column = {name: array[:, 0, 0] for name, array in medium.items()}
-
-        def at(name: str, row: int) -> float:
-            # Rows that are not held here are not corrected here: any number will do.
-            return float(column[name][np.clip(row - self._first, 0, len(column[name]) - 1)])
-
-        def c44(half: int) -> float:
-            # Shear stiffness of a half row: harmonic mean of two nodes.
-            pair = at(shear_name, half), at(shear_name, half + 1)
-            return 2.0 * pair[0] * pair[1] / max(sum(pair), 1.0)
-
+        assert self._responses is not None
+        # Stiffnesses, less what memory takes back within a step, and gains of memory variables.
+        strained = {
+            strain: {name: partial(self._at, array) for name, array in rates.items()}
+            for strain, rates in self._responses(column).items()
+        }
         grid = self._subdomain.grid
         axes = grid.axes
         h = grid.spacing[2]
@@ -109,9 +115,9 @@ class ContactRows:
         pair = ShearPair(open_ones, c, grid.points[2], closed)
         rise, fall = pair.corrections()
         leans = pair.leans(h)
-        rho, rho_x, c13, c33 = (partial(at, name) for name in ("rho", "rho_x", "c13", "c33"))
+        rho, rho_x = (partial(self._at, column[name]) for name in ("rho", "rho_x"))
         velocity = velocity_terms(open_ones, fall, leans, c, axes, rho, rho_x, self._dt)
-        stress = stress_terms(open_ones, rise, leans, axes, c33, c44, self._dt)
+        stress = stress_terms(open_ones, rise, leans, axes, strained, self._dt)
         for contact in self._contacts:
             if contact.closed:
                 # Contacts with closed rows: one-sided differences (summation by parts).
@@ -119,5 +125,25 @@ class ContactRows:
                 velocity += fluid_solid_operators.velocity_terms(
                     rows, axes, h, rho, rho_x, self._dt
                 )
-                stress += fluid_solid_operators.stress_terms(rows, axes, h, c13, c33, c44, self._dt)
-        return [*velocity, *(term.into(shear_parts) for term in stress)]
+                stress += fluid_solid_operators.stress_terms(rows, axes, h, strained, self._dt)
+        return [*velocity, *stress]
+
+    def _at(self, column: np.ndarray, row: int) -> float:
+        """Return a value of a row of the grid from those of the subdomain and its halo."""
+        # Rows that are not held here are not corrected here: any number will do.
+        return float(column[np.clip(row - self._first, 0, len(column) - 1)])
+
+
+def _constants(rock: Rock, closed: bool, c33: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the constants [Pa] of a row of one medium: its own c33, or a given mean."""
+    if closed:
+        c33 = np.full_like(c33, rock.stiffness)
+    # c13 = l c33, c11 = E + l^2 c33; nine constants of rock transversely isotropic about z.
+    c11 = rock.plate + rock.thin_stretch**2 * c33
+    c13 = rock.thin_stretch * c33
+    shear = np.full_like(c33, rock.shear)
+    level = np.full_like(c33, rock.level_shear)
+    return {
+        "c11": c11, "c22": c11, "c33": c33, "c12": c11 - 2.0 * level, "c13": c13, "c23": c13,
+        "c44": shear, "c55": shear, "c66": level,
+    }  # fmt: skip

@@ -12,7 +12,8 @@ times as strong as another; the subfaults of a finite fault count as one, which 
 What rounding beside a source radiates reaches far receivers, where waves that lost most of their
 energy are weaker: 10 points per wavelength, Q 10, 8, 12, 16 and 20 wavelengths away, traces change
 by 5e-5, 1.2e-4, 4.7e-4 and 1.3e-3 (5 points: 4e-5 at most). So `auto` keeps 32 bits where S waves
-of the dominant frequency have more than `MOST_LOSSES` times Q wavelengths to go.
+of the dominant frequency have more than `MOST_LOSSES` times Q wavelengths to go, and where rows
+beside contacts of fluid and solid add to memory variables what the sweeps leave out.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.acquisition.trace_processing import extra_steps
+from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
 from seismo.grid.grid import Grid
@@ -47,6 +49,7 @@ _SAMPLES = 257  # of a signal, to find its peak
 def with_storage(
     relaxation: Relaxation, scenario: Scenario, physics: Physics, earth: Earth, grid: Grid,
     sources: Sequence[PointSource], clock: Clock, groups: Sequence[ReceiverGroup],
+    contacts: Sequence[Contact] = (),
 ) -> Relaxation:  # fmt: skip
     """Return the mechanisms with the scale of their variables, where these are kept in 16 bits.
 
@@ -56,7 +59,7 @@ def with_storage(
     storage = scenario.attenuation.storage if scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
-    problem = _problem(relaxation, scenario, physics)
+    problem = _problem(relaxation, scenario, physics) or beside_contacts(contacts, grid)
     peak = 1.0
     if not problem:
         # Scale from the strongest source; refuse sources too unlike for one scale.
@@ -73,6 +76,14 @@ def with_storage(
     if problem:
         return relaxation
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
+
+
+def beside_contacts(contacts: Sequence[Contact], grid: Grid) -> str:
+    """Return why rows at contacts of fluid and solid ask for 32 bits; "" where there are none."""
+    if not contacts:
+        return ""
+    depth = grid.coordinate("z", np.array([contacts[0].z_index]))[0]
+    return f"rows beside the contact of fluid and solid at z = {depth:.6g} m take 32 bits"
 
 
 def weakened(

@@ -168,7 +168,7 @@ class SubdomainSolver:
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
         # Medium on the nodes; rows at contacts of fluid and solid have their own.
         medium = node_medium(setup, subdomain)
-        contacts = ContactRows(setup.contacts, subdomain, setup.clock.dt)
+        contacts = ContactRows(setup, subdomain)
         contacts.adjust(medium)
         if "rho" in medium:
             medium |= _own_densities(setup, subdomain, medium["rho"])
@@ -197,7 +197,7 @@ class SubdomainSolver:
         arrays = self.fields.arrays(0)
         phases = list(zip(self.phases, tables, strict=True))
         # Corrections of rows at contacts, and off-diagonal densities of dipping ones.
-        contacts.correct(backend, phases, medium, arrays, closed, setup.physics.shear_parts)
+        contacts.correct(backend, phases, medium, arrays, closed)
         # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0

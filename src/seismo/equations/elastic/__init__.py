@@ -132,6 +132,22 @@ def drives(axes: str) -> dict:
     }
 
 
+def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]]:
+    """Return what strains add to stresses (`Physics.strain_responses`).
+
+    Args:
+        axes: "xz" or "xyz".
+        medium: c13, c33 and c44 (rows) [Pa] on node rows.
+    """
+    horizontal = axes[:-1]
+    # Shear stiffness of a half row: harmonic mean of two nodes.
+    here = medium["c44"]
+    below = np.append(here[1:], here[-1:])
+    shear = 2.0 * here * below / np.maximum(here + below, 1.0)
+    normal = {"szz": medium["c33"], **{f"s{a}{a}": medium["c13"] for a in horizontal}}
+    return {"zz": normal, **{f"{a}z": {f"s{a}z": shear} for a in horizontal}}
+
+
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     v = [f"v{a}" for a in axes]
@@ -168,6 +184,7 @@ def tables(axes: str, options: None) -> Physics:
         drives=drives(axes),
         layer_shift=2.0,  # less lets waves guided under a free surface grow in the layers
         fluid_meets_solid=True,
+        strain_responses=partial(strain_responses, axes),
         fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},
     )
 

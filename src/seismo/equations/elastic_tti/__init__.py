@@ -30,12 +30,13 @@ at order 4.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
+from seismo.equations import elastic, elastic_vti
 from seismo.equations import elastic_constants as constants
-from seismo.equations import elastic_vti
 from seismo.equations.acoustic_variable_density import inertia
 from seismo.equations.declaration import Equation
 from seismo.equations.elastic import FLUID_Q
@@ -102,6 +103,20 @@ def coefficients(medium: dict, dt: float) -> dict:
     return arrays
 
 
+def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]]:
+    """Return what strains add to fields in upright rock (`Physics.strain_responses`).
+
+    What shear strains themselves add to their stresses is a field of its own, h_I.
+    """
+    shear = medium.get("c44", medium["c55"])
+    plain = elastic.strain_responses(axes, medium | {"c44": shear})
+    through = {f"s{a}z": f"h_{a}z" for a in axes[:-1]}
+    return {
+        strain: {through.get(name, name): rate for name, rate in rates.items()}
+        for strain, rates in plain.items()
+    }
+
+
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     upright = elastic_vti.tables(axes, options)
@@ -140,8 +155,7 @@ def tables(axes: str, options: None) -> Physics:
         conversion=None,
         conditions=(*upright.conditions, *((IN_PLANE,) if len(axes) == 2 else ())),
         smooth_across_layers=True,
-        # What strains themselves add to shear stresses is a field of its own.
-        shear_parts=dict(zip(stresses, h, strict=True)),
+        strain_responses=partial(strain_responses, axes),
         # A mirror across an axis turns the sign of couplings that are odd in it.
         odd={axis: _odd(couplings, axis) for axis in axes},
         weakened=definite.weakened,

@@ -26,10 +26,13 @@ from seismo.equations import elastic
 from seismo.equations.declaration import Equation
 from seismo.equations.memory_variables import (
     UNKNOWN,
+    CellArrays,
+    at_once,
     memory_fields,
     names_of,
     numbers_of,
     relaxing_source,
+    responses_of_memory,
 )
 from seismo.equations.parameters import QP, QS, RHO, VP, VS
 from seismo.equations.relaxation import Relaxation
@@ -62,6 +65,29 @@ def one_rock(medium: dict) -> np.ndarray:
     close = partial(np.isclose, rtol=1e-6, atol=1e-9)
     alike = close(medium["y_c33"], medium["y_c11"]) & close(medium["y_slack"], medium["y_c44"])
     return elastic.one_rock(medium) & alike
+
+
+def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
+    """Return what strains add to stresses and memory within a step (`Physics.strain_responses`).
+
+    Args:
+        axes: "xz" or "xyz".
+        relaxation: the mechanisms of a run.
+        medium: what `coefficients` takes (rows), on node rows.
+    """
+    numbers = numbers_of(relaxation, "ps")
+    c33, common, slack = formulas.moduli_at_once(CellArrays(coefficients(medium, 1.0), numbers))
+    lossless = elastic.strain_responses(axes, medium | {"c33": c33, "c13": common - slack})
+    # y of a half row: the mean of two nodes weighted with 1 / mu.
+    pair = [coefficients(medium, 1.0)[name] for name in ("q", "qy")]
+    q, qy = (array + np.append(array[1:], array[-1:]) for array in pair)
+    kept = 1.0 - at_once(CellArrays({}, numbers), "s", qy / q)
+    responses = {}
+    for strain, rates in lossless.items():
+        lost = 1.0 if strain == "zz" else kept
+        responses[strain] = {name: rate * lost for name, rate in rates.items()}
+        responses[strain] |= responses_of_memory(strain, relaxation, c33)
+    return responses
 
 
 def drives(axes: str, relaxation: Relaxation) -> dict:
@@ -119,6 +145,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         drives=drives(axes, relaxation),
         layer_shift=plain.layer_shift,
         fluid_meets_solid=True,
+        strain_responses=partial(strain_responses, axes, relaxation),
         fluid_force=plain.fluid_force,
         numbers=numbers_of(relaxation, "ps"),
     )  # fmt: skip

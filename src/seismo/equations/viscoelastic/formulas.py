@@ -125,16 +125,21 @@ def _shear_stresses(cell, arrays: dict) -> None:
         cell.put(f"s{ab}", before[ab] + change)
 
 
+def moduli_at_once(cell):
+    """Return c33, g and d of a strain within one step: c (1 - sum Y_l b_l / 2)."""
+    c33 = cell["c33"] * (1.0 - at_once(cell, "p", cell["y33"]))
+    common = cell["common"] * (1.0 - at_once(cell, "p", _y_common(cell)))
+    slack = cell["slack"] * (1.0 - at_once(cell, "s", cell["y_slack"]))
+    return c33, common, slack
+
+
 def surface(cell):
     """Szz = 0 on a free surface: e_z is such that it is, and acts on s_aa and the memory, too.
 
     s_aa gives back c13 / c33 szz. Within a step stiffnesses are c (1 - sum Y_l b_l / 2).
     """
     excess = cell["szz"]
-    # Moduli of a strain within this step: c (1 - sum Y_l b_l / 2).
-    c33 = cell["c33"] * (1.0 - at_once(cell, "p", cell["y33"]))
-    common = cell["common"] * (1.0 - at_once(cell, "p", _y_common(cell)))
-    slack = cell["slack"] * (1.0 - at_once(cell, "s", cell["y_slack"]))
+    c33, common, slack = moduli_at_once(cell)
     # c13 = g - d: s_aa loses c13 / c33 szz.
     share = (c33 - common + slack) / c33 * excess
     for a in cell.axes[:-1]:

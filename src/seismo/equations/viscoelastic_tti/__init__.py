@@ -40,10 +40,12 @@ from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
 from seismo.equations.memory_variables import (
     UNKNOWN,
+    CellArrays,
     memory_fields,
     names_of,
     numbers_of,
     relaxing_source,
+    responses_of_memory,
 )
 from seismo.equations.parameters import QP, QS
 from seismo.equations.relaxation import Relaxation
@@ -110,6 +112,27 @@ def coefficients(medium: dict, dt: float) -> dict:
     return arrays
 
 
+def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
+    """Return what strains add to fields within a step in upright rock.
+
+    What shear strains add goes through h_I, which memory variables remember later in the step.
+
+    Args:
+        axes: "xz" or "xyz".
+        relaxation: the mechanisms of a run.
+        medium: what `coefficients` takes (rows), on node rows.
+    """
+    arrays = coefficients(medium, 1.0)
+    kept, lost = formulas.shares_at_once(CellArrays(arrays, numbers_of(relaxation, "ps")))
+    # c_az (1 - sum Ys_l b_l / 2) - v_a v_z sum (Yp_l - Ys_l) b_l / 2
+    v = arrays["root3"]
+    c33 = medium["c33"] * kept - v * v * lost
+    c13 = medium["c13"] * kept - arrays["root1"] * v * lost
+    responses = elastic_tti.strain_responses(axes, medium | {"c33": c33, "c13": c13})
+    responses["zz"] |= responses_of_memory("zz", relaxation, c33)
+    return responses
+
+
 def _share(relaxation: Relaxation) -> Callable:
     """Return function(mean), the share that mechanisms take of c11, (mechanism, ...)."""
 
@@ -172,6 +195,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         drives=plain.drives | sources,
         # Least qp for the qs of each rock, so that every strain loses energy.
         derived={**plain.derived, SHEAR_SHARE: least},
+        strain_responses=partial(strain_responses, axes, relaxation),
         # A mirror turns roots of shear strains, as it does what couples them to normal ones.
         odd={
             axis: (*names, *(named("root", pair) for pair in shear if axis in pair))

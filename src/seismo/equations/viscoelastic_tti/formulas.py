@@ -82,14 +82,20 @@ def shear(cell):
         cell.put(f"s{pair}", before[pair] + change)
 
 
+def shares_at_once(cell):
+    """Return the shares of C, and lost of v v^T, in the stiffness of a strain within one step."""
+    kept = 1.0 - at_once(cell, "s", cell["y_s"])
+    lost = at_once(cell, "p", cell["y_p"]) - at_once(cell, "s", cell["y_s"])
+    return kept, lost
+
+
 def surface(cell):
     """Szz = 0 on a free surface: e_z is such that it is, and acts on s_aa, t_I and the memory.
 
     Within a step stiffnesses are c (1 - sum Ys_l b_l / 2) - v v^T sum (Yp_l - Ys_l) b_l / 2.
     """
     stress = cell["szz"]
-    kept = 1.0 - at_once(cell, "s", cell["y_s"])
-    lost = at_once(cell, "p", cell["y_p"]) - at_once(cell, "s", cell["y_s"])
+    kept, lost = shares_at_once(cell)
     v = cell[named("root", "z")]
     # Excess strain e_z that would have made szz of the step.
     strain = stress / (cell["c33"] * kept - v * v * lost)

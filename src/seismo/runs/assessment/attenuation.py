@@ -18,7 +18,7 @@ from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.memory_storage import weakened
+from seismo.solver.memory_storage import beside_contacts, weakened
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
@@ -42,7 +42,8 @@ class AttenuationFit:
         rise: largest ratio of unrelaxed to given velocities.
         spread: largest relative differences of 1/Q of P and of SV waves, of any direction, from
             1/qp and 1/qs.
-        weakened: why waves are too weak at receivers for memory variables in 16 bits, if they are.
+        weakened: why memory variables are not in 16 bits, where they could have been: waves are
+            too weak at receivers, or rows at contacts do without.
         numbers: that a point and step move.
         lossless: the same without attenuation.
     """
@@ -120,12 +121,14 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
 
 
 def _weakened(setup: Discretization) -> str:
-    """Return why waves are too weak at receivers for 16 bits, where these could have been taken."""
+    """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
     storage = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and setup.grid.dimensions == 2):
         return ""
     sources = [source for shot in setup.shots for source in shot.sources]
-    return weakened(setup.scenario, setup.earth, setup.grid.dimensions, sources, setup.groups)
+    return beside_contacts(setup.contacts, setup.grid) or weakened(
+        setup.scenario, setup.earth, setup.grid.dimensions, sources, setup.groups
+    )
 
 
 def short_of_bits(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
