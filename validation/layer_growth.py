@@ -9,6 +9,12 @@ white noise in all parameters, thin soft beds between stiff ones. Orders, points
 frequencies (shares of what the grid carries in the slowest rock) are dealt out in turn, so that
 each medium meets all of them. "Left" is the largest motion of the last tenth over that of the run,
 "growth" over that of the tenth after a fifth of the run. Rounding leaves 1e-7 and less.
+
+    python validation/layer_growth.py --media rocks --jobs 16 --only 2-D
+
+takes rocks that layers are hard put to instead: those of Becache, Fauqueux & Joly (2003) whose
+waves run back, crystals, tilted rock, an axis of its own at every node, and quality factors from 5
+to 1000 at random at every node, of rock and fluid, isotropic and not.
 """
 
 from __future__ import annotations
@@ -34,6 +40,15 @@ SOFT = {"vp": 500.0, "vs": 100.0, "rho": 1200.0}
 NOISE = (1.001, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0)  # contrasts
 WIDE = (3.0, 5.0, 10.0, 20.0)  # the same, in density too
 BEDS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # m
+# c11, c33, c13, c44, c66 [GPa], rho: models of Becache, Fauqueux & Joly (2003), and crystals.
+ROCKS = {
+    "III": (4.0, 20.0, 4.9, 2.0, 1.0, 1000.0),
+    "IV": (4.0, 20.0, 7.5, 2.0, 1.0, 1000.0),
+    "zinc": (165.0, 62.0, 50.0, 39.6, 39.6, 7100.0),
+    "apatite": (167.0, 140.0, 66.0, 66.3, 66.3, 3200.0),
+}
+SHALE = {"epsilon": 0.3, "delta": -0.1, "gamma": 0.1}
+QUALITIES = (5.0, 1000.0)
 ORDERS, SHARES = (2, 4, 6, 8, 10, 12, 14, 16), (0.05, 0.1, 0.25, 0.5, 1.0)
 LAYERS = {2: (5, 8, 10, 12, 20, 40), 3: (5, 8, 12)}
 FLOOR, DECAYED = 1e-5, 1.5  # below this share of the peak rounding may wander by this factor
@@ -46,7 +61,8 @@ class Case:
     Attributes:
         equation: its name.
         dimensions: 2 or 3.
-        medium: "uniform", or "noise", "wide" or "bed" and a contrast or a thickness.
+        medium: "uniform", or "noise", "wide" or "bed" and a contrast or a thickness; or rock: its
+            name and tilt in degrees, "axes" at random, or "Q" at random and what else it has.
         top: kind of the face on top.
         order: of the differences.
         points: of the layers.
@@ -92,6 +108,72 @@ def cases(steps: int, rounds: int) -> list[Case]:
     return sorted(found, key=lambda case: (-case.steps, -case.dimensions))
 
 
+def rock_cases(steps: int) -> list[Case]:
+    """List rocks that layers are hard put to, in planes and in space."""
+    plane = [(name, tilt, "absorbing") for name in ROCKS for tilt in (0.0, 30.0)]
+    plane += [(name, 0.0, "free_surface") for name in ("IV", "zinc")]
+    plane += [("shale", tilt, "absorbing") for tilt in (15.0, 30.0, 45.0, 60.0)]
+    plane += [("shale", 30.0, "free_surface")]
+    space = [("zinc", 0.0, "absorbing"), ("IV", 30.0, "absorbing"), ("shale", 45.0, "absorbing")]
+    tops = ("absorbing", "free_surface")
+    found = [
+        Case("elastic", dimensions, (name, tilt), top, 8 if dimensions == 2 else 4, 12, 0.5,
+             "float32", steps)
+        for dimensions, rocks in ((2, plane), (3, space)) for name, tilt, top in rocks
+    ]  # fmt: skip
+    found += [
+        Case("elastic", dimensions, ("axes", 0.0), top, order, 12, 0.25, precision, steps)
+        for dimensions, order in ((2, 8), (2, 4), (3, 4)) for top in tops
+        for precision in (("float32", "float64") if order == 8 else ("float32",))
+    ]  # fmt: skip
+    lossy = [("acoustic", ""), ("acoustic_variable_density", ""), ("elastic_sh", ""),
+             ("elastic", ""), ("elastic", "VTI"), ("elastic", "TTI")]  # fmt: skip
+    return found + [
+        Case(equation, dimensions, ("Q", rock), top, 8 if dimensions == 2 else 4, 12, 0.5,
+             "float32", steps)
+        for equation, rock in lossy for dimensions in (2, 3) for top in tops
+        if dimensions == 2 or (equation == "elastic" and rock != "VTI")
+    ]  # fmt: skip
+
+
+def rock_model(case: Case, folder: Path) -> tuple[list[dict], float]:
+    """Give the model of rock, and its slowest velocity [m/s]."""
+    name, further = case.medium
+    shape = (POINTS[case.dimensions],) * case.dimensions
+    generator = np.random.default_rng(case.order + case.points)
+    if name in ROCKS:
+        *moduli, rho = ROCKS[name]
+        constants = dict(zip(("c11", "c33", "c13", "c44", "c66"), moduli, strict=True))
+        rock = {key: 1e9 * value for key, value in constants.items()} | {"rho": rho}
+        return [{"type": "uniform", **rock, **({"theta": further} if further else {})}], (
+            1e9 * constants["c44"] / rho
+        ) ** 0.5
+    rock, drawn = STIFF | SHALE, {}
+    if name == "shale":
+        rock["theta"] = further
+    elif name == "axes":
+        drawn["theta"] = generator.uniform(-90.0, 90.0, shape)
+        if case.dimensions == 3:
+            drawn["phi"] = generator.uniform(-180.0, 180.0, shape)
+    else:
+        needs = {"vp", *physics_for(case.equation, case.dimensions).needs}
+        rock = {key: value for key, value in STIFF.items() if key in needs}
+        if further:
+            rock |= SHALE | ({"theta": 30.0} if further == "TTI" else {})
+        drawn = arrays("noise", 2.0, case.dimensions, case.order)
+        drawn = {key: values for key, values in drawn.items() if key in needs}
+        ends = np.log(QUALITIES)
+        for key in ("qp", "qs"):
+            if f"v{key[1]}" in physics_for(case.equation, case.dimensions).needs:
+                drawn[key] = np.exp(generator.uniform(*ends, shape))
+    for key, values in drawn.items():
+        np.save(folder / f"{key}.npy", values)
+    part = {"type": "file", **{key: {"path": str(folder / f"{key}.npy")} for key in drawn}}
+    slow = "vs" if "vs" in rock else "vp"
+    slowest = float(drawn[slow].min()) if slow in drawn else rock[slow]
+    return [{"type": "uniform", **rock}, *([part] if drawn else [])], slowest
+
+
 def arrays(kind: str, contrast: float, dimensions: int, seed: int) -> dict[str, np.ndarray]:
     """Draw every node; vp / vs is at least 1.5."""
     generator, shape = np.random.default_rng(seed), (POINTS[dimensions],) * dimensions
@@ -107,6 +189,8 @@ def arrays(kind: str, contrast: float, dimensions: int, seed: int) -> dict[str, 
 
 def model(case: Case, folder: Path) -> tuple[list[dict], float]:
     """Give the model, and its slowest velocity [m/s]."""
+    if case.medium[0] in (*ROCKS, "shale", "axes", "Q"):
+        return rock_model(case, folder)
     needs = dict.fromkeys(("vp", *physics_for(case.equation, case.dimensions).needs))
     kind, number = case.medium
     slow = "vs" if "vs" in needs else "vp"
@@ -183,14 +267,18 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--steps", type=int, default=100_000, help="of each run")
     parser.add_argument("--rounds", type=int, default=2, help="times that each medium is met")
+    parser.add_argument(
+        "--media", choices=("isotropic", "rocks"), default="isotropic", help="which are run"
+    )
     parser.add_argument("--only", default="", help='of these, like "elastic 3-D" or "noise"')
     parser.add_argument(
         "--backend", choices=("cpu", "gpu"), default="cpu", help="a CPU's core each"
     )
     asked = parser.parse_args()
+    rocks = asked.media == "rocks"
     todo = [
         case
-        for case in cases(asked.steps, asked.rounds)
+        for case in (rock_cases(asked.steps) if rocks else cases(asked.steps, asked.rounds))
         if asked.only in f"{case.equation} {case.dimensions}-D {case.medium}"
     ]
     named = [f.name for f in fields(Case)]
