@@ -280,7 +280,7 @@ def _contact(earth: _Sampled, grid: Grid, z_index: float, fluid_above: bool) -> 
     return Contact(n, n + 1 if medium_above else n - 1, share, medium, other, density, z_index)
 
 
-def _rocks(earth: Any, grid: Grid, z_indices: np.ndarray) -> list[Rock]:
+def _rocks(earth: _Sampled, grid: Grid, z_indices: np.ndarray) -> list[Rock]:
     """Return the media at rows (n, with fractions)."""
     samples = earth.sample(grid.coordinate("z", z_indices), None)
     if "c33" in samples:
@@ -293,7 +293,7 @@ def _rocks(earth: Any, grid: Grid, z_indices: np.ndarray) -> list[Rock]:
     return [Rock(**{name: float(samples[name][k]) for name in names}) for k in count]
 
 
-def own_rock(earth: Any, grid: Grid, contact: Contact) -> Rock:
+def own_rock(earth: _Sampled, grid: Grid, contact: Contact) -> Rock:
     """Return the medium of a contact's row n in an earth of the same contacts."""
     end = contact.row + (0.5 if contact.row > contact.beside else -0.5)
     (rock,) = _rocks(earth, grid, np.array([0.5 * (contact.z_index + end)]))

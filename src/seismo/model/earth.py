@@ -34,7 +34,8 @@ from seismo.model.volume import Volume
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
 STIFFER = 1e-5  # relative change of moduli by which losses are told
-_Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 1001)  # numbers y, as in `Relaxation`
+# Numbers y, as in `Relaxation`, so close that linear interpolation errs by less than 1e-11.
+_Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 2**16 + 1)
 # Below vp / vs = sqrt(4/3) the bulk modulus is negative; rounding of float32 files is allowed for.
 _LEAST_RATIO = np.sqrt(4.0 / 3.0) * (1.0 - 1e-6)
 

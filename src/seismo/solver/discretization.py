@@ -295,8 +295,8 @@ def discretize(
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
         surface = free_surface(physics, earth, grid, sources, read, sample.wet)
     # Order and coefficients, by the waves that the grid has to carry.
-    near = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
-    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *near)
+    top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
+    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)

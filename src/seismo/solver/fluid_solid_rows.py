@@ -39,24 +39,26 @@ class ContactRows:
         for contact in self._contacts:
             k = contact.row - self._first
             if 0 <= k < len(medium["rho"]):
-                own = _constants(contact.medium, contact.closed, medium["c33"][k])
+                constants = _constants(contact.medium, contact.closed, medium["c33"][k])
                 # P moduli relax with the roots of c11 and c33 (`anisotropic_loss`).
-                roots = {f"root{n}": 0.0 * own["c33"] for n in range(1, 7)}
-                roots |= {f"root{n}": np.sqrt(own[f"c{n}{n}"]) for n in (1, 2, 3)}
-                losses = self._losses(contact, own, [n for n in medium if n.startswith(PREFIX)])
-                row = {"rho": contact.medium.rho, **own, **roots, **losses}
+                roots = {f"root{n}": 0.0 * constants["c33"] for n in range(1, 7)}
+                roots |= {f"root{n}": np.sqrt(constants[f"c{n}{n}"]) for n in (1, 2, 3)}
+                losses = self._losses(
+                    contact, constants, [n for n in medium if n.startswith(PREFIX)]
+                )
+                row = {"rho": contact.medium.rho, **constants, **roots, **losses}
                 for name in medium.keys() & row.keys():
                     medium[name][k] = row[name]
 
     def _losses(
-        self, contact: Contact, own: dict[str, np.ndarray], names: list[str]
+        self, contact: Contact, constants: dict[str, np.ndarray], names: list[str]
     ) -> dict[str, np.ndarray]:
-        """Return the losses of a contact's row n, whose constants are `own`."""
+        """Return the losses of a contact's row n, of these constants."""
         if not names:
             return {}
         grid = self._subdomain.grid
         stiffer = self._earth.stiffer
-        c33 = own["c33"]
+        c33 = constants["c33"]
         if not contact.closed:
             # Backus' mean of the stiffer earth, in the cell that the contact cuts.
             z = grid.coordinate("z", np.array([contact.row]))
@@ -66,7 +68,7 @@ class ContactRows:
             c33 = mean["c33"].reshape(c33.shape)
         # The same medium with moduli that are larger by their y.
         rock = own_rock(stiffer, grid, contact)
-        return losses_between(names, own, _constants(rock, contact.closed, c33))
+        return losses_between(names, constants, _constants(rock, contact.closed, c33))
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,

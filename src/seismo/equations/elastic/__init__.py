@@ -141,9 +141,9 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
     """
     horizontal = axes[:-1]
     # Shear stiffness of a half row: harmonic mean of two nodes.
-    here = medium["c44"]
-    below = np.append(here[1:], here[-1:])
-    shear = 2.0 * here * below / np.maximum(here + below, 1.0)
+    modulus = medium["c44"]
+    below = np.append(modulus[1:], modulus[-1:])
+    shear = 2.0 * modulus * below / np.maximum(modulus + below, 1.0)
     normal = {"szz": medium["c33"], **{f"s{a}{a}": medium["c13"] for a in horizontal}}
     return {"zz": normal, **{f"{a}z": {f"s{a}z": shear} for a in horizontal}}
 
