@@ -3,7 +3,7 @@
 Rock that couples normal and shear strains keeps less of it at nodes beside much stiffer rock
 (`seismo.equations.elastic_tti.definite`). Beside such contacts waves err by more than beside
 others: rock whose coupling takes six tenths of the shear energy, beside the same four times as
-stiff, by 4 to 22 % at 10 points per wavelength of the soft side, where 0.78 is left (3 to 12 % with
+stiff, by 4 to 21 % at 10 points per wavelength of the soft side, where 0.78 is left (3 to 10 % with
 all of it, which is not stable beside every rock).
 """
 
