@@ -100,7 +100,8 @@ def test_hardly_any_loss_is_none(name, layers):
         rock |= {key: ANISOTROPY[key] * solid for key in ANISOTROPY.keys() & set(needs)}
     document["model"] = [{"type": "layers", "layers": [rock | LOSSLESS for rock in rocks]}]
     plain = {**document, "model": [{"type": "layers", "layers": rocks}]}
-    assert from_dict(plain).equation.name == lossless_of(name)
+    # Rock of given constants has none in these layers: it is tilted rock.
+    assert from_dict(plain).equation.name == lossless_of(from_dict(document).equation.name)
     found, wanted = (solver.simulate(one) for one in (document, plain))
     assert found.setup.physics.numbers
     assert solver.difference(solver.records(found), solver.records(wanted)) < 1e-9
@@ -248,6 +249,18 @@ def test_shear_loss_alone_does_not_make_waves_grow(tmp_path):
     assert np.abs(solver.wavefield(simulation)["vx"]).max() < early
     plan = check(from_dict(document, tmp_path), backend="cpu")
     assert any("qp 1e+09 beside qs 6 would let the bulk modulus gain" in w for w in plan.warnings)
+
+
+@pytest.mark.parametrize(
+    ("quality", "said"),
+    [({"qp": 40.0}, True), ({"qp": 40.0, "qs": math.inf}, False), ({"qs": 20.0}, False),
+     ({"qp": 40.0, "qs": 20.0}, False), ({"qp": 40.0, "vs": 0.0}, False)],
+)  # fmt: skip
+def test_check_names_rock_whose_s_waves_lose_nothing(quality, said):
+    document = solver.plan("elastic", 2, cells=20, steps=20)
+    document["model"][0] |= quality
+    warnings = check(from_dict(document), backend="cpu").warnings
+    assert any("qp is given without qs" in text for text in warnings) == said
 
 
 def test_a_gradient_to_no_loss_at_all_is_refused():

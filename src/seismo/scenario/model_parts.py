@@ -297,6 +297,16 @@ def given_in(section: Any) -> set[str]:
     return {name for name in PARAMETERS if getattr(section, name, None) is not None}
 
 
+def named_parameters(model: Iterable[Any]) -> set[str]:
+    """Return the parameters that some part gives, whatever their values are."""
+    names: set[str] = set()
+    for model_part in model:
+        # A table has columns of both quality factors, or of none.
+        if getattr(model_part, "quality_factors", set()):
+            names |= {parameter.name for parameter in QUALITY_COLUMNS}
+    return names.union(*(given_in(section) for _, section in rock_sections(model)))
+
+
 def given_parameters(model: Iterable[Any]) -> set[str]:
     """Return the parameters that some part gives, other than the default of those that have one."""
     own_names: set[str] = set()

@@ -15,6 +15,7 @@ from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
+from seismo.scenario.model_parts import named_parameters
 from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s
@@ -137,12 +138,32 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
             )
 
 
+def _samples(setup: Discretization) -> dict[str, np.ndarray]:
+    """Return the parameters of the scenario on a coarse lattice."""
+    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
+    return setup.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+
+
+def _shear_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    """Name solids whose qp is given where no part of the model gives any qs."""
+    if not {"vs", "qp", "qs"} <= set(setup.earth.needs):
+        return
+    named = named_parameters(setup.scenario.model)
+    if "qp" not in named or "qs" in named:
+        return
+    medium = _samples(setup)
+    if (np.isfinite(medium["qp"]) & (medium["vs"] > 0.0)).any():
+        yield (
+            "model: qp is given without qs, so that S waves lose nothing; give qs, which is most "
+            "often the lower of both, or qs: .inf if that is meant"
+        )
+
+
 def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name a qp that would let the bulk modulus gain energy, and is not taken."""
     if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
         return
-    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
-    medium = setup.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+    medium = _samples(setup)
     most = setup.earth.most_qp(medium)
     broken = np.isfinite(medium["qp"]) & (medium["qp"] > most * (1.0 + 1e-3))
     if broken.any():
@@ -175,5 +196,6 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningL
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _sources_in_air,
-    _about_sources, _sudden, _ratio, _density, _bulk_loss, _bulk_gain, _uneven_bed, _thin,
+    _about_sources, _sudden, _ratio, _density, _shear_loss, _bulk_loss, _bulk_gain, _uneven_bed,
+    _thin,
 )  # fmt: skip
