@@ -94,11 +94,13 @@ class HostCluster:
     """The blocks of a cluster, whose threads take each phase one after the other."""
 
     def __init__(
-        self, shot: IRValue, lanes: ClusterLanes, sizes: tuple[int, int], memory: IRValue, size: int
-    ) -> None:
+        self, shot: IRValue, lanes: ClusterLanes, blocks: IRValue, threads: int, memory: IRValue,
+        size: IRValue,
+    ) -> None:  # fmt: skip
         self._shot = shot
         self._lanes = lanes
-        self._sizes = sizes
+        self._blocks = blocks
+        self._threads = threads
         self._memory = memory
         self._size = size
 
@@ -112,14 +114,15 @@ class HostCluster:
 
     def phase(self, work: Callable) -> None:
         zero = self._shot.constant(0)
-        blocks, threads = map(self._shot.constant, self._sizes)
-        with loop(zero, blocks) as rank, loop(zero, threads) as thread:
-            member = Member(self._shot, rank, thread, self._memory + rank * self._size)
+        threads = zero.constant(self._threads)
+        with loop(zero, self._blocks) as rank, loop(zero, threads) as thread:
+            memory = self._memory + rank * self._size
+            member = Member(self._shot, rank.short(), thread.short(), memory)
             work(replace(member, kept=self._find(member)))
 
     def exchange(self, work: Callable, turn: IRValue) -> None:
         def send(by: int, address: IRValue, lane: IRValue) -> None:
-            self._lanes.store(address + by * self._size, address.constant(0), lane, None)
+            self._lanes.store(address + self._size * by, address.constant(0), lane, None)
 
         self.phase(lambda member: work(member, send))
 
@@ -193,19 +196,25 @@ def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ..
 
 @cache
 def compiled_clusters(
-    kernel: str, trace: Callable, precision: str, count: int, sizes: tuple[int, int], size: int
+    name: str, trace: Callable, precision: str, counts: tuple[int, int, int], threads: int
 ) -> Callable:
-    """Compile a kernel of clusters, with the addresses it is given and those of their memory."""
+    """Compile a kernel of clusters: a function of where the words that it is given stand.
+
+    They are clusters, blocks of each, their memory, bytes of a block's, first step, steps, address
+    of the coefficients; then addresses and whole numbers.
+    """
 
     def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
-        words = IRArray(parameters)
-        given = [words[n] for n in range(count)]
-        clusters, memory, start, steps = (words[count + n] for n in range(4))
+        lanes = HostClusterLanes(precision)
+        given = (IRArray(parameters)[n] for n in range(7 + counts[0] + counts[1]))
+        clusters, blocks, memory, size, start, steps, numbers = islice(given, 7)
+        words = [list(islice(given, count)) for count in counts[:2]]
+        coefficients = [IRArray(numbers, lanes.kind)[n] for n in range(counts[2])]
         with loop(first, clusters) as shot:
-            lanes = HostClusterLanes(precision)
-            trace(lanes, HostCluster(shot, lanes, sizes, memory, size), given, start, steps)
+            cluster = HostCluster(shot, lanes, blocks, threads, memory, size)
+            trace(lanes, cluster, *words, coefficients, start, steps)
 
-    return _function(f"{kernel} {count} {sizes} {size}", write)
+    return _function(f"{name} {counts} {threads}", write)
 
 
 def _function(name: str, write: Callable) -> Callable:
@@ -320,17 +329,22 @@ class SimulatedCard:
     def bandwidth(self) -> float:
         return 1e9
 
-    def clustered(self, kernel, sizes, arguments):
+    def postpone(self, launches) -> None:
+        pass
+
+    def clustered(self, kernel, sizes, arguments, beside=()):
         clusters, blocks, threads, shared = sizes
         memory = self.zeros(blocks * shared // 4, "float32")
-        addresses = [array.ctypes.data for array in arguments]
-        function = compiled_clusters(
-            str(kernel), kernel.trace, kernel.precision, len(addresses), (blocks, threads), shared
-        )
+        arrays, plane, coefficients = arguments
+        words = [*(array.ctypes.data for array in arrays), *plane]
+        numbers = np.array(coefficients)
+        counts = (len(arrays), len(plane), len(coefficients))
+        function = compiled_clusters(str(kernel), kernel.trace, kernel.precision, counts, threads)
 
         def advance(first: int, count: int, held=arguments) -> None:
-            numbers = [*addresses, clusters, memory.ctypes.data, first, count]
-            function(0, 0, np.array(numbers, np.uint64).ctypes.data, 0)
+            sizes = (clusters, blocks, memory.ctypes.data, shared, first, count)
+            given = np.array([*sizes, numbers.ctypes.data, *words], np.int64)
+            function(0, 0, given.ctypes.data, 0)
 
         return advance
 

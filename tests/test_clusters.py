@@ -5,6 +5,8 @@ The bar against the NumPy reference is rounding; whatever the cluster, bits are 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -50,14 +52,14 @@ def in_clusters(monkeypatch, blocks=None, strips=(3, 2), always=True):
     """Return a backend that steps in clusters, of so many blocks if that is given."""
     if blocks:
         monkeypatch.setattr(cluster_program, "CLUSTERS", {blocks: 1})
-    monkeypatch.setattr(cluster_program, "STRIPS", (strips,))
+    monkeypatch.setattr(cluster_program, "STRIPS", strips)
 
     def make(precision: str):
         backend = simulated(precision)
         backend.in_clusters = always
         backend.taken = []
         clustered = backend.card.clustered
-        backend.card.clustered = lambda *how: backend.taken.append(how) or clustered(*how)
+        backend.card.clustered = lambda *how, **more: backend.taken.append(how) or clustered(*how)
         return backend
 
     return make
@@ -150,7 +152,7 @@ def test_a_card_that_refuses_clusters_takes_launches(tmp_path, monkeypatch):
 
     def refusing(precision: str):
         backend = make(precision)
-        backend.card.clustered = lambda *how: refuse
+        backend.card.clustered = lambda *how, **more: refuse
         return backend
 
     document = survey(shots=1)
@@ -171,6 +173,24 @@ def test_other_shots_are_loaded(tmp_path, monkeypatch):
     assert same_bits(first, answers(simulation))
 
 
+def test_planes_share_kernels(tmp_path, monkeypatch):
+    """Sizes, spacings, shots, sources and rows of a plane are arguments: nothing compiles anew."""
+    planes = [
+        survey(),
+        survey(cells=(36, 56), shots=3),
+        survey(boundaries={"layer": {"points": 9}}, receivers=[]),
+        survey(grid={"extent": {"x": 420.0, "z": 400.0}, "spacing": {"x": 12.0, "z": 8.0}}),
+    ]
+    taken = []
+    for document in planes:
+        simulation = solver.build(document, tmp_path, backend=in_clusters(monkeypatch))
+        (kernel, _, arguments), *_ = simulation.backend.taken
+        taken.append((str(replace(kernel, shape=replace(kernel.shape, masked=True))), arguments))
+    assert len({kernel for kernel, _ in taken}) == 1
+    assert len({plane for _, (_, plane, _) in taken}) == len(planes)
+    assert len({tuple(map(len, arguments)) for _, arguments in taken}) == 1
+
+
 def test_code_of_the_card(tmp_path, monkeypatch):
     """The kernel compiles: shared memory, rows handed over and counted by bytes."""
     from numba.cuda import types
@@ -179,7 +199,9 @@ def test_code_of_the_card(tmp_path, monkeypatch):
     simulation = solver.build(survey(), tmp_path, backend=in_clusters(monkeypatch, 4))
     kernel, _, arguments = simulation.backend.taken[0]
     assert isinstance(kernel, ClusterKernel)
-    signature = (types.UniTuple(types.uint64, len(arguments)), types.int64, types.int64)
+    arrays, plane, coefficients = map(len, arguments)
+    counted = ((types.uint64, arrays), (types.int64, plane), (types.float32, coefficients))
+    signature = (*(types.UniTuple(*some) for some in counted), types.int64, types.int64)
     request = code_cache.CompileRequest(kernel, signature, (512, 1), True, (9, 0))
     text = code_cache.compile_ptx(request)
     for instruction in ("st.async.shared::cluster", "mbarrier.try_wait", "ld.shared.v4.f32"):

@@ -44,10 +44,10 @@ class IRValue:
     __and__, __rand__ = _operator("and_")
     __or__, __ror__ = _operator("or_")
 
-    def __floordiv__(self, other: int) -> IRValue:
+    def __floordiv__(self, other: IRValue | int) -> IRValue:
         """Divide an integer that is not negative."""
         # Unsigned division by a constant compiles to a multiplication and a shift.
-        return self.then(self.builder.udiv(self.value, self.constant(other).value))
+        return self.then(self.builder.udiv(self.value, self._like(other).value))
 
     def __mod__(self, other: int) -> IRValue:
         """Return the remainder of that."""
@@ -100,6 +100,11 @@ class IRValue:
         """Return a 32-bit integer that is not negative in 64 bits."""
         # Zero extension: indices are not negative.
         return self.then(self.builder.zext(self.value, INTEGER))
+
+    def short(self) -> IRValue:
+        """Return the lower 32 bits of an integer: all of one that fits them."""
+        narrow = self.value.type == I32
+        return self if narrow else self.then(self.builder.trunc(self.value, I32))
 
     def converted(self, kind: ir.Type) -> IRValue:
         """Return floating-point numbers, or lanes of them, in a wider or a narrower kind.
@@ -198,7 +203,7 @@ def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> 
 @contextmanager
 def loop(first: IRValue, last: IRValue, step: int = 1) -> Iterator[IRValue]:
     """Write a loop over first, first + step, ... < last around the code of the block."""
-    stride = ir.Constant(INTEGER, step)
+    stride = ir.Constant(first.value.type, step)
     with cgutils.for_range_slice(first.builder, first.value, last.value, stride) as (n, _):
         yield first.then(n)
 

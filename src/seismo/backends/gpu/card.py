@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
-from itertools import pairwise
 from typing import Any
 
 import cupy
@@ -26,6 +25,7 @@ from seismo.backends.gpu.code_cache import (
     CompileRequest,
     KernelCode,
     Tools,
+    WantedKernels,
     load_or_compile,
 )
 from seismo.backends.gpu.detect import cuda_version, driver_release
@@ -35,8 +35,6 @@ from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.rows import Rows
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
-COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
-COPIES = 8
 
 
 class Card(Tools):
@@ -53,7 +51,7 @@ class Card(Tools):
         self._sides: tuple[list[Any], list[Any]] = ([], [])
         self._messages: Any = None
         self._functions: dict[Any, Any] = {}
-        self._wanted: list[CompileRequest] = []
+        self._wanted = WantedKernels()
 
     @cached_property
     def name(self) -> str:
@@ -91,20 +89,7 @@ class Card(Tools):
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that copies on the card move, read and written."""
-        # Bandwidth of a copy: each byte is read and written once; the best of several.
-        size = min(COPIED_BYTES, self.free_memory() // 4)
-        with self.main:
-            source = cupy.zeros(size, np.uint8)
-            target = cupy.zeros(size, np.uint8)
-            marks = [self.main.record(cupy.cuda.Event())]
-            for _ in range(COPIES):
-                cupy.copyto(target, source)
-                marks.append(self.main.record(cupy.cuda.Event()))
-            self.main.synchronize()
-            seconds = [cupy.cuda.get_elapsed_time(a, b) / 1e3 for a, b in pairwise(marks)]
-        del source, target
-        cupy.get_default_memory_pool().free_all_blocks()
-        return 2.0 * size / min(seconds)
+        return copies.bandwidth(self)
 
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
@@ -181,7 +166,7 @@ class Card(Tools):
         request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
         name = request.name
         laid = tuple(words(arguments, addresses))
-        self._wanted.append(request)
+        self._wanted.add(request)
 
         def run(keep_alive: Any = arguments) -> None:
             self._function(name)(grid, block, laid)
@@ -190,37 +175,51 @@ class Card(Tools):
         touched, changed = (
             frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
         )
-        return GpuLaunch(run, touched - changed, changed, self, call)
+        return GpuLaunch(run, touched - changed, changed, self, call, name)
 
     def clustered(
-        self, kernel: CompiledKernel, sizes: tuple[int, int, int, int], arguments: tuple
-    ) -> Callable[[int, int], None]:
-        """Bind a kernel with the time loop inside, of some `sizes` (`launch_clusters`)."""
-        signature = tuple(type_of(a, True) for a in (arguments, 0, 0))
-        request = CompileRequest(kernel, signature, (sizes[2], 1), True, self.capability)
-        self._wanted.append(request)
+        self, kernel: CompiledKernel, sizes: tuple[int, int, int, int], arguments: tuple,
+        beside: Sequence[CompiledKernel] = (),
+    ) -> Callable[[int, int], None]:  # fmt: skip
+        """Bind a kernel with the time loop inside, of some `sizes` (`launch_clusters`).
+
+        Others, `beside`, that take the same arguments are compiled when it is.
+        """
+        signature = tuple(type_of(a, True) for a in (*arguments, 0, 0))
+        request, *others = (
+            CompileRequest(one, signature, (sizes[2], 1), True, self.capability)
+            for one in (kernel, *beside)
+        )
+        self._wanted.add(request, *others)
 
         def run(first: int, count: int) -> None:
             with self.device:
-                laid = words((arguments, first, count), True)
+                laid = words((*arguments, first, count), True)
                 launch_clusters(self._function(request.name), self.main, sizes, laid)
 
         return run
+
+    def postpone(self, launches: Iterable[GpuLaunch]) -> None:
+        """Compile the kernels of some launches when one of these is launched, and not before."""
+        self._wanted.postpone({launch.kernel for launch in launches})
 
     def _function(self, name: str) -> Any:
         # Compile all kernels that were bound since the last load together, side by side.
         if name not in self._functions:
             load_together([self])
+        # Not among them: it was postponed, and so comes with all that was.
+        if name not in self._functions:
+            load_together([self], postponed=True)
         return self._functions[name][1]
 
     def take_requests(self) -> list[CompileRequest]:
         """Return the kernels that were bound since the last time; whoever asks sees to them."""
-        wanted = self._wanted
-        self._wanted = []
-        return wanted
+        return self._wanted.take()
 
-    def missing(self) -> list[CompileRequest]:
+    def missing(self, postponed: bool) -> list[CompileRequest]:
         """Return the kernels that were bound since the last time and are not loaded."""
+        if postponed:
+            self._wanted.want_all()
         return [one for one in self.take_requests() if one.name not in self._functions]
 
     def load_code(self, codes: dict[str, KernelCode]) -> None:
@@ -237,7 +236,7 @@ class Card(Tools):
         Args:
             members: `seismo.backends.gpu.backend.CountedSteps` of each, this card's first.
         """
-        load_together([member.card for member in members])
+        load_together([member.card for member in members], postponed=True)
         return Graphs(members).advance
 
     def side(self, number: int, urgent: bool) -> Any:
@@ -336,9 +335,9 @@ class Card(Tools):
         self.main.synchronize()
 
 
-def load_together(cards: list[Card]) -> None:
-    """Compile what cards miss side by side, and load it."""
-    missing = [card.missing() for card in cards]
+def load_together(cards: list[Card], postponed: bool = False) -> None:
+    """Compile what cards miss, and what was postponed on request, side by side, and load it."""
+    missing = [card.missing(postponed) for card in cards]
     codes = load_or_compile([request for requests in missing for request in requests])
     for card, requests in zip(cards, missing, strict=True):
         card.load_code({request.name: codes[request.name] for request in requests})

@@ -62,7 +62,7 @@ class Member:
     """One thread of a cluster.
 
     Attributes:
-        shot: number of the cluster.
+        shot: number of the cluster, 64 bits.
         rank: of the thread's block in it.
         thread: number of the thread in the block.
         memory: the shared memory of its block.
@@ -85,8 +85,9 @@ class Cluster:
     """The blocks of a launch, some of which make a cluster each, as one thread sees them."""
 
     def __init__(
-        self, builder: ir.IRBuilder, lanes: CudaLanes, blocks: int, size: int, row_bytes: int
-    ) -> None:
+        self, builder: ir.IRBuilder, lanes: CudaLanes, blocks: IRValue, size: IRValue,
+        row_bytes: IRValue,
+    ) -> None:  # fmt: skip
         """Find the thread's place.
 
         Args:
@@ -98,18 +99,19 @@ class Cluster:
         """
         self._builder = builder
         self._lanes = lanes
-        self._blocks = blocks
         self._row_bytes = row_bytes
         thread = Thread(builder)
-        block = thread.block("x").wide()
+        block = thread.block("x")
         # The array of shared memory whose length a launch gives.
         kind = ir.ArrayType(ir.IntType(8), 0)
         array = cgutils.add_global_variable(builder.module, kind, "cluster_memory", SHARED)
         array.linkage = "external"
         array.align = 16
         start = SharedAddress(builder, builder.ptrtoint(array, INTEGER))
-        self._counters = start + size
-        self._member = Member(block // blocks, block % blocks, thread.number("x"), start)
+        self._counters = start + size.wide()
+        shot = block // blocks
+        number = thread.number("x").short()
+        self._member = Member(shot.wide(), block - shot * blocks, number, start)
         # Whether there is a block before this one, and one behind it.
         rank = self._member.rank
         self._neighbours = {-1: rank > 0, 1: rank < blocks - 1}
@@ -120,13 +122,14 @@ class Cluster:
 
     def begin(self) -> None:
         """Set up the counters; all blocks are there then."""
+        zero = self._member.shot.constant(0)
         with when(self._member.thread.equals(0)):
             for n in range(COUNTER_BYTES // 8):
                 self._assemble("mbarrier.init.shared::cta.b64 [$0], 1;", self._counters + 8 * n)
             self._assemble("fence.mbarrier_init.release.cluster;")
             for by in (-1, 1):
                 for turn in (0, 1):
-                    self._expect(by, self._member.thread.constant(turn))
+                    self._expect(by, zero + turn)
         self.meet()
 
     def phase(self, work: Callable[[Member], None]) -> None:
@@ -148,8 +151,6 @@ class Cluster:
             work: what a thread hands over.
             turn: number of the exchange; all blocks count alike.
         """
-        if self._blocks == 1:
-            return
         work(self._member, lambda by, address, lane: self._send(by, address, lane, turn))
         # Each counter counts every other turn: its phase is how many it has counted.
         parity = turn // 2 % 2
@@ -166,8 +167,8 @@ class Cluster:
 
     def _expect(self, by: int, turn: IRValue) -> None:
         with when(self._neighbours[by]):
-            text = f"mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], {self._row_bytes};"
-            self._assemble(text, self._counter(by, turn))
+            text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
+            self._assemble(text, self._counter(by, turn), self._row_bytes)
 
     def _send(self, by: int, address: IRValue, lane: IRValue, turn: IRValue) -> None:
         """Write a lane to the neighbour's memory, which counts it as from this side."""
@@ -192,7 +193,7 @@ class Cluster:
         """Return the address, of 32 bits, of the same place in another block's memory."""
         kind = ir.FunctionType(I32, [I32, I32])
         code = ir.InlineAsm(kind, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r")
-        return self._builder.call(code, [self._short(address), self._short(rank)])
+        return self._builder.call(code, [address.short().value, rank.short().value])
 
     def _await(self, counter: IRValue, parity: IRValue) -> None:
         text = (
@@ -201,13 +202,10 @@ class Cluster:
         )
         self._assemble(text.replace("again", "again_${:uid}"), counter, parity)
 
-    def _short(self, value: IRValue) -> ir.Value:
-        return self._builder.trunc(value.value, I32)
-
     def _assemble(self, text: str, *operands: IRValue, convergent: bool = False) -> None:
         """Write PTX that takes numbers of 32 bits."""
         kind = ir.FunctionType(_VOID, [I32] * len(operands))
         constraints = ",".join(["r"] * len(operands) + ["~{memory}"])
         code = ir.InlineAsm(kind, text, constraints, side_effect=True)
         attributes: Any = ("convergent",) if convergent else ()
-        self._builder.call(code, [self._short(one) for one in operands], attrs=attributes)
+        self._builder.call(code, [one.short().value for one in operands], attrs=attributes)

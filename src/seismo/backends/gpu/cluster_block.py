@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.cluster_layout import (
     RANK_COLUMNS,
     ROUND_COLUMNS,
+    SHORT_COLUMNS,
     WARP,
     X_BITS,
-    ClusterLayout,
+    ClusterShape,
+    PlaneNumbers,
+    quotient,
 )
-from seismo.backends.traced import IRArray, IRValue, loop, when
+from seismo.backends.traced import I32, IRArray, IRValue, loop, when
 
 
 class Arrays(NamedTuple):
@@ -84,63 +88,61 @@ class ClusterBlock:
     Attributes:
         lanes: of the precision.
         arrays: what the kernel works with.
-        layout: how rows lie in shared memory.
-        kinds: axes that are stretched, of each kind of points.
-        stride: distance of rows in the card's memory.
+        plane: numbers of the plane and its layout.
+        shape: what is built in of it.
         lane_count: lanes of a row.
     """
 
     def __init__(
-        self, lanes: ClusterLanes, arrays: Arrays, layout: ClusterLayout, kinds: tuple[str, ...],
-        stride: int, masked: bool,
-    ) -> None:  # fmt: skip
-        """Take what a kernel has built in; `masked` tells whether rows may end within a lane."""
+        self, lanes: ClusterLanes, arrays: Arrays, plane: PlaneNumbers, shape: ClusterShape
+    ) -> None:
         self.lanes = lanes
         self.arrays = arrays
-        self.layout = layout
-        self.kinds = kinds
-        self.stride = stride
-        self.lane_count = layout.row // lanes.width
-        self._masked = masked
+        self.plane = plane
+        self.shape = shape
+        self.lane_count = plane.row // lanes.width
 
     def find(self, member: Member) -> dict[str, IRValue]:
         """Return what a thread keeps: the columns of its block, and its warp's rounds."""
         arrays = self.arrays
         start = member.rank * len(RANK_COLUMNS)
-        columns = {name: IRArray(arrays.ranks)[start + n] for n, name in enumerate(RANK_COLUMNS)}
-        warp = member.rank * (self.layout.threads // WARP) + member.thread // WARP
+        columns = {
+            name: IRArray(arrays.ranks)[start + n].short() for n, name in enumerate(RANK_COLUMNS)
+        }
+        warp = member.rank * (self.shape.threads // WARP) + member.thread // WARP
         for name, table in (("flux", arrays.flux_rounds), ("update", arrays.rounds_of)):
-            columns[f"{name}_begin"] = IRArray(table)[warp]
-            columns[f"{name}_end"] = IRArray(table)[warp + 1]
-        block = member.shot * self.layout.blocks + member.rank
+            columns[f"{name}_begin"] = IRArray(table)[warp].short()
+            columns[f"{name}_end"] = IRArray(table)[warp + 1].short()
+        block = member.shot * self.plane.blocks.wide() + member.rank.wide()
         columns["channel_begin"] = IRArray(arrays.channels_of)[block]
         columns["channel_end"] = IRArray(arrays.channels_of)[block + 1]
         return columns
 
     def shared(self, member: Member, start: IRValue) -> IRValue:
         """Return the address of number `start` of the block's memory."""
-        return member.memory + start * self.lanes.size
+        return member.memory + start.wide() * self.lanes.size
 
     def field(self, member: Member, step: IRValue, written: bool) -> IRValue:
         """Return the address of the field that a step writes, or of that which it reads."""
-        odd = step % 2
+        odd = (step % 2).short()
         return self.shared(member, (odd if written else 1 - odd) * member.kept["size"])
 
-    def each(self, member: Member, rows: IRValue) -> Any:
-        """Loop over the lanes of some rows: give row and lane by turns to the block's threads."""
-        return loop(member.thread, rows * self.lane_count, self.layout.threads)
-
-    def count(self, number: int) -> IRValue:
-        """Return an integer of 64 bits."""
-        return self.arrays.even.constant(number)
+    @contextmanager
+    def each(self, member: Member, rows: IRValue) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the lanes of some rows: give row and x by turns to the block's threads."""
+        with loop(member.thread, rows * self.lane_count, self.shape.threads) as n:
+            row = quotient(n, self.plane.lane_reciprocal)
+            yield row, (n - row * self.lane_count) * self.lanes.width + self.plane.x_first
 
     def lane_index(self, row: IRValue, x: IRValue) -> IRValue:
         """Return the index of a lane in a field of the block, of one of the rows that it keeps."""
-        return row * self.layout.pitch + x + (self.layout.margin - self.layout.x[0])
+        # Number of the row, and along it, behind the zeros of the margin.
+        along = (x - self.plane.x_first).wide() + self.shape.margin
+        return row.wide() * self.plane.pitch + along
 
-    def mask(self, x: IRValue, end: IRValue | int) -> IRValue | None:
+    def mask(self, x: IRValue, end: IRValue) -> IRValue | None:
         """Return the numbers of a lane before the end of its row; None where all lanes are full."""
-        return end - x if self._masked else None
+        return end - x if self.shape.masked else None
 
     def rounds(self, member: Member, name: str, work: Callable) -> None:
         """Do some work (kind, row, x, z) for each of the thread's points in its warp's rounds."""
@@ -148,11 +150,17 @@ class ClusterBlock:
         with loop(member.kept[f"{name}_begin"], member.kept[f"{name}_end"]) as n:
             start = n * len(ROUND_COLUMNS)
             row = {column: columns[start + k] for k, column in enumerate(ROUND_COLUMNS)}
-            point = IRArray(self.arrays.points)[n * WARP + member.thread % WARP]
-            for number, stretched in enumerate(self.kinds):
+            row = {
+                column: number.short() if column in SHORT_COLUMNS else number
+                for column, number in row.items()
+            }
+            point = IRArray(self.arrays.points, I32)[n * WARP + member.thread % WARP]
+            x = point % X_BITS
+            z = point // X_BITS
+            for number, stretched in enumerate(self.shape.kinds):
                 if stretched or name == "update":
                     with when((point >= 0) & row["kind"].equals(number)):
-                        work(number, row, point % X_BITS, point // X_BITS)
+                        work(number, row, x, z)
 
     def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
         """Return the same of a row z of the plane."""
@@ -161,15 +169,19 @@ class ClusterBlock:
     def memory(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                 z: IRValue) -> dict[str, dict[str, Any]]:  # fmt: skip
         """Return where the layer memory along each stretched axis is."""
-        layout = self.layout
-        pitches = {"x": layout.x_pitch, "z": layout.row}
+        # Rows of memory along x, columns of lanes of that along z.
+        x = x.wide()
+        z = z.wide()
+        width = self.lanes.width
+        indices = {"x": z * self.plane.x_pitch + x, "z": x * self.plane.z_pitch + z * width}
+        strides = {"x": self.plane.x_pitch, "z": width}
         return {
             axis: {
                 "memory": self.shared(member, member.kept[f"{axis}_memory"]),
                 "flux": None,
-                "j": z * pitches[axis] + x + row[f"{axis}_memory"],
-                "memory_z": pitches[axis],
+                "j": indices[axis] + row[f"{axis}_memory"],
+                "memory_z": strides[axis],
                 "slot": row[f"{axis}_slot"],
             }
-            for axis in self.kinds[number]
+            for axis in self.shape.kinds[number]
         }

@@ -6,6 +6,7 @@ from llvmlite import ir
 
 from seismo.backends.gpu.cluster import Member
 from seismo.backends.gpu.cluster_block import ClusterBlock
+from seismo.backends.gpu.cluster_layout import quotient
 from seismo.backends.traced import IRValue, choose, loop, smaller, when
 
 
@@ -19,51 +20,48 @@ class BlockCopies:
         """Fill the memory of the block with zeros: what lies around the grid stays so."""
         lanes = self._block.lanes
         zero = IRValue(member.thread.builder, ir.Constant(lanes.vector, None))
-        end = self._block.count(self._block.layout.numbers // lanes.width)
-        with loop(member.thread, end, self._block.layout.threads) as n:
+        end = self._block.plane.numbers // lanes.width
+        with loop(member.thread, end, self._block.shape.threads) as n:
             lanes.store(member.memory, n * lanes.width, zero, None)
 
     def load(self, member: Member, step: IRValue) -> None:
         """Copy what the block has, and the rows around that it sees, from the card's memory."""
-        layout = self._block.layout
+        plane = self._block.plane
         lanes = self._block.lanes
         kept = member.kept
-        shot = member.shot * layout.volume
-        z0, z1 = layout.z
+        shot = member.shot * plane.volume
         for number, source in enumerate((self._block.arrays.even, self._block.arrays.odd)):
             target = self._block.shared(member, number * kept["size"])
-            with self._block.each(member, kept["held"]) as n:
-                row = n // self._block.lane_count
-                x = n % self._block.lane_count * lanes.width + layout.x[0]
+            with self._block.each(member, kept["held"]) as (row, x):
                 z = row + kept["first"] - kept["above"]
-                with when((z >= z0) & (z < z1)):
-                    lane = lanes.load(source, shot + z * self._block.stride + x)
+                with when((z >= plane.z_first) & (z < plane.z_end)):
+                    lane = lanes.load(source, shot + z.wide() * plane.stride + x.wide())
                     lanes.store(target, self._block.lane_index(row, x), lane, None)
         # The model, without its part in layers along x, where it goes on as it is at their edge.
-        first, last = layout.model
-        width = (last - first) // lanes.width
+        width = plane.model_row.short() // lanes.width
         model = self._block.shared(member, kept["model"])
-        with loop(member.thread, kept["model_rows"] * width, layout.threads) as n:
-            row = n // width
-            x = n % width * lanes.width
+        with loop(member.thread, kept["model_rows"] * width, self._block.shape.threads) as n:
+            row = quotient(n, plane.model_reciprocal)
+            x = (n - row * width) * lanes.width
             z = row + kept["model_first"]
-            lane = lanes.load(self._block.arrays.model, z * self._block.stride + x + first)
-            lanes.store(model, row * (last - first) + x, lane, None)
+            index = z.wide() * plane.stride + (x + plane.model_first).wide()
+            lane = lanes.load(self._block.arrays.model, index)
+            lanes.store(model, row.wide() * plane.model_row + x.wide(), lane, None)
         self._copy_memory(member, step, inwards=True)
 
     def store(self, member: Member, step: IRValue) -> None:
         """Copy the rows of the block, and its layer memory, to the card's memory."""
-        layout = self._block.layout
+        plane = self._block.plane
         lanes = self._block.lanes
         kept = member.kept
+        shot = member.shot * plane.volume
         for number, target in enumerate((self._block.arrays.even, self._block.arrays.odd)):
             source = self._block.shared(member, number * kept["size"])
-            with self._block.each(member, kept["rows"]) as n:
-                row = n // self._block.lane_count
-                x = n % self._block.lane_count * lanes.width + layout.x[0]
+            with self._block.each(member, kept["rows"]) as (row, x):
                 lane = lanes.load(source, self._block.lane_index(row + kept["above"], x))
-                index = member.shot * layout.volume + (row + kept["first"]) * self._block.stride + x
-                lanes.store(target, index, lane, self._block.mask(x, layout.x[1]))
+                index = shot + (row + kept["first"]).wide() * plane.stride + x.wide()
+                mask = self._block.mask(x, plane.x_first + plane.row)
+                lanes.store(target, index, lane, mask)
         self._copy_memory(member, step, inwards=False)
 
     def _copy_memory(self, member: Member, step: IRValue, inwards: bool) -> None:
@@ -74,9 +72,9 @@ class BlockCopies:
         flux = choose((step % 2).equals(0), arrays.even_flux, arrays.odd_flux)
 
         def copy(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
-            at = z * row["memory_z"] + x + row["memory"] + member.shot * row["shot"]
+            at = z.wide() * row["memory_z"] + x.wide() + row["memory"] + member.shot * row["shot"]
             memory = self._block.memory(number, member, row, x, z)
-            for n, axis in enumerate(self._block.kinds[number]):
+            for n, axis in enumerate(self._block.shape.kinds[number]):
                 axis_memory = memory[axis]
                 for k, array in enumerate((flux, arrays.outer)):
                     shared = (axis_memory["memory"], axis_memory["j"] + k * axis_memory["slot"])
@@ -85,8 +83,10 @@ class BlockCopies:
                     lane = lanes.load(*source)
                     lanes.store(target[0], target[1], lane, self._block.mask(x, row["x_end"]))
 
+        strips = self._block.shape.strips
+
         def copy_rows(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
-            with loop(z, smaller(z + self._block.layout.strips[number], row["z_end"])) as each:
+            with loop(z, smaller(z + strips[number], row["z_end"])) as each:
                 copy(number, row, x, each)
 
         self._block.rounds(member, "flux", copy_rows)

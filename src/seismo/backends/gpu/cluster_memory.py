@@ -60,8 +60,10 @@ class SharedMemory:
     """How the rows of blocks lie in shared memory, in numbers.
 
     Both fields, each with zeros before the first row; the model; layer memory along x: fluxes,
-    then outer variables, in rows of all layers along x with zeros between them; that along z:
-    fluxes, with rows of zeros around, then outer variables, of each layer.
+    then outer variables, in rows of all layers along x with zeros between them; that along z
+    of each layer, one column of lanes after the other: fluxes with zeros around, then outer
+    variables. What is next in a column thus has a constant distance, and an odd number of lanes in
+    a column keeps threads on banks of their own.
     """
 
     def __init__(
@@ -89,6 +91,10 @@ class SharedMemory:
             self._x_starts[span] = at - span[0]
             at += _lanes(*span, width) + self.margin
         self.x_pitch = at - self.margin
+        # Numbers of a column of the highest layer across z, over those of a lane.
+        rows = max((z[1] - z[0] for z in (r.z for r in regions if "z" in r.stretched)), default=0)
+        self.z_pitch = 2 * (rows + half) + 1
+        self._width = width
         self.blocks: list[BlockRows] = []
 
     def most_rows(self, numbers: int, halo: int) -> int:
@@ -115,7 +121,7 @@ class SharedMemory:
         z_memory = x_memory + (
             self.margin + 2 * rows.own_rows * self.x_pitch if self.x_pitch else 0
         )
-        layers = sum(2 * (last - first) + 2 * self._half for first, last in rows.layers)
+        layers = len(rows.layers) * self.z_pitch
         return model, x_memory, z_memory, z_memory + layers * self.row
 
     def memory_of(self, region: PlaneRegion, rows: BlockRows) -> tuple[int, int, int, int]:
@@ -125,11 +131,11 @@ class SharedMemory:
             along_x = self._x_starts[region.x] - rows.z[0] * self.x_pitch
             slot_x = rows.own_rows * self.x_pitch
         if "z" in region.stretched:
-            before = [(a, b) for a, b in rows.layers if b <= region.z[0]]
-            start = sum(2 * (b - a) + 2 * self._half for a, b in before)
+            before = sum(b <= region.z[0] for _, b in rows.layers)
             first, last = region.z
-            along_z = (start + self._half - first) * self.row - self.x[0]
-            slot_z = (last - first + self._half) * self.row
+            start = (before * self.row - self.x[0]) * self.z_pitch
+            along_z = start + (self._half - first) * self._width
+            slot_z = (last - first + self._half) * self._width
         return along_x, along_z, slot_x, slot_z
 
 
@@ -138,13 +144,11 @@ def _lanes(first: int, last: int, width: int) -> int:
     return -(-(last - first) // width) * width
 
 
-def layout_of(
-    memory: SharedMemory, threads: int, strips: tuple[int, ...], half: int, volume: int
-) -> ClusterLayout:
-    """Return what a kernel has built in of how rows lie in shared memory."""
+def layout_of(memory: SharedMemory, volume: int) -> ClusterLayout:
+    """Return how rows lie in shared memory, of shots of `volume` numbers in the card's."""
     blocks = memory.blocks
     return ClusterLayout(
-        blocks=len(blocks), threads=threads, x=memory.x, z=(blocks[0].z[0], blocks[-1].z[1]),
+        blocks=len(blocks), x=memory.x, z=(blocks[0].z[0], blocks[-1].z[1]),
         margin=memory.margin, pitch=memory.pitch, model=memory.model, x_pitch=memory.x_pitch,
-        numbers=memory.numbers, strips=strips, volume=volume, half=half, halo=blocks[0].halo,
+        z_pitch=memory.z_pitch, numbers=memory.numbers, volume=volume, halo=blocks[0].halo,
     )  # fmt: skip

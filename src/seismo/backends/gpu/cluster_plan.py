@@ -19,7 +19,7 @@ from seismo.backends.gpu.march import inner_nodes
 COSTS = {"": 1.0, "x": 2.0, "z": 1.5, "xz": 3.0}
 COLUMN_COST = 1.5
 _PASSES = {False: 1.0, True: 1.5}  # layers have fluxes, too
-STRIPS = ((8, 4), (6, 3))  # rows of a column: interior, layers
+STRIPS = (6, 3)  # rows of a column: interior, layers
 
 
 def regions_of(sweeps: Iterable[SweepCall], shots: int) -> list[PlaneRegion]:

@@ -8,18 +8,26 @@ the launches leave, so that all that happens between steps stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import Step
 from seismo.backends.gpu.cluster import COUNTER_BYTES
-from seismo.backends.gpu.cluster_kernel import ClusterKernel
-from seismo.backends.gpu.cluster_layout import WARP, ClusterError, ClusterLayout
+from seismo.backends.gpu.cluster_kernel import ClusterKernel, listed
+from seismo.backends.gpu.cluster_layout import (
+    WARP,
+    ClusterError,
+    ClusterLayout,
+    ClusterShape,
+    PlaneNumbers,
+    reciprocal,
+)
 from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
 from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
 from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.march import built_in, inner_nodes
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
 
 CAPABILITY = (9, 0)  # of cards that have clusters
@@ -45,14 +53,14 @@ class ClusterPlan:
     Attributes:
         layout: of a shot in shared memory.
         memory: what lies where in it.
-        kinds: axes that are stretched, of each kind of round.
+        shape: what of it the kernel has built in.
         dealt: the rounds.
         microseconds: of a step of all shots, as predicted.
     """
 
     layout: ClusterLayout
     memory: SharedMemory
-    kinds: tuple[str, ...]
+    shape: ClusterShape
     dealt: Dealt
     microseconds: float
 
@@ -72,7 +80,10 @@ def plan(
     half = first.variant.order // 2
     halo = max(half, READ)
     kinds = tuple(sorted({region.stretched for region in regions}))
-    # Clusters of all sizes, with columns of all heights: waves of clusters times a step.
+    masked = any((region.x[1] - region.x[0]) % width for region in regions)
+    profile = -(-first.tables.profiles[2].shape[0] // width) * width
+    strips = tuple(STRIPS[bool(kind)] for kind in kinds)
+    # Clusters of all sizes: waves of clusters times a step.
     plans = []
     for count, together in CLUSTERS.items():
         memory = SharedMemory(regions, first.tables, half, width)
@@ -82,14 +93,13 @@ def plan(
             continue
         memory.assign(blocks)
         turns = -(-known.shots // together)
-        for inner, layered in STRIPS:
-            strips = tuple(layered if stretched else inner for stretched in kinds)
-            layout = layout_of(memory, THREADS, strips, half, known.volume)
-            if layout.bytes(size) > SHARED_BYTES:
-                continue
-            dealt = deal(regions, kinds, memory, strips, THREADS // WARP, width)
-            time = turns * (BARRIERS + LANE * dealt.cost)
-            plans.append(ClusterPlan(layout, memory, kinds, dealt, time))
+        layout = layout_of(memory, known.volume)
+        if layout.bytes(size) > SHARED_BYTES:
+            continue
+        shape = ClusterShape(THREADS, memory.margin, half, halo, kinds, strips, masked, profile)
+        dealt = deal(regions, kinds, memory, strips, THREADS // WARP, width)
+        time = turns * (BARRIERS + LANE * dealt.cost)
+        plans.append(ClusterPlan(layout, memory, shape, dealt, time))
     return min(plans, key=lambda one: one.microseconds, default=None)
 
 
@@ -122,7 +132,9 @@ def cluster_program(
     record = _record_tables(backend, known, chosen)
     if record is None:
         return None
-    return _unless_refused(_bound(backend, known, regions, chosen, record), launches)
+    # What the kernel takes the place of is compiled only where a step is taken launch by launch.
+    backend.card.postpone(launch for step in steps for group in step for launch in group)
+    return _unless_refused(_bound(backend, known, chosen, record), launches)
 
 
 def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program:
@@ -225,8 +237,36 @@ def _rank_table(chosen: ClusterPlan) -> np.ndarray:
     return np.array(table)
 
 
+def _plane_numbers(
+    known: PlaneSteps, chosen: ClusterPlan, width: int, channels: int
+) -> PlaneNumbers:
+    """Return the numbers that a kernel takes, of planes whose lanes have `width`."""
+    layout = chosen.layout
+    tables = known.even[0].tables
+    inner_x, inner_x_last = inner_nodes(tables, "x", width)
+    inner_z, inner_z_last = inner_nodes(tables, "z", width)
+    # The kernel divides by the lanes of rows: their reciprocals make products of that.
+    model_first, model_end = layout.model
+    sources = known.sources
+    return PlaneNumbers(
+        blocks=layout.blocks, x_first=layout.x[0], row=layout.row,
+        z_first=layout.z[0], z_end=layout.z[1], pitch=layout.pitch,
+        model_first=model_first, model_row=model_end - model_first,
+        x_pitch=layout.x_pitch, z_pitch=layout.z_pitch,
+        numbers=layout.numbers, volume=layout.volume, stride=known.stride,
+        inner_x=inner_x, inner_x_last=inner_x_last, inner_z=inner_z, inner_z_last=inner_z_last,
+        x_length=tables.profiles[0].shape[1],
+        cells=sources.count // known.shots if sources else 0,
+        samples=int(sources.arguments[5].shape[1]) if sources else 0,
+        channels=channels,
+        lane_reciprocal=reciprocal(layout.row // width),
+        model_reciprocal=reciprocal((model_end - model_first) // width),
+        stride_reciprocal=reciprocal(known.stride),
+    )  # fmt: skip
+
+
 def _bound(
-    backend: Any, known: PlaneSteps, regions: list[PlaneRegion], chosen: ClusterPlan,
+    backend: Any, known: PlaneSteps, chosen: ClusterPlan,
     record: tuple[list[np.ndarray], Any, int],
 ) -> Program:  # fmt: skip
     """Bind the kernel to its arrays."""
@@ -237,28 +277,34 @@ def _bound(
     x_table, _, z_table, *_ = device_tables(backend, first.tables)
     put = backend.card.array
     unused = put(np.zeros(1, np.int64))
-    sources: tuple[Any, ...] = (unused,) * 7
-    cells = samples = 0
+    # No source acts from step 1 to step 0.
+    sources: tuple[Any, ...] = (*[unused] * 6, put(np.array([1, 0])))
     if known.sources is not None:
         sources = known.sources.arguments[:7]
-        cells = known.sources.count // known.shots
-        samples = int(sources[5].shape[1])
     traces = known.record.arguments[5] if known.record is not None else unused
     arrays = (
         operands.writes[0], operands.reads[0], operands.coefficients[0], *first.memory,
         x_table, z_table,
         put(_rank_table(chosen).ravel()),
-        *(put(table.ravel()) for table in (dealt.fluxes, dealt.updates, dealt.rows, dealt.points)),
+        *(put(table.ravel()) for table in (dealt.fluxes, dealt.updates, dealt.rows)),
+        put(dealt.points.ravel().astype(np.int32)),
         *sources, *(put(np.asarray(one, np.int64)) for one in tables), put(gains), traces,
     )  # fmt: skip
-    masked = any((region.x[1] - region.x[0]) % backend.lane_width for region in regions)
-    kernel = ClusterKernel(
-        first.formula, backend.precision, first.tables, chosen.layout, chosen.kinds, masked,
-        cells, samples, channels,
-    )  # fmt: skip
-    size = np.dtype(backend.precision).itemsize
-    sizes = (known.shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(size))
-    advance = backend.card.clustered(kernel, sizes, arrays)
+    rows, coefficients = listed(built_in(first.tables))
+    # Rows that end within a lane or not: both are compiled at once, and no plane waits again.
+    shape = chosen.shape
+    kernel, other = (
+        ClusterKernel(first.formula, backend.precision, one, rows)
+        for one in (shape, replace(shape, masked=not shape.masked))
+    )
+    number = np.dtype(backend.precision).type
+    arguments = (
+        arrays,
+        tuple(map(int, _plane_numbers(known, chosen, backend.lane_width, channels))),
+        tuple(map(number, coefficients)),
+    )
+    sizes = (known.shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(number().itemsize))
+    advance = backend.card.clustered(kernel, sizes, arguments, beside=(other,))
 
     def steps(start: int, count: int) -> None:
         advance(start, count)

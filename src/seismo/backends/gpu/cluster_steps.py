@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.cluster_block import ClusterBlock
 from seismo.backends.gpu.lanes import Column
-from seismo.backends.gpu.march import built_in, inner_nodes
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import KernelContext
-from seismo.backends.traced import IRValue, loop, when
+from seismo.backends.traced import IRValue, when
 from seismo.equations.formula import SECOND_SLOTS, Formula
 
 
@@ -57,13 +55,22 @@ class _FluxQueue:
 class ClusterSteps:
     """Update the points of a block."""
 
-    def __init__(self, block: ClusterBlock, formula: Formula, tables: KernelConstants) -> None:
-        """Bind a formula to the operators of each kind of points."""
+    def __init__(
+        self, block: ClusterBlock, formula: Formula, coefficients: dict[str, list]
+    ) -> None:
+        """Bind a formula to the operators of each kind of points.
+
+        Args:
+            block: the block.
+            formula: of the equation.
+            coefficients: those that `KernelContext` names.
+        """
         self._block = block
-        self._tables = tables
-        order = 2 * block.layout.half
+        self._coefficients = coefficients
+        order = 2 * block.shape.half
         self._operators = [
-            _LayerOperators(block.lanes, order, "xz", axes, SECOND_SLOTS) for axes in block.kinds
+            _LayerOperators(block.lanes, order, "xz", axes, SECOND_SLOTS)
+            for axes in block.shape.kinds
         ]
         self._updates = [one.bind(formula) for one in self._operators]
 
@@ -74,10 +81,10 @@ class ClusterSteps:
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
             def flux(n: int, i: IRValue, column: Column) -> None:
                 context = self._context(number, member, row, x, z + n, i)
-                for axis in self._block.kinds[number]:
+                for axis in self._block.shape.kinds[number]:
                     self._operators[number].flux(axis, column, i, context)
 
-            self._march(number, member, row, z, field, self._block.start(member, x, z), flux)
+            self._march(number, row, z, field, self._block.start(member, x, z), flux)
 
         self._block.rounds(member, "flux", update)
 
@@ -96,21 +103,21 @@ class ClusterSteps:
                     context.memory["z"]["flux"] = fluxes[n]
                 self._updates[number](i, context, written, column, model)
 
-            self._march(number, member, row, z, field, self._block.start(member, x, z), point)
+            self._march(number, row, z, field, self._block.start(member, x, z), point)
 
         self._block.rounds(member, "update", update)
 
     def _march(
-        self, number: int, member: Member, row: dict[str, IRValue], z: IRValue, field: IRValue,
-        start: IRValue, work: Callable[[int, IRValue, Column], None],
+        self, number: int, row: dict[str, IRValue], z: IRValue, field: IRValue, start: IRValue,
+        work: Callable[[int, IRValue, Column], None],
     ) -> None:  # fmt: skip
         """Do some work (row, index, field) in rows one after the other, with a column of the field.
 
         Rows are written out: what is around a row stays in its registers.
         """
         lanes = self._block.lanes
-        pitch = self._block.layout.pitch
-        half = self._block.layout.half
+        pitch = self._block.plane.pitch
+        half = self._block.shape.half
         # Half the order behind the first row, and before the one that completes its stencil.
         queue = [lanes.read(field, start + n * pitch) for n in range(-half, half)]
 
@@ -118,7 +125,7 @@ class ClusterSteps:
             i = start + n * pitch
             column = [*queue, lanes.read(field, i + half * pitch)]
             work(n, i, Column(field, column))
-            if n + 1 < self._block.layout.strips[number]:
+            if n + 1 < self._block.shape.strips[number]:
                 with when(z + (n + 1) < row["z_end"]):
                     further(n + 1, column[1:])
 
@@ -128,27 +135,25 @@ class ClusterSteps:
         self, number: int, member: Member, row: dict[str, IRValue], x: IRValue, z: IRValue
     ) -> _FluxQueue | None:
         """Return the fluxes along z around the rows of a column, read as they are needed."""
-        if "z" not in self._block.kinds[number]:
+        if "z" not in self._block.shape.kinds[number]:
             return None
         memory = self._block.memory(number, member, row, x, z)["z"]
-        return _FluxQueue(self._block.lanes, memory, self._block.layout.half)
+        return _FluxQueue(self._block.lanes, memory, self._block.shape.half)
 
     def _context(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
                  z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
         """Return what operators see of a lane."""
-        t = self._tables
-        layout = self._block.layout
-        lanes = self._block.lanes
-        stretched = self._block.kinds[number]
+        plane = self._block.plane
+        stretched = self._block.shape.kinds[number]
         # The medium of a layer goes on as it is at its inner edge.
-        inner_x = x.clip(*inner_nodes(t, "x", lanes.width)) if "x" in stretched else x
-        inner_z = z.clip(*inner_nodes(t, "z", lanes.width)) if "z" in stretched else z
-        first, last = layout.model
-        node = (inner_z - member.kept["model_first"]) * (last - first) + inner_x - first
+        inner_x = x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x
+        inner_z = z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z
+        node = (inner_z - member.kept["model_first"]).wide() * plane.model_row
+        node = node + (inner_x - plane.model_first).wide()
         return KernelContext(
-            **built_in(t),
-            y_stride=layout.pitch,
-            z_stride=layout.pitch,
+            **self._coefficients,
+            y_stride=plane.pitch,
+            z_stride=plane.pitch,
             shot=0,
             mask=self._block.mask(x, row["x_end"]),
             medium=i - node,
@@ -159,9 +164,9 @@ class ClusterSteps:
             memory_z=None,
             slot=None,
             ahead=0,
-            x=x,
+            x=x.wide(),
             x_table=self._block.arrays.x_table,
-            x_length=t.profiles[0].shape[1],
+            x_length=plane.x_length,
             y_row=None,
             z_row=self._z_profile(z) if "z" in stretched else None,
             up=None,
@@ -171,30 +176,24 @@ class ClusterSteps:
 
     def _z_profile(self, z: IRValue) -> list[IRValue]:
         """Read what the profile of a row begins with: b, a and 1/kappa at nodes and half points."""
-        width = self._block.lanes.width
-        length = -(-self._tables.profiles[2].shape[0] // width) * width
-        return self._block.lanes.numbers(self._block.arrays.z_table, z * length, 6)
+        row = z.wide() * self._block.shape.profile
+        return self._block.lanes.numbers(self._block.arrays.z_table, row, 6)
 
     def hand_over(self, member: Member, step: IRValue, send: Callable) -> None:
         """Hand the first rows to the block before, and the last ones to that behind."""
-        layout = self._block.layout
+        plane = self._block.plane
+        halo = self._block.shape.halo
         lanes = self._block.lanes
         kept = member.kept
         field = self._block.field(member, step, written=True)
         # First own rows to the block before, last own rows to the one behind.
         sides = (
             (-1, member.rank > 0, kept["above"], "up"),
-            (
-                1,
-                member.rank < layout.blocks - 1,
-                kept["above"] + kept["rows"] - layout.halo,
-                "down",
-            ),
+            (1, member.rank < plane.blocks - 1, kept["above"] + kept["rows"] - halo, "down"),
         )
-        end = self._block.count(layout.halo * self._block.lane_count)
+        rows = plane.row.constant(halo)
         for by, has_neighbour, first, name in sides:
-            with when(has_neighbour), loop(member.thread, end, layout.threads) as n:
-                x = n % self._block.lane_count * lanes.width + layout.x[0]
-                index = self._block.lane_index(n // self._block.lane_count + first, x)
-                target = step % 2 * kept[f"{name}_size"] + index + kept[name]
+            with when(has_neighbour), self._block.each(member, rows) as (row, x):
+                index = self._block.lane_index(row + first, x)
+                target = (step % 2).short() * kept[f"{name}_size"] + index.short() + kept[name]
                 send(by, self._block.shared(member, target), lanes.load(field, index))

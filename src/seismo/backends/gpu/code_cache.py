@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -67,6 +68,34 @@ class CompileRequest:
              str(self.fastmath), str(self.capability), *_versions())
         )  # fmt: skip
         return cache_file_name(text, "cubin" if assembler.version() else "ptx")
+
+
+class WantedKernels:
+    """Kernels that launches were bound to, and that nobody has loaded yet."""
+
+    def __init__(self) -> None:
+        self._wanted: list[CompileRequest] = []
+        self._postponed: list[CompileRequest] = []
+
+    def add(self, *requests: CompileRequest) -> None:
+        """Note some more."""
+        self._wanted += requests
+
+    def postpone(self, names: Collection[str]) -> None:
+        """Put kernels of some names off until `want_all`."""
+        self._postponed += [one for one in self._wanted if one.name in names]
+        self._wanted = [one for one in self._wanted if one.name not in names]
+
+    def want_all(self) -> None:
+        """Want what was postponed, too."""
+        self._wanted += self._postponed
+        self._postponed = []
+
+    def take(self) -> list[CompileRequest]:
+        """Return the wanted ones; whoever asks sees to them."""
+        wanted = self._wanted
+        self._wanted = []
+        return wanted
 
 
 @cache

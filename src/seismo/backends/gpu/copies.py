@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import cupy
@@ -19,6 +20,27 @@ if TYPE_CHECKING:
 HOST_TO_DEVICE = 1
 DEVICE_TO_HOST = 2
 DEVICE_TO_DEVICE = 3
+
+COPIED_BYTES = 512 * 2**20  # to measure the bandwidth, several times the card's cache
+COPIES = 8
+
+
+def bandwidth(card: Card) -> float:
+    """Measure the bytes a second that copies on a card move, read and written."""
+    # Each byte is read and written once; the best of several.
+    size = min(COPIED_BYTES, card.free_memory() // 4)
+    with card.main:
+        source = cupy.zeros(size, np.uint8)
+        target = cupy.zeros(size, np.uint8)
+        marks = [card.main.record(cupy.cuda.Event())]
+        for _ in range(COPIES):
+            cupy.copyto(target, source)
+            marks.append(card.main.record(cupy.cuda.Event()))
+        card.main.synchronize()
+        seconds = [cupy.cuda.get_elapsed_time(a, b) / 1e3 for a, b in pairwise(marks)]
+    del source, target
+    cupy.get_default_memory_pool().free_all_blocks()
+    return 2.0 * size / min(seconds)
 
 
 def to_host(card: Card, array: Any, host: np.ndarray) -> GpuLaunch:

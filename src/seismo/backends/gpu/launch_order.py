@@ -71,6 +71,7 @@ class GpuLaunch:
         writes: numbers of the arrays it changes.
         card: the card that does it.
         call: the call of the backend that bound it, `SweepCall` or `BodyCall`.
+        kernel: name of the file that its code is kept in, "" where it is none of ours.
     """
 
     run: Callable[[], None]
@@ -78,6 +79,7 @@ class GpuLaunch:
     writes: frozenset[int]
     card: Any = None
     call: Any = None
+    kernel: str = ""
 
     def __call__(self) -> None:
         """Launch it."""
