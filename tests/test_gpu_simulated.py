@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -220,6 +221,33 @@ def test_marches_across_layers_of_few_blocks_are_cut(waves, planes, tmp_path):
     document["boundaries"]["layer"] = {"points": 9}
     used = shapes_used(document, tmp_path, SHAPES | second_differences("layer", march))
     assert {shape.planes for shape in used if shape.waves == waves and shape.planes > 3} == {planes}
+
+
+@pytest.mark.parametrize("name", ["acoustic", "acoustic_tti"])
+def test_slabs_change_no_bit(name, tmp_path):
+    """Blocks come slab by slab, of the interior and of tables; the last slab is not full."""
+    document = planned(name, 3, tmp_path)
+    document["sources"] = document["sources"][:1]
+    spots = [{"position": solver.place(3, n)} for n in ((4.3, 3.0, 3.2), (5.0, 3.0, 3.0))]
+    document |= {"survey": {"shots": spots}}
+
+    def stepped(rows: int) -> list[dict]:
+        shapes = {key: replace(shape, slab=rows) for key, shape in SHAPES.items()}
+        simulation = solver.build(
+            document, tmp_path,
+            backend=lambda precision: SimulatedBackend(precision, SimulatedCard(), shapes),
+        )  # fmt: skip
+        solver.add_noise(simulation)
+        simulation.advance(STEPS)
+        simulation.backend.card.check()
+        return [solver.wavefield(simulation, shot) for shot in range(simulation.setup.batch)]
+
+    whole = stepped(0)
+    assert len(whole) == 2
+    assert all(np.abs(shot["p"]).max() > 0 for shot in whole)
+    for rows in (3, 100):
+        pairs = zip(stepped(rows), whole, strict=True)
+        assert all(np.array_equal(a[field], b[field]) for a, b in pairs for field in b)
 
 
 class AnyOrder(SimulatedCard):

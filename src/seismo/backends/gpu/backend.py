@@ -289,7 +289,11 @@ class _Sweep:
         marches = bool(operands.reads) and can_march(variant, stretched)
         shape = cut_in_pieces(shape, boxes, lanes.width) if marches else replace(shape, planes=1)
         tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
-        shape = replace(shape, tile=shape.tile and tile and shape.planes > 1)
+        # A slab is no wider than the boxes: behind them blocks would idle.
+        rows = int((boxes[:, 3] - boxes[:, 2]).max())
+        shape = replace(
+            shape, tile=shape.tile and tile and shape.planes > 1, slab=min(shape.slab, rows)
+        )
         constants = SweepConstants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
@@ -326,8 +330,8 @@ class _Sweep:
         shots = len(boxes)
         volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
         box = (x0, x1, y0, y1, z0, z1, packed)
-        px, py, pz = shape.points(self._backend.lanes.width)
-        grid = (-(-(x1 - x0) // px), -(-(y1 - y0) // py), -(-(z1 - z0) // pz) * shots)
+        sizes = (x1 - x0, y1 - y0, z1 - z0)
+        grid = shape.grid(sizes, self._backend.lanes.width, shots)
         unused = self._addresses[0]
         return box, volume, grid, unused
 
@@ -338,7 +342,7 @@ class _Sweep:
         """
         width = self._backend.lanes.width
         px, py, pz = shape.points(width)
-        blocks = blocks_of(boxes, (px, py, pz))
+        blocks = blocks_of(boxes, (px, py, pz), shape.slab_blocks)
         # Order blocks by shot, z, y: the ends of two rows that share a line run side by side.
         if at_ends and line_offset(int(self._tables.strides[0]), width):
             blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y

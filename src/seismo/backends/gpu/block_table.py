@@ -15,10 +15,11 @@ import numpy as np
 BLOCK_COLUMNS = 12
 
 
-def blocks_of(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
+def blocks_of(boxes: np.ndarray, size: tuple[int, int, int], slab: int = 0) -> np.ndarray:
     """Cut boxes in blocks of at most so many points along x, y, z: the rows of the table.
 
-    Those of a box follow one another along x, then y, then z.
+    Those of a box follow one another along x, then y, then z; those of all boxes of a shot, where
+    there are slabs of some blocks along y, slab by slab.
     """
     # Enumerate the blocks of all boxes at once: number = (z * ny + y) * nx + x within each box.
     z0, z1, y0, y1, shot, packed, x0, x1, *memory = boxes.T
@@ -31,4 +32,9 @@ def blocks_of(boxes: np.ndarray, size: tuple[int, int, int]) -> np.ndarray:
     z, y = np.divmod(rest, ny[box])
     first = [a[box] + n * k for (a, _), n, k in zip(ends, size, (x, y, z), strict=True)]
     kept = (a[box] for a in (x1, y1, z1, shot, packed, *memory))
-    return np.column_stack([*first, *kept])
+    blocks = np.column_stack([*first, *kept])
+    if not slab:
+        return blocks
+    # The last key counts first: shot, slab, z, y, x.
+    x, y, z, *_ = blocks.T
+    return blocks[np.lexsort((x, y, z, y // (slab * size[1]), blocks[:, 6]))]

@@ -11,7 +11,7 @@ its lines elsewhere, and takes its lanes in turned order (`RowRotation`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -237,17 +237,38 @@ class SweepKernel:
         (nx, ny, _) = self.shape.threads
         per_block = self.shape.points(1)[2]
         layers = -(-(z_end - z0) // per_block)
-        x = (thread.block("x").wide() * nx + thread.number("x")) * lanes.width + x0
-        y = thread.block("y").wide() * ny + thread.number("y") + y0
-        # The grid counts z blocks of all shots: layer within the box, then shot.
-        block = thread.block("z")
-        layer = (block % layers).wide()
-        shot = (block // layers).wide()
+        blocks = self._block_numbers(thread, lanes.width)
+        x = (next(blocks) * nx + thread.number("x")) * lanes.width + x0
+        y = next(blocks) * ny + thread.number("y") + y0
+        layer = next(blocks)
+        shot = next(blocks)
         # The last blocks first: the sweep before has left these planes in the cache.
         if self.back:
             layer = layer * -1 + (layers - 1)
         planes = self._planes(thread, layer * per_block + z0, z_end)
         return ThreadPosition(x, y, x_end, shot * self.volume, packed), y_end, *planes
+
+    def _block_numbers(self, thread: Any, width: int) -> Iterator[IRValue]:
+        """Yield the block's number along x, y and z of its box, then its shot."""
+        assert self.box is not None
+        x0, x_end, y0, y_end, z0, z_end, _ = self.box
+        columns, rows, layers = self.shape.blocks((x_end - x0, y_end - y0, z_end - z0), width)
+        slab = self.shape.slab_blocks
+        if slab:
+            # The grid counts blocks along x and y of a slab; along z; slabs of all shots.
+            inner = thread.block("x")
+            outer = thread.block("z")
+            yield (inner % columns).wide()
+            yield (outer % (rows // slab) * slab + inner // columns).wide()
+            yield thread.block("y").wide()
+            yield (outer // (rows // slab)).wide()
+            return
+        # It counts z blocks of all shots: layer within the box, then shot.
+        yield thread.block("x").wide()
+        yield thread.block("y").wide()
+        block = thread.block("z")
+        yield (block % layers).wide()
+        yield (block // layers).wide()
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ class BlockShape:
         blocks_per_multiprocessor: that must fit beside one another; limits the registers.
         tile: whether a march has the plane around its points in shared memory (`march_tile`).
         waves: that blocks must come in at least, or a march is cut in pieces; 0 for any number.
+        slab: rows y whose blocks go through all planes before the next ones do, so that what they
+            read of planes behind is in the second-level cache yet; 0 for all.
     """
 
     threads: tuple[int, int, int]
@@ -45,11 +47,17 @@ class BlockShape:
     ahead: int = 0
     tile: bool = False
     waves: int = 0
+    slab: int = 0
 
     @property
     def bounds(self) -> tuple[int, int]:
         """Threads of a block, and blocks of a multiprocessor."""
         return math.prod(self.threads), self.blocks_per_multiprocessor
+
+    @property
+    def slab_blocks(self) -> int:
+        """Blocks along y of a slab; 0 without slabs."""
+        return -(-self.slab // self.threads[1])
 
     def fitted(self, lanes: int) -> BlockShape:
         """Return the layout for rows of so many lanes: whole lines, unless many threads would idle.
@@ -75,6 +83,20 @@ class BlockShape:
                 return replace(self, threads=(block_width, *taken))
         # Else divide the row's lanes evenly among its blocks.
         return replace(self, threads=(-(-lanes // -(-lanes // width)), y, z))
+
+    def blocks(self, sizes: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
+        """Blocks along x, y, z of a box of some points; of rows of slabs where there are some."""
+        # The last slab is filled up with blocks behind the box, which find no points.
+        x, y, z = (-(-size // n) for size, n in zip(sizes, self.points(lane), strict=True))
+        rows = self.slab_blocks
+        return x, -(-y // rows) * rows if rows else y, z
+
+    def grid(self, sizes: tuple[int, int, int], lane: int, shots: int) -> tuple[int, int, int]:
+        """Return the launch grid of a box that some shots have (`SweepKernel`)."""
+        # CUDA starts blocks along x first, then y, then z.
+        x, y, z = self.blocks(sizes, lane)
+        slab = self.slab_blocks
+        return (x * slab, z, y // slab * shots) if slab else (x, y, z * shots)
 
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""
@@ -155,12 +177,17 @@ H200: Shapes = {
     **_alike("gradient", "corner", BlockShape((8, 8, 1), 1, 6), orders=_HIGH),
     **_alike("memory", "inner", BlockShape((32, 4, 1), 1, 3)),
     **_alike("memory", "layer edge", BlockShape((32, 4, 1), 1, 2)),
+    ("xyz", "memory", "layer", 4): BlockShape((32, 4, 1), 1, 2, slab=64),
     **_alike("memory", "side corner", BlockShape((8, 8, 2), 1, 4)),
-    **_alike("centred", "inner", BlockShape((32, 4, 2), 1, 4)),
+    ("xyz", "centred", "inner", 4): BlockShape((32, 4, 2), 1, 4),
+    ("xyz", "centred", "inner", 8): BlockShape((8, 8, 2), 1, 8, slab=64),
     **_alike("centred", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    ("xyz", "centred", "layer", 8): BlockShape((16, 4, 4), 1, 4, slab=64),
     **_alike("centred", "side corner", BlockShape((8, 8, 2), 1, 4)),
-    **_alike("mixed", "inner", BlockShape((32, 4, 2), 1, 2)),
+    ("xyz", "mixed", "inner", 4): BlockShape((32, 4, 2), 1, 2),
+    ("xyz", "mixed", "inner", 8): BlockShape((8, 8, 2), 1, 4, slab=64),
     **_alike("mixed", "layer edge", BlockShape((32, 8, 1), 1, 2)),
+    ("xyz", "mixed", "layer", 8): BlockShape((8, 4, 4), 1, 3, slab=64),
     **_alike("mixed", "side corner", BlockShape((8, 8, 2), 1, 4)),
     **_alike("second", "inner", BlockShape((32, 1, 8), 1, 4), "xz"),
     **_alike("second", "layer", BlockShape((16, 1, 8), 1, 6), "xz"),
