@@ -112,6 +112,30 @@ def test_rock_that_is_all_but_isotropic_moves_as_isotropic_rock(name, dimensions
         assert np.abs(found[key] - values).max() <= 1e-7 * max(scale, 1e-9 * largest), key
 
 
+def test_sh_rock_that_varies_sideways() -> None:
+    """A contact that dips by next to nothing is that of layers; the equation lacks two of three."""
+    below = {"type": "interface", "points": [[-1e4, 149.999], [1e4, 150.001]], **SAND}
+    layers = {"type": "layers", "layers": [{"top": 0.0, **SHALE}, {"top": 150.0, **SAND}]}
+    places = [solver.points([{"x": 110.0, "z": 70.0}, {"x": 90.0, "z": 230.0}])]
+    wanted, found = (
+        solver.records(solver.simulate(solver.plan(
+            "elastic_sh_vti", 2, model=model, cells=30, receivers=places
+        )))
+        for model in ([layers], [{"type": "uniform", **SHALE}, below])
+    )  # fmt: skip
+    for key, values in wanted.items():
+        assert np.abs(found[key] - values).max() < 0.05 * np.abs(values).max(), key
+
+
+def test_a_fluid_on_vti_rock_that_varies_sideways_has_no_mean() -> None:
+    """Cells that it cuts along the grid have no compliance of shear."""
+    water = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0, **EVEN}
+    parts = [{"type": "uniform", **water}, {"type": "block", "z": [73.0, 2000.0], **SHALE},
+             {"type": "block", "x": [50.0, 90.0], "z": [120.0, 150.0], **SAND}]  # fmt: skip
+    simulation = solver.build(solver.plan("elastic_vti", 2, model=parts, cells=20))
+    assert np.isfinite(solver.coefficient(simulation, "c33")).all()
+
+
 def test_the_fastest_wave_limits_the_step() -> None:
     """That along the layers: sqrt(1 + 2 epsilon) as fast."""
     plain, layered = (

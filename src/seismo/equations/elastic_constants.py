@@ -14,6 +14,7 @@ z, 2 in that of x and z, 3 in that of x and y; vp and vs are along z, vs that of
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -126,7 +127,9 @@ def isotropic(medium: Mapping[str, Any]) -> Any:
     """Return where Thomsen's parameters are 0; rock of given constants is taken for anisotropic."""
     if "c33" in medium:
         return np.zeros(np.shape(medium["c33"]), bool)
-    return np.logical_and.reduce([medium.get(k, 0.0) == 0.0 for k in ("epsilon", "delta", "gamma")])
+    # Equations that lack one have a number for it, beside the arrays of the others.
+    zero = (np.equal(medium.get(name, 0.0), 0.0) for name in ("epsilon", "delta", "gamma"))
+    return functools.reduce(np.logical_and, zero)
 
 
 def upright(medium: Mapping[str, Any]) -> Any:

@@ -241,6 +241,8 @@ def turned(samples: Samples, tilt: np.ndarray) -> dict[str, np.ndarray]:
     else:
         c = elastic_constants.constants_of(samples)
         rocks = _symmetric({(0, 0): c["c11"], (0, 1): c["c13"], (1, 1): c["c33"], (2, 2): c["c44"]})
+        # Fluids have no compliance of shear, and cells with any no mean.
+        rocks[wet] = np.eye(3)
         there, back = (_bond(cosine, sign * sine) for sign in (1.0, -1.0))
         layers = tilted_stiffness.stacked(
             there[:, None] @ rocks @ np.swapaxes(there, 1, 2)[:, None], 1
