@@ -163,3 +163,58 @@ def test_receivers_beside_contacts_count(quantity: str, low: float, high: float)
     assert low < dict(expected.causes)["receivers beside contacts"] < high
     sets = dict(expected.sets)
     assert sets["far"] < low < sets["on"]
+
+
+def beside_a_contact(model: list[dict], **source) -> dict:
+    """Put a source of acoustic waves four tenths of a cell under a contact of unlike velocities."""
+    given = document("force", 0.4)
+    given["sources"][0] = {k: v for k, v in given["sources"][0].items() if k != "force"} | source
+    return given | {"physics": "acoustic", "boundaries": {}, "model": model,
+                    "receivers": [solver.points([{"x": 200.0, "z": 150.0}])]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "errs"), [("explosion", True), ("pressure", False)])
+def test_an_acoustic_source_beside_a_contact_that_dips_is_told(kind: str, errs: bool) -> None:
+    """The same contact as a layer's is the reference: a moment there errs by 330 %."""
+    fast = {"vp": 3600.0}
+    flat = [{"type": "layers", "layers": [{"top": 0.0, "vp": 1200.0}, {"top": CONTACT, **fast}]}]
+    below = {"type": "interface", "points": [[-1e4, CONTACT - 0.1], [1e4, CONTACT + 0.1]]}
+    dips = [{"type": "uniform", "vp": 1200.0}, below | fast]
+    wanted, found = (
+        solver.traces(solver.simulate(beside_a_contact(model, type=kind)))["pressure"]
+        for model in (flat, dips)
+    )
+    error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
+    setup = discretize(from_dict(beside_a_contact(dips, type=kind)))
+    expected = dict(expected_error(setup).causes)["sources beside contacts"]
+    lines = list(near_contacts(setup, near_sources(setup), near_receivers(setup)))
+    assert len(lines) == errs
+    assert (error > 0.5) == errs
+    assert min(error, 1.0) < 3.0 * expected or not errs
+
+
+FIRM = {**SOFT, "vp": 1600.0, "vs": 800.0}
+
+
+@pytest.mark.parametrize(
+    ("rock", "quantity"), [(ROCK, "rotation"), (ROCK, "stress"), (FIRM, "strain")]
+)
+def test_strains_beside_a_contact_that_dips_err_as_told(rock: dict, quantity: str) -> None:
+    """Read as in one medium, which among layers they are not: those are the reference."""
+    places = [(200.0, CONTACT + cells * H) for cells in (-0.6, -0.2, 0.1, 0.4, 1.1)]
+    given = document("force", -14.0, places)
+    given["receivers"][0]["quantities"] = [quantity]
+    given["boundaries"] = {}
+    given["time"]["duration"] = 1.0
+    given["model"][0]["layers"][1] = {"top": CONTACT, **rock}
+    contact = {"type": "interface", "points": [[-1e4, CONTACT - 0.1], [1e4, CONTACT + 0.1]]}
+    dips = given | {"model": [{"type": "uniform", **SOFT}, contact | rock]}
+    wanted, found = (solver.traces(solver.simulate(each)) for each in (given, dips))
+    squares = [
+        sum(np.square(a).sum(1) for a in arrays)
+        for arrays in ([found[name] - wanted[name] for name in wanted], wanted.values())
+    ]
+    error = float(np.sqrt(squares[0] / squares[1]).max())
+    setup = discretize(from_dict(dips))
+    assert len(told(dips)) == 1
+    assert error / 3.0 < min(1.0, near_receivers(setup)[0].error) < 4.0 * error
