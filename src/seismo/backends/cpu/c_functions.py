@@ -36,9 +36,11 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
     # Code depends on shapes of tables through `width` and the counts of scalars alone.
     lanes = vector_lanes(precision)
     v = variant
-    both = v.bind(formula, lanes)
-    numbers = len(formula.numbers)
-    code = TileCode(lanes, *both, v.axes, v.order // 2, width, formula.is_short, numbers)
+    ends, middle = v.bind(formula, lanes)
+    code = TileCode(
+        lanes, ends, middle, v.middle != "", v.axes, v.order // 2, width, formula.is_short,
+        len(formula.numbers),
+    )  # fmt: skip
     return address_of(f"{formula} {v} {precision} {width}", written(code))
 
 

@@ -31,6 +31,7 @@ class TileCode:
         lanes: lanes of the backend.
         ends: formula bound to the operators of both ends of a row.
         middle: the same in the middle; `ends` itself where they do not differ.
+        in_layer: whether the middle of a row lies in a layer, too.
         axes: "xz" or "xyz".
         terms: staggered coefficients along an axis.
         width: surface weights of a row.
@@ -39,12 +40,13 @@ class TileCode:
     """
 
     def __init__(
-        self, lanes: VectorLanes, ends: Callable, middle: Callable, axes: str, terms: int,
-        width: int, short: Sequence[bool], numbers: int,
+        self, lanes: VectorLanes, ends: Callable, middle: Callable, in_layer: bool, axes: str,
+        terms: int, width: int, short: Sequence[bool], numbers: int,
     ) -> None:  # fmt: skip
         self._lanes = lanes
         self._ends = ends
         self._middle = middle
+        self._in_layer = in_layer
         # Memory is touched again in the next row: along y, or along z where there is no y.
         self._next_row = "memory_y" if "y" in axes else "memory_z"
         self._terms = terms
@@ -112,8 +114,11 @@ class TileCode:
         # Memory variables of the row: index of x = 0; lanes add x.
         j = memory + z * memory_z + y * memory_y
 
-        def lanes(formula: Callable) -> None:
-            with loop(x0, x1, self._lanes.width) as x:
+        def lanes(formula: Callable, in_layer: bool) -> None:
+            with loop(x0, x1, self._lanes.width) as counter:
+                # LLVM's search for the cheapest addresses in a loop (its strength reduction) takes
+                # half of all compiling: in layers, which are few points, an opaque index stops it.
+                x = counter.opaque() if in_layer else counter
                 # Mask of the last lane: the numbers before x1.
                 lane = {"x": x, "j": j + x, "mask": self._lanes.first(x1 - x)}
                 # Opaque strides keep LLVM from hoisting one address per stencil row into registers,
@@ -129,7 +134,11 @@ class TileCode:
 
         # One copy of the loop where the operators agree, else a branch per segment.
         if self._ends is self._middle:
-            lanes(self._middle)
+            lanes(self._middle, self._in_layer)
         else:
             # Interior segments have number 1 of the three.
-            either(span.equals(1), lambda: lanes(self._middle), lambda: lanes(self._ends))
+            either(
+                span.equals(1),
+                lambda: lanes(self._middle, self._in_layer),
+                lambda: lanes(self._ends, True),
+            )
