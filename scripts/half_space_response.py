@@ -91,6 +91,62 @@ def shear_response(waves: Waves, depths: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.stack([below / s, -below], 1), 1 / s[:, 0]
 
 
+def buried_response(waves: Waves, depths: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return what P-SV sources at some depths move further down, (wave, source x depth, motion).
+
+    By reciprocity: waves that go up from a force, and what the surface sends back.
+
+    Args:
+        waves: of the sources.
+        depths: of the sources, less than both `at`.
+        at: depths (2) where motion along x and z is wanted.
+    """
+    k, p, s = waves.k, *(decay(waves.k, waves.w / v)[:, 0] for v in (waves.vp, 1.0))
+    square = waves.vp**2
+
+    def motion(sign: int, depth: np.ndarray) -> np.ndarray:
+        """Return u, q, u' - k q, q' and k u (wave, 5, P or S, depth) of exp(sign n depth)."""
+        found = []
+        for n, u, q in ((p, -k, sign * p), (s, -sign * s, k)):
+            below = np.exp(sign * n[:, None] * depth)
+            rows = (u, q, sign * n * u - k * q, sign * n * q, k * u)
+            found.append(np.stack([row[:, None] * below for row in rows], 1))
+        return np.stack(found, 2)
+
+    def tractions(fields: np.ndarray) -> np.ndarray:
+        """Return both tractions on a plane (wave, 2, P or S)."""
+        first = (square - 2)[:, None]
+        return np.stack([fields[:, 2], square[:, None] * fields[:, 3] + first * fields[:, 4]], 1)
+
+    top = np.zeros(1)
+    up, down = motion(1, top)[..., 0], motion(-1, top)[..., 0]
+    # At a force motion is continuous, and traction falls by the force.
+    matrix = np.concatenate([
+        np.concatenate([down[:, :2], -up[:, :2]], 2),
+        np.concatenate([tractions(down), -tractions(up)], 2),
+    ], 1)  # fmt: skip
+    found = []
+    for c in (0, 1):
+        force = np.zeros((k.size, 4, 1), complex)
+        force[:, 2 + c] = -1.0
+        sent = np.linalg.solve(matrix, force)[:, 2:, 0]
+        n = np.stack([p, s], 1)
+        arrived = sent * np.exp(-n * at[c])
+        back = -np.linalg.solve(tractions(down), tractions(up) @ arrived[..., None])[..., 0]
+        rise = np.exp(n[:, :, None] * (depths - at[c])) * sent[..., None]
+        total = np.einsum("wfn,wnd->wfd", up, rise)
+        total += np.einsum("wfnd,wn->wfd", motion(-1, depths), back)
+        found.append(total.reshape(k.size, -1))
+    return np.stack(found, 2)
+
+
+def buried_shear_response(waves: Waves, depths: np.ndarray, at: float) -> np.ndarray:
+    """Return what a force along y and a moment yz move further down, (wave, source, depth)."""
+    s = decay(waves.k, waves.w)
+    rise, back = np.exp(s * (depths - at)), np.exp(-s * (depths + at))
+    return np.stack([(rise + back) / (2 * s), (rise - back) / 2], 1)
+
+
 def transforms(k: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums (place, wave) over k that give fields at `OFFSETS` and `RADII`: even, odd."""
     along, around = np.outer(OFFSETS, k), np.outer(RADII, k)

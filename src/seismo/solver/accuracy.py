@@ -61,6 +61,7 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
+WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread
 _NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
@@ -107,7 +108,8 @@ def surface_error(waves: Waves) -> float:
     points = velocity / (frequency * max(waves.spacing))
     sources = waves.surface_sources or SurfaceSources()
     away = waves.nearest * frequency / velocity
-    phase = sources.near_field * NEAR_SURFACE(points) / (1.0 + _NEAR_FIELD * away)
+    law = WEIGHTED_NEAR_SURFACE if sources.weighted else NEAR_SURFACE
+    phase = sources.near_field * law(points) / (1.0 + _NEAR_FIELD * away)
     if waves.surface in SURFACE:
         phase = np.maximum(phase, sources.below * SURFACE[waves.surface](points))
     if medium.vp and medium.vs:

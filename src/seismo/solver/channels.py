@@ -82,8 +82,8 @@ def _term_points(
         points, on_surface = known
     else:
         target = _differentiated(field, term.along)
-        points = around.weights(target, position)
-        columns = around.columns(target, position)
+        points = around.weights(target, position, fitted=not term.along)
+        columns = around.columns(target, position, fitted=not term.along)
     if term.along:
         points = _along(around, field, term.along, stencil, points)
         around.refuse_outside(points, position, "differentiate")

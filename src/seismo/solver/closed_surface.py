@@ -28,23 +28,34 @@ from seismo.grid.surface_closure import (
     surface_closure,
 )
 from seismo.grid.surface_modes import ROWS, slowest
+from seismo.grid.surface_weights import WEIGHTED_ROWS, SurfaceWeights, deepest, surface_weights
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
 from seismo.model.cells import tensor
 from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_depths
 
-# A horizontal force among the rows wants the closure for moments down to this depth in cells, and
-# the near field of a vertical one errs, in that of a moment. Traces 3 and 12 wavelengths away in
-# 3-D at 5 and 7 points per wavelength, worst depth: of horizontal forces 9.8 and 6.2 % with the
-# closure for forces, 2.8 and 1.8 % with that for moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %;
-# of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 % with the other.
+# A horizontal force among the rows, but below the depths of fitted weights, wants the closure for
+# moments down to this depth in cells, and the near field of a vertical one errs there, in that of a
+# moment. Traces 3 and 12 wavelengths away in 3-D at 5 and 7 points per wavelength, worst depth: of
+# horizontal forces 9.8 and 6.2 % with the closure for forces, 2.8 and 1.8 % with that for moments,
+# six cells deep 0.7, 0.3 and 1.3, 0.6 %; of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 %
+# with the other.
 SIDEWAYS_LAST = 6.0
 # A vertical force errs by so much of what a moment does, down to this depth in cells: 4.25, 4.5, 5
 # cells deep in 2-D 0.48, 0.16, 0.09 % at 7 points, and half as much as others do further down.
 VERTICAL = 0.7
 VERTICAL_LAST = 4.4
 VERTICAL_BELOW = 0.5
+# The same of sources that fitted weights spread, in those of a moment so spread: of vertical forces
+# next to the surface, of horizontal ones, and of shear moments next to it, whose own motion
+# is small. 0.5, 1, 2.5, 4 cells deep in 2-D, 7 points, 3 wavelengths away: Fz 0.42, 0.42, 0.09,
+# 0.08 %, Fx 0.20, 0.16, 0.34, 0.34 %, Mxz 2.1, 1.9, 0.42, 0.72 %.
+WEIGHTED_VERTICAL = 0.6
+WEIGHTED_SIDEWAYS = 0.38
+WEIGHTED_SHEAR = 4.2
+WEIGHTED_BELOW = 0.33
+NEXT_TO_SURFACE = 1.75  # cells
 # Relative change of a modulus or density within half a cell from which on the rows of a surface are
 # not of one medium. Manufactured solutions of 8 to 16 points per wavelength in media that vary
 # smoothly, but by 1 to 4 % there, have 10 to 40 times the error with fitted rows.
@@ -80,11 +91,13 @@ class SurfaceSources(NamedTuple):
         near_field: by how much the near field of sources among them, or of moments on the surface,
             errs whatever the closure, in that of a moment.
         below: by how much waves err that come from below the rows, in those of a moment.
+        weighted: whether fitted weights spread all that errs so (`seismo.grid.surface_weights`).
     """
 
     moments: bool = False
     near_field: float = 0.0
     below: float = 1.0
+    weighted: bool = False
 
 
 class FreeSurface(NamedTuple):
@@ -108,6 +121,10 @@ class FreeSurface(NamedTuple):
     def kind(self, order: int) -> ClosureKind:
         """Return the kind of closure of an order."""
         return closure_kind(order, self.even_rows, self.sources.moments, self.contact)
+
+    def weights(self, order: int) -> SurfaceWeights | None:
+        """Return the weights that read and act among the rows of its closure, if it has any."""
+        return surface_weights(order, self.kind(order), self.even_rows)
 
     def closure(self, stencil: Stencil) -> SurfaceClosure:
         """Return the closure of a stencil."""
@@ -145,7 +162,7 @@ def free_surface(
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     ends = np.append([z for _, z in acting], grid.index("z", read))
     beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
-    contact, even = even_depths(earth, grid, most_rows(), (CONTACT, GRADIENT))
+    contact, even = even_depths(earth, grid, WEIGHTED_ROWS, (CONTACT, GRADIENT))
     if wet:  # fits are of solids: under water the plain closure errs less
         even = 0.0
     # Rows of a closure do not reach into an absorbing layer below them, nor beyond the grid.
@@ -154,22 +171,37 @@ def free_surface(
     rows = max(1, math.ceil(min(contact, MOST_ROWS, halves)))
     fitted = math.inf if beside or halves < CONTACT_ROWS else _lone_contact(earth, grid)
     power = _plain_power(earth, grid, contact)
-    return FreeSurface(rows, even, _shallow(acting), power, fitted)
+    return FreeSurface(rows, even, _shallow(acting, even), power, fitted)
 
 
-def _shallow(sources: Sequence[tuple[Any, float]]) -> SurfaceSources:
-    """Return what sources are to a surface, by their depths in cells."""
+def _shallow(sources: Sequence[tuple[Any, float]], even_rows: float) -> SurfaceSources:
+    """Return what sources are to a surface, by their depths in cells and the rows of one solid."""
     first, last = MOMENT_ROWS
-    # Horizontal forces and moments among the rows want the closure for moments.
+    reach = deepest(even_rows)
     forces = [(s, z) for s, z in sources if s.kind == "force"]
     level = [(s, z) for s, z in forces if any(s.strength.get(a) for a in "xy")]
-    sideways = any(first < z < SIDEWAYS_LAST for _, z in level)
-    moments = [z for s, z in sources if s.kind != "force" and z < last]
-    vertical = any(first < z < VERTICAL_LAST for _, z in forces)
-    # What is vertical errs less, among the rows and below them.
-    near_field = 1.0 if sideways or moments else VERTICAL * vertical
-    below = 1.0 if level or len(forces) < len(sources) else VERTICAL_BELOW
-    return SurfaceSources(sideways or first < max(moments, default=0.0), near_field, below)
+    moments = [(s, z) for s, z in sources if s.kind != "force" and z < last]
+    lying = [z for _, z in level if first < z < SIDEWAYS_LAST]
+    standing = [z for _, z in forces if first < z < VERTICAL_LAST]
+    # Moments among the rows want the closure for moments; horizontal forces below the weights, too.
+    sideways = any(z > reach for z in lying)
+    wanted = sideways or first < max((z for _, z in moments), default=0.0)
+    below = VERTICAL_BELOW if forces and len(forces) == len(sources) and not level else 1.0
+    if not all(first < z <= reach for z in (*(z for _, z in moments), *lying, *standing)):
+        # What is vertical errs less, among the rows and below them.
+        near_field = 1.0 if lying or moments else VERTICAL * bool(standing)
+        return SurfaceSources(wanted, near_field, below)
+    shares = [WEIGHTED_VERTICAL for z in standing if z < NEXT_TO_SURFACE]
+    shares += [WEIGHTED_SIDEWAYS for _ in lying] + [1.0 for _ in moments]
+    shares += [WEIGHTED_SHEAR for s, z in moments if z < NEXT_TO_SURFACE and _shears(s)]
+    if below < 1.0 and max(z for _, z in forces) <= reach:
+        below = WEIGHTED_BELOW
+    return SurfaceSources(wanted, max(shares, default=0.0), below, weighted=True)
+
+
+def _shears(source: Any) -> bool:
+    """Whether a source is a moment along the surface that turns about a line on it."""
+    return any(source.strength.get(name) for name in ("xz", "yz"))
 
 
 def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
@@ -204,7 +236,8 @@ def surface_of(
         return None, None
     rows = surface.rows
     halo = stencil.order // 2
-    slope = SurfaceSlope(grid, earth, rows, halo) if rows else None
+    fitted = surface.weights(stencil.order)
+    slope = SurfaceSlope(grid, earth, rows, halo, fitted) if rows else None
     return surface.closure(stencil), slope
 
 

@@ -130,6 +130,8 @@ class MomentDepths:
         # Stencils that reach neither a surface, nor a contact, nor an uneven layer.
         if around.closure is not None or around.imaged:
             even &= z_indices >= RADIUS - 0.5
+        if around.slope is not None and around.slope.fitted is not None:
+            even &= z_indices > around.slope.fitted.deepest
         for contact in around.contacts:
             even &= np.abs(z_indices - contact.z_index) > _NEAR
         if around.layers is not None:

@@ -34,6 +34,13 @@ from seismo.solver.surface_slope import Points, SurfaceSlope
 from seismo.solver.thin_layer_reading import ThinLayerReading
 
 
+def _what_is_read(field: Field) -> str:
+    """Return what `SurfaceWeights` read a field as: velocities, and the strains of the others."""
+    if field.name.startswith("v"):
+        return "across" if "z" in field.half else "along"
+    return "shear" if "z" in field.half else "normal"
+
+
 @dataclass(frozen=True)
 class PointInterpolation:
     """What the weights of sources and receivers depend on beside the position.
@@ -86,7 +93,7 @@ class PointInterpolation:
             for a, p in zip(AXES, position, strict=True)
         ]
 
-    def weights(self, field: Field, position, kind: SlopeKind | None = None):
+    def weights(self, field: Field, position, kind: SlopeKind | None = None, fitted: bool = True):
         """Return grid indices x, y, z and weights that read a field at a position in m.
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
@@ -96,11 +103,14 @@ class PointInterpolation:
             position: x, y, z in m.
             kind: of what is read where the field stands (`seismo.solver.field_slopes`), the
                 field's own when None.
+            fitted: whether fitted weights read it among the rows of a closure. Derivatives across
+                the surface have none, and those along it do not either, whose errors cancel.
         """
         index = self._index(position)
         half = "z" in field.half
         surface = self.surface(field)
-        side = self.side(field, index[2], kind)
+        among = self._among_rows(field, index[2]) if fitted else None
+        side = among or self.side(field, index[2], kind)
         points = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(points, position, "interpolate", ", or onto a grid point")
         # Layers of fluid: rho v is continuous, not v.
@@ -134,6 +144,12 @@ class PointInterpolation:
                 side = None
         return side
 
+    def _among_rows(self, field: Field, z_index: float) -> Along | None:
+        """Return rows and weights that belong to the closure; None where others do."""
+        fitted = self.slope.fitted if self.slope else None
+        what = _what_is_read(field)
+        return fitted.weights(what, z_index) if fitted and fitted.reads(what, z_index) else None
+
     @staticmethod
     def _under(z_index: float, half: bool, surface: Surface | None) -> bool:
         """Whether weights of even media reach no free surface at a place, in rows."""
@@ -161,13 +177,13 @@ class PointInterpolation:
 
         return StrainReading(self.layers, self.physics, z_index, read)
 
-    def columns(self, field: Field, position) -> Points | None:
+    def columns(self, field: Field, position, fitted: bool = True) -> Points | None:
         """Return the points of the surface whose slope takes part in a field, and how much (m)."""
         # Columns under the position, on the surface.
         x, y, z = self._index(position)
         # Weight of d_z vz on the surface, in m.
         share = slope_share(z, "z" in field.half, self.surface(field))
-        if not share:
+        if not share or (fitted and self._among_rows(field, z)):
             return None
         points = Points(*point_weights((x, y, 0.0), field.half.replace("z", "")))
         return points._replace(weights=points.weights * share * self.grid.spacing[2])

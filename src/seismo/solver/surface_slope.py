@@ -22,6 +22,7 @@ from seismo.equations import elastic_constants
 from seismo.grid.coefficients import staggered
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import Surface, axis_weights, slope_share
+from seismo.grid.surface_weights import SurfaceWeights
 from seismo.model import Earth
 
 MOST_REACH = 4  # half points on either side of a node that tell its d_x vx
@@ -55,12 +56,14 @@ class SurfaceSlope:
         earth: the medium.
         rows: half points below the surface that lie above the shallowest contact.
         halo: points beyond each face of the grid that a field has.
+        fitted: weights that read fields among the rows of the closure, or None.
     """
 
     grid: Grid
     earth: Earth
     rows: int
     halo: int
+    fitted: SurfaceWeights | None = None
 
     def ratio(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return c13 / c33 at the surface (broadcast shape of indices y, x)."""

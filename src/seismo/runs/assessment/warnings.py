@@ -201,9 +201,9 @@ def _close_receivers(setup: Discretization) -> WarningLines:
 def _above_sources(setup: Discretization) -> WarningLines:
     """Name receivers on the surface straight above sources that lie in its fitted rows.
 
-    Measured (validation/shallow.py): shear moments five cells deep err there by 1.8 % with 10
-    points in the shortest wavelength, by 8 % with 5, and by 5 % with 20, where that motion is
-    small; others by 1 %, explosions by 3 %. Forces one to five cells deep err there by 0.2 to
+    Measured (validation/shallow.py): shear moments five cells deep err there by 2 % with 10 points
+    in the shortest wavelength, by 6 % with 5, and by 3 % with 20, where that motion is small;
+    others by 0.5 % with 10, and by 4 % with 5. Forces one to five cells deep err there by 0.2 to
     20 %, in 2-D by up to 11 %.
     """
     if setup.closure is None:
@@ -216,7 +216,7 @@ def _above_sources(setup: Discretization) -> WarningLines:
         row = setup.grid.index("z", source.position[2])
         if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
             description = (
-                f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 8 % there"
+                f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 6 % there"
             )
         elif source.kind == "force" and FORCE_ROWS[0] < row < FORCE_ROWS[1]:
             description = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
