@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flat_layers
+import seismo
 import solver
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
@@ -218,3 +219,31 @@ def test_strains_beside_a_contact_that_dips_err_as_told(rock: dict, quantity: st
     setup = discretize(from_dict(dips))
     assert len(told(dips)) == 1
     assert error / 3.0 < min(1.0, near_receivers(setup)[0].error) < 4.0 * error
+
+
+@pytest.mark.parametrize(("kind", "cells"), [("explosion", 0.4), ("force", -14.0)])
+def test_tilted_rock_is_read_and_acted_on_as_where_the_earth_varies_sideways(kind, cells) -> None:
+    """Its layers are not read by what is continuous: 60 % found, of the same with h / 4."""
+    tilted = {"epsilon": 0.1, "delta": 0.05, "theta": 30.0}
+    given = document("force", cells, [(200.0, CONTACT + 2.0)])
+    given["receivers"][0]["quantities"] = ["rotation"]
+    if kind == "explosion":
+        given["sources"][0] = {k: v for k, v in given["sources"][0].items() if k != "force"}
+        given["sources"][0]["type"] = kind
+    for layer in given["model"][0]["layers"]:
+        layer |= tilted
+    setup = discretize(from_dict(given))
+    assert setup.interpolation.layers is None
+    beside = near_receivers(setup) if kind == "force" else near_sources(setup)
+    assert beside[0].error > 1.0
+
+
+@pytest.mark.parametrize(("tilt", "z", "wrong"), [(30.0, 0.0, 1), (30.0, 33.0, 1), (30.0, 90.0, 0),
+                                                  (0.0, 0.0, 0)])  # fmt: skip
+def test_strains_under_the_surface_of_tilted_rock_are_told(tilt, z, wrong) -> None:
+    """Twice as many points per wavelength double ezz there: it is no strain of the ground."""
+    given = document("force", -14.0, [(200.0, z)])
+    given["receivers"][0]["quantities"] = ["strain"]
+    given["model"] = [{"type": "uniform", **SOFT, "epsilon": 0.1, "delta": 0.05, "theta": tilt}]
+    lines = seismo.check(given).warnings
+    assert sum("where ezz is wrong" in line for line in lines) == wrong

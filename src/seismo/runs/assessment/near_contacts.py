@@ -88,7 +88,7 @@ class NearReceivers(NamedTuple):
 
 def reads_layers(setup: Discretization) -> bool:
     """Whether sources and receivers are read by the layers that they are in."""
-    return setup.earth.layered and setup.scenario.averaging == "effective"
+    return setup.interpolation.layers is not None
 
 
 def near_sources(setup: Discretization) -> list[NearSource]:
@@ -203,7 +203,7 @@ def _error(setup: Discretization, law: _Law, cells: float, ratio: float) -> floa
 
 def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> tuple[float, float]:
     """Return how many cells away the nearest contact is, and the ratio of moduli across it."""
-    if setup.earth.layered and "rho" not in setup.earth.needs:
+    if reads_layers(setup) and "rho" not in setup.earth.needs:
         return math.inf, 1.0
     steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
     away = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1]))

@@ -12,7 +12,6 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.acquisition.spectra import derivatives_of
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import ON_GRID
 from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.model.bodies import Body
 from seismo.runs.assessment.accuracy import Expected
@@ -21,12 +20,13 @@ from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions, off_the_plane
 from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.moment_checks import MOMENTS
-from seismo.runs.assessment.near_contacts import DIFFERENTIATED, near_contacts, near_maps
+from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
+from seismo.runs.assessment.surface_strains import surface_strains
 from seismo.runs.assessment.timing_checks import TIMING, WarningLines
 from seismo.runs.assessment.weakened_coupling import weakened_coupling
 from seismo.scenario.grid import MOST_LAYER_POINTS
@@ -238,30 +238,6 @@ def _above_sources(setup: Discretization) -> WarningLines:
                 )
 
 
-def _differentiated(setup: Discretization) -> WarningLines:
-    """Name receivers of derivatives among the rows of a free surface, on which they are right.
-
-    Measured at 7 and 10 points per shortest wavelength: rotation errs by up to 4.9 and 1.2 %,
-    divergence by up to 2 and 1 % of the largest strain; on the surface both by 0.75 and 0.1 %.
-    """
-    rows = setup.closed_rows
-    for group in setup.groups:
-        count = group.count_where(partial(_among_rows, setup))
-        if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
-            yield (
-                f"receivers {group.name}: {count} record divergence, rotation or strain up to "
-                f"{rows} points under the free surface, where they err by up to 5 % of the largest "
-                "strain with 7 points per wavelength, and 1.5 % with 10: move them to the surface, "
-                "or use a finer grid.spacing"
-            )
-
-
-def _among_rows(setup: Discretization, positions: np.ndarray) -> np.ndarray:
-    """Return which positions (n, 3) m lie under a free surface, among its rows."""
-    row = setup.grid.index("z", positions[:, 2])
-    return (row > ON_GRID) & (row < setup.closed_rows)
-
-
 def _close_maps(setup: Discretization) -> WarningLines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * setup.coarsest_spacing
@@ -343,7 +319,7 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
-    kept, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources, _differentiated,
+    kept, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources, surface_strains,
     _close_maps, near_maps, unlike_the_motion, _at_the_surface, sea_bed, weakened_coupling,
     _layer_strength,
 )  # fmt: skip
