@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,6 +12,7 @@ from seismo.runs.assessment.remedy import (
     TRIALS,
     all_causes_within,
     coarsest,
+    dividing,
     mended,
     of_spacing,
     rounded_down,
@@ -23,7 +23,6 @@ from seismo.solver.discretization import Discretization, discretize
 # Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy`): of a step,
 # over the length of its time.
 _ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
-_NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
 _CHEAPER = 0.7  # share of the work from which on a coarser grid is named
 _TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
 
@@ -70,7 +69,7 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
     coarser = factors[order]
     largest = max(setup.waves.spacing)
     for _ in range(TRIALS):
-        spacing = _dividing(setup, rounded_down(coarser * largest))
+        spacing = dividing(setup, rounded_down(coarser * largest))
         work = _work(setup, order, spacing / largest)
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
         if work > _CHEAPER or not (setup.earth.layered or points < MOST_TRIED):
@@ -84,19 +83,6 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
             return CheaperGrid(order, spacing, work, error)
         coarser *= _TOO_COARSE
     return None
-
-
-def _dividing(setup: Discretization, spacing: float) -> float:
-    """Return the largest spacing that divides the extents, if it is near and below a given one."""
-    extents = [e for e in (getattr(setup.scenario.grid.extent, a) for a in "xyz") if e]
-    first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
-    for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
-        finer = extents[0] / cells
-        counts = [extent / finer for extent in extents]
-        is_short = float(f"{finer:.3g}") == finer
-        if is_short and all(abs(count - round(count)) < 1e-9 * count for count in counts):
-            return finer
-    return spacing
 
 
 def _work(setup: Discretization, order: int, coarser: float) -> float:

@@ -48,6 +48,9 @@ _LARGE = 0.3  # error of the traces that is warned of
 _LARGER = 10.0  # the same, in errors of those wanted
 _BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
 _MOST_COARSER = 30.0  # factor of the spacing in that search
+_COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
+_NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
+_COSTLY = 1.5  # times as many points of the grid, from which on they are said
 TRIALS = 4  # finer grids where the earth varies sideways
 MOST_TRIED = 1e6  # points of such a grid
 _SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
@@ -136,9 +139,8 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     spacing, remaining = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
         frequency = setup.dominant_frequency
-        order = setup.stencil.order
         lower = rounded_down(spacing / max(setup.waves.spacing) * frequency)
-        higher = ", with a higher grid.order a larger one," if _disperses(expected, order) else ""
+        higher = ", with a higher grid.order a larger one," if _disperses(setup, remaining) else ""
         named.append(
             f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
             f"{lower:g} Hz instead of {frequency:.4g} Hz"
@@ -163,8 +165,20 @@ def _thicker(setup: Discretization, coarser: float) -> str:
     present = setup.scenario.boundaries.layer.points
     for points in range(present, MOST_LAYER_POINTS + 1):
         if sent_back(setup, points, coarser) <= wanted:
-            return f"raise boundaries.layer.points to {points}" if points > present else ""
+            return _raised(setup, points, coarser) if points > present else ""
     return "enlarge grid.extent, so that absorbing layers lie further away"
+
+
+def _raised(setup: Discretization, points: int, coarser: float) -> str:
+    """Name the points of layers, and what they cost on a grid so many times as coarse."""
+    grid = setup.grid
+    more = points - setup.scenario.boundaries.layer.points
+    times = 1.0
+    for n, low, high in zip(grid.points, grid.low, grid.high, strict=True):
+        inside = (n - low - high) / coarser
+        times *= 1.0 + more * ((low > 0) + (high > 0)) / (inside + low + high)
+    cost = f" ({times:.2g} times as many points of the grid)" if times > _COSTLY else ""
+    return f"raise boundaries.layer.points to {points}{cost}"
 
 
 def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
@@ -183,12 +197,12 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
     if setup.earth.layered:
         coarser = _undispersed(setup)
     else:
-        within = partial(all_causes_within, setup, mended(setup, expected))
+        power = _power_of_contacts(setup, expected)
+        within = partial(all_causes_within, setup, mended(setup, expected), power=power)
         coarser = coarsest(within)
-        power = 2.0
     # Of the spacing as it is the error is known.
     coarser = coarser if coarser < 1.0 else _falling(wanted / error, power)
-    spacing = rounded_down(coarser * largest)
+    spacing = dividing(setup, rounded_down(coarser * largest))
     for _ in range(TRIALS):
         points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
         if not setup.earth.layered and points > MOST_TRIED:
@@ -200,8 +214,23 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
         error = mended(setup, expected).error
         if error <= wanted:
             break
-        spacing = rounded_down(spacing * _falling(wanted / error, power))
+        spacing = dividing(setup, rounded_down(spacing * _falling(wanted / error, power)))
     return spacing, expected
+
+
+def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
+    """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid."""
+    try:
+        coarse = expected_error(discretize(of_spacing(setup, _COARSER)))
+    except SeismoError:
+        return 1.0
+    error, coarse_error = (
+        math.hypot(*(error for what, error in each.causes if what.startswith(CONTACTS)))
+        for each in (expected, coarse)
+    )
+    if error == 0.0:
+        return 2.0
+    return min(2.0, max(1.0, math.log(coarse_error / error) / math.log(_COARSER)))
 
 
 def _falling(share: float, power: float) -> float:
@@ -232,11 +261,24 @@ def mended(setup: Discretization, expected: Expected) -> Expected:
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
-def _disperses(expected: Expected, order: int) -> bool:
-    """Whether dispersion errs most, and there is an order that has less of it."""
+def _disperses(setup: Discretization, expected: Expected) -> bool:
+    """Whether a higher order has less of what is expected where the accuracy is kept."""
     known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, COUPLED)
     what = expected.causes[0][0]
-    return order < 16 and what not in known and not what.startswith(CONTACTS)
+    return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
+
+
+def dividing(setup: Discretization, spacing: float) -> float:
+    """Return the largest spacing that divides the extents, if it is near and below a given one."""
+    extents = [e for e in (getattr(setup.scenario.grid.extent, a) for a in "xyz") if e]
+    first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
+    for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
+        finer = extents[0] / cells
+        counts = [extent / finer for extent in extents]
+        is_short = float(f"{finer:.3g}") == finer
+        if is_short and all(abs(count - round(count)) < 1e-9 * count for count in counts):
+            return finer
+    return spacing
 
 
 def rounded_down(value: float) -> float:
@@ -278,15 +320,19 @@ def _disperses_within(setup: Discretization, order: int, accuracy: float, factor
 
 
 def all_causes_within(
-    setup: Discretization, expected: Expected, factor: float, order: int | None = None
-) -> bool:
-    """Whether all causes together keep to the accuracy on a grid so many times as coarse."""
+    setup: Discretization, expected: Expected, factor: float, order: int | None = None,
+    power: float = 2.0,
+) -> bool:  # fmt: skip
+    """Whether all causes together keep to the accuracy on a grid so many times as coarse.
+
+    What contacts leave falls with a power of the spacing.
+    """
     order = order or setup.stencil.order
     wanted = setup.scenario.grid.accuracy
     errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
-            errors.append(error * factor**2)
+            errors.append(error * factor**power)
         elif what == COUPLED:
             errors.append(error * factor**4)
     others = math.hypot(*errors)

@@ -15,7 +15,8 @@ def unlike_the_motion(setup: Discretization) -> Iterator[str]:
         if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
             yield (
                 f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "
-                f"waves ({1.0 / highest:.3g} s, {highest:.3g} Hz): SA there is near PGA"
+                f"waves ({1.0 / highest:.3g} s, {highest:.3g} Hz): SA there tends to PGA, and says "
+                "nothing of the ground motion at these periods"
             )
         if long := [f"{period:g}" for period in one.periods if period > duration]:
             yield (

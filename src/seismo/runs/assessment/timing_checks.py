@@ -140,6 +140,22 @@ def _begun_source(setup: Discretization) -> WarningLines:
             )
 
 
+def _other_date(setup: Discretization) -> WarningLines:
+    """An origin time far from when the sources act gives exported traces a wrong date."""
+    event = setup.scenario.event
+    if event is None:
+        return
+    sources = [source for shot in setup.shots for source in shot.sources]
+    start = min(source.start for source in sources)
+    end = max(source.end for source in sources)
+    if not start - (end - start) <= event.at <= end:
+        yield (
+            f"event.at: the origin time is at t = {event.at:.4g} s of the run, and sources act "
+            f"from {start:.4g} to {end:.4g} s: exported traces would have a wrong date; set "
+            "event.at to when the rupture begins"
+        )
+
+
 def _small_step(setup: Discretization) -> WarningLines:
     """A step far below the limit, and what would let it grow."""
     clock = setup.clock
@@ -202,5 +218,5 @@ def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
 
 
 TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _arrivals, _long_gone, _cut_source, _begun_source, _small_step, _sampling, _seldom,
+    _arrivals, _long_gone, _cut_source, _begun_source, _other_date, _small_step, _sampling, _seldom,
 )  # fmt: skip

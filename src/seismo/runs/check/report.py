@@ -209,6 +209,8 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
         "sources",
         f"{text}, {len(sources)} source{'s' * (len(sources) > 1)} each: {', '.join(acts)}",
     )
+    if event := setup.scenario.event:
+        yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
     for fault in (s for s in sources if isinstance(s, FaultSummary)):
         yield "fault", _fault(fault)
     groups = [f"{len(g)} {g.name} ({', '.join(g.quantities)}){_motion(setup, g)}"
