@@ -40,6 +40,7 @@ from seismo.output.figures.section import sections
 from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, tapered
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.figures.traces import _draw_column, _print_peaks
+from seismo.output.quantities import axis_label
 from solver import slow_but
 from synthetic_results import (
     FREQUENCY,
@@ -354,8 +355,8 @@ def test_a_map_of_a_place_points_north(three, monkeypatch, azimuth, across, up):
     assert np.sign(np.round(np.subtract(north.xyann, north.xy), 9)).tolist() == [across, up]
     figure.draw_without_rendering()
     inside, drawn = figure.axes[0].get_window_extent(), north.get_window_extent()
-    assert inside.y1 <= drawn.y0, "it does not cover the map"
-    assert inside.x0 < drawn.x0 < drawn.x1 < inside.x1 + 10
+    assert inside.y0 < drawn.y0 < drawn.y1 < inside.y1, "it covers no title"
+    assert inside.x0 < drawn.x0 < drawn.x1 < inside.x1
     monkeypatch.undo()
     assert three.azimuth is None
     assert "N" not in {t.get_text() for t in peaks(three, section="z").axes[0].texts}
@@ -670,7 +671,7 @@ def test_stations_of_very_different_peaks_are_no_boxes(tmp_path, size, title, sw
         common = gather(results, normalise=False).axes[0]
     found = np.array([line.get_xdata().max() for line in panel.get_lines()]) - x
     np.testing.assert_allclose(found, 50.0 * np.array(swings), rtol=1e-6, atol=0.001)
-    assert panel.get_title().startswith(f"$v_{{z}}$, {title}")
+    assert panel.get_title().startswith(f"$v_{{z}}$ (down), {title}")
     assert "own peak" not in common.get_title()
 
 
@@ -925,12 +926,65 @@ def test_a_wave_of_the_reduction_velocity_stands_level(two):
     time, distances = 0.01 * np.arange(401), np.array([-500.0, 0.0, 1500.0])
     samples = ricker(time - 0.5 - np.abs(distances[:, None]) / 1000.0, 5.0)
     level = reduced(samples, time, distances, 1000.0)
-    np.testing.assert_allclose(level, np.tile(ricker(time - 0.5, 5.0), (3, 1)), atol=1e-9)
+    recorded = time <= 4.0 + 1e-9 - np.abs(distances[:, None]) / 1000.0
+    np.testing.assert_array_equal(np.isnan(level), ~recorded, "nothing is known after the record")
+    wanted = np.where(recorded, ricker(time - 0.5, 5.0), np.nan)
+    np.testing.assert_allclose(level, wanted, atol=1e-9)
     figure = gather(two, receivers="line", quantities="vz", reduction="2 km/s", gain="agc")
     assert figure.axes[0].get_ylabel() == "time - distance / (2 km/s) (s)"
     assert "gain agc" in figure.get_suptitle()
     with pytest.raises(ScenarioError, match="give a velocity above 0"):
         gather(two, reduction=-1)
+
+
+@pytest.mark.parametrize("options", [{}, {"normalise": True}, {"gain": "agc"}])
+def test_nothing_is_drawn_after_the_end_of_a_record(two, options):
+    """Times less distance / (1 km/s): of far traces nothing is left."""
+    chosen = {"receivers": "line", "quantities": "vz", "reduction": "1 km/s", **options}
+    lines = gather(two, mode="wiggle", **chosen).axes[0].get_lines()
+    image = gather(two, mode="image", **chosen).axes[0].collections[0].get_array()
+    missing = np.isnan(np.stack([line.get_xdata() for line in lines]))
+    assert missing.any(axis=1).sum() >= len(lines) - 1
+    assert (np.diff(missing.astype(int), axis=1) >= 0).all(), "only the end is left out"
+    assert missing.all(axis=1).any()
+    assert not missing.all()
+    np.testing.assert_array_equal(np.ma.getmaskarray(image) | np.isnan(image.data), missing.T)
+
+
+def test_components_along_z_are_said_to_be_positive_down(two):
+    assert [axis_label(f"{motion}z") for motion in "uva"] == [
+        f"${motion}_{{z}}$ (down)" for motion in "uva"
+    ]
+    assert axis_label("vz", "m/s") == "$v_{z}$ (down, m/s)"
+    assert axis_label("vx", "m/s") == "$v_{x}$ (m/s)"
+    assert axis_label("szz", "Pa") == r"$\sigma_{zz}$ (Pa)"
+    assert axis_label("delta") == "delta"
+    assert "(down, " in spectra(two, quantities="vz").axes[0].get_ylabel()
+    assert "(down)" in traces(two, quantities="vz").axes[0].get_title()
+
+
+def test_a_model_in_two_dimensions_has_no_azimuth_and_constants_have_one_value(tmp_path):
+    axes = {"z": np.arange(11) * 10.0, "x": np.arange(21) * 10.0}
+    vp = np.full((11, 21), 2000.0)
+    vp[5:] = 3000.0
+    parameters = {
+        "vp": (vp, "m/s"),
+        "rho": (np.full((11, 21), 2350.5), "kg/m3"),
+        "phi": (np.zeros((11, 21)), "deg"),
+    }
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.write_model(axes, parameters)
+    with open_results(tmp_path / "a.h5") as results:
+        figure = model(results)
+        asked = model(results, parameters="phi")
+    figure.draw_without_rendering()
+    assert [p.get_title() for p in figure.axes if p.get_visible()] == [
+        "$v_{p}$ (m/s)", r"$\rho$ (kg/m³)"
+    ]  # fmt: skip
+    bars = [panel.child_axes[0] for panel in figure.axes]
+    assert [t.get_text() for t in bars[1].get_yticklabels()] == ["2350.5"]
+    assert len(bars[0].get_yticklabels()) > 1
+    assert [p.get_title() for p in asked.axes] == ["phi (deg)"]
 
 
 def test_a_component_that_is_rounding_is_not_blown_up(tmp_path):

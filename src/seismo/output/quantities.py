@@ -99,6 +99,16 @@ def symbol(name: str) -> str:
     return words.get(name, name.replace("_", " "))
 
 
+def axis_label(name: str, unit: str = "") -> str:
+    """Return what a figure calls a quantity, with its unit, such as ``$v_z$ (down, m/s)``.
+
+    Components along z are positive down, where seismograms of observatories have up.
+    """
+    down = "down" if re.fullmatch(r"[uva]z", name) else ""
+    remarks = ", ".join(filter(None, (down, unit)))
+    return f"{symbol(name)} ({remarks})" if remarks else symbol(name)
+
+
 def pretty_unit(unit: str) -> str:
     """Return a unit as it is printed in figures, with raised exponents: kg/m³."""
     return re.sub(r"(?<=m|s)\^?([23])\b", lambda m: "²³"[int(m[1]) - 2], unit)

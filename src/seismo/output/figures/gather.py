@@ -35,7 +35,7 @@ from seismo.output.figures.style import (
     quiet_frame,
     styled,
 )
-from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
 from seismo.scenario.units import with_unit
 
@@ -43,6 +43,8 @@ _MOST_WIGGLES = 60
 _SWING = 2.5  # spacings of the traces: what exceeds it is cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
 _NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
+
+_NO_RECORD = "0.85"  # grey, which neither scale of colours has at rest
 
 
 @styled
@@ -113,7 +115,7 @@ def _record(
     """Return what a panel shows: one component of all."""
     # A component that is rounding beside others of its unit is not blown up.
     alike = [v for n, v in every.items() if traces.unit(n) == traces.unit(name)]
-    least = _NOISE * max(float(np.abs(v).max(initial=0.0)) for v in alike)
+    least = _NOISE * max(float(_peak(v, None)) for v in alike)
     samples = _normalised(every[name], least) if normalise else every[name]
     unit = "" if normalise else traces.unit(name)
     return Record(
@@ -140,26 +142,26 @@ def _processed(
     Raises:
         ScenarioError: one of the two is not understood, or there is no source to reduce by.
     """
-    label = "time (s)"
+    time_label = "time (s)"
+    if gain is not None:
+        every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
     if reduction is not None:
         velocity = reduction_velocity(reduction)
         distances, words = offsets(traces, index, source)
         if words is None:
             raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
-        label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
+        time_label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
         every = {n: reduced(v, traces.time, distances[order], velocity) for n, v in every.items()}
-    if gain is not None:
-        every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
-    return every, label
+    return every, time_label
 
 
 @dataclass(frozen=True)
 class Record:
     """One component of one shot: values (receiver, time) at `place` along the section.
 
-    Those that are `normalised` are without a unit, shares of each trace's own peak; None leaves it
-    to the drawing. Peaks below `least` are rounding, and are not scaled up; `colours` are those of
-    an image.
+    They are NaN beyond the end of the record, where times are reduced. Those that are `normalised`
+    are without a unit, shares of each trace's own peak; None leaves it to the drawing. Peaks below
+    `least` are rounding, and are not scaled up; `colours` are those of an image.
     """
 
     name: str
@@ -187,14 +189,21 @@ def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
 
 def _normalised(samples: np.ndarray, least: float) -> np.ndarray:
     """Return traces to their own peaks, or to `least` where these are smaller."""
-    peak = np.maximum(np.abs(samples).max(axis=-1, keepdims=True), least)
+    peak = np.maximum(_peak(samples), least)[:, np.newaxis]
     return samples / np.where(peak > 0, peak, 1.0)
+
+
+def _peak(samples: np.ndarray, axis: int | None = -1) -> np.ndarray:
+    """Return the largest magnitude of what is recorded, 0 where nothing is."""
+    return np.nanmax(np.abs(samples), axis=axis, initial=0.0)
 
 
 def _draw_image(panel: Axes, record: Record) -> None:
     level = max(clip_level(record.samples, record.clip), 0.0 if record.normalised else record.least)
     factor, label = amplitude_label(record.name, record.unit, level)
     label += ", of each trace's peak" if record.normalised else ""
+    if np.isnan(record.samples).any():
+        panel.set_facecolor(_NO_RECORD)
     image = panel.pcolormesh(
         record.positions, record.time, record.samples.T * factor, shading="nearest",
         cmap=_COLOURS[record.colours],
@@ -206,7 +215,7 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
-    peaks = np.abs(record.samples).max(axis=-1)
+    peaks = _peak(record.samples)
     level = 1.0 if record.normalised else typical_peak(peaks)
     individual = record.normalised is None and _uneven(peaks, level)
     levels = np.maximum(peaks, _NOISE * peaks.max()) if individual else np.full(peaks.size, level)
@@ -233,7 +242,7 @@ def _draw_wiggles(panel: Axes, record: Record) -> None:
         note = f"\n{pretty_unit(least)} to {pretty_unit(most)}"
     elif peaks.max() > _SWING * level:
         note = f"\nmedian of the peaks, cut at {_SWING:g}"
-    panel.set_title(f"{symbol(record.name)}, {size}{note}")
+    panel.set_title(f"{axis_label(record.name)}, {size}{note}")
     quiet_frame(panel)
 
 

@@ -114,15 +114,16 @@ def _draw_scale(panel: Axes, axes: Mapping[str, np.ndarray], scale: float) -> No
 
 
 def _point_north(panel: Axes, azimuth: float) -> None:
-    """Draw an arrow above the right corner, where x points up, `azimuth` degrees from north."""
+    """Draw an arrow in the lower right corner, where x points up, `azimuth` degrees from north."""
     angle = np.radians(azimuth)
     half = 9.0 * np.array([-np.sin(angle), np.cos(angle)])
-    corner = OffsetFrom(panel, (1.0, 1.0), "points")  # as far from it in panels of any size
-    middle = np.array([-8.0, 16.0])
+    corner = OffsetFrom(panel, (1.0, 0.0), "points")  # as far from it in panels of any size
+    middle = np.array([-12.0, 18.0])
     panel.annotate(
         "N", tuple(middle - half), tuple(middle + half), corner, corner, ha="center",
-        va="center", weight="bold", fontsize=8, arrowprops={"arrowstyle": "<|-"},
-        annotation_clip=False,
+        va="center", weight="bold", fontsize=8, color=RECEIVER_COLOUR,
+        path_effects=_HALO, annotation_clip=False,
+        arrowprops={"arrowstyle": "<|-", "color": RECEIVER_COLOUR, "path_effects": _HALO},
     )  # fmt: skip
 
 
@@ -182,7 +183,7 @@ def _write_names(panel: Axes, codes: list[str], y: np.ndarray, x: np.ndarray) ->
         panel.annotate(
             words[1] if len(words) > 1 else words[0], (float(east), float(north)), (4.0, 3.0),
             textcoords="offset points", fontsize=6, color=RECEIVER_COLOUR, path_effects=_HALO,
-            annotation_clip=True, zorder=6,
+            annotation_clip=True, zorder=8,
         )  # fmt: skip
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
@@ -28,8 +30,10 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
-from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
+
+_ALIKE = 1e-6  # of the values of a parameter: rounding of 32 bits
 
 
 @styled
@@ -38,7 +42,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
 
     Args:
         results: the results file.
-        parameters: which ones (default: all in the file).
+        parameters: which ones (default: all in the file, but in 2-D not phi).
 
     Raises:
         ScenarioError: the file holds no model, or not that parameter.
@@ -48,6 +52,8 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     if not names:
         raise ScenarioError(f"{results.path}: holds no model; set output.model: true")
     axes = ground.axes
+    if parameters is None and "y" not in axes:
+        names = [name for name in names if name != "phi"]
     planes = sections(axes, source_position(results, None))
     row_count, columns = _layout(len(names), planes, axes)
     ratios = [1 / plane.shape_ratio(axes) for plane in planes]
@@ -79,21 +85,27 @@ def _draw_parameter(
     planes_of_values = [
         p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes
     ]
-    low = min(np.nanmin(c) for c in planes_of_values)
-    high = max(np.nanmax(c) for c in planes_of_values)
-    own_unit = pretty_unit(results.model.unit(name))
-    label = f"{symbol(name)} ({own_unit})" if own_unit else symbol(name)
+    low = float(min(np.nanmin(c) for c in planes_of_values))
+    high = float(max(np.nanmax(c) for c in planes_of_values))
+    colours = mpl.colormaps[SEQUENTIAL]
+    ticks = dict[str, Any]()
+    if high - low <= _ALIKE * max(abs(low), abs(high)):  # one colour, and the one value beside it
+        colours = ListedColormap([colours(0.5)])
+        ticks = {"ticks": [low], "format": "%.6g"}
+        high = low + 1.0
+        low -= 1.0
+    title = axis_label(name, pretty_unit(results.model.unit(name)))
     for plane, panel, section_values in zip(planes, row, planes_of_values, strict=True):
         image = draw_image(
-            panel, plane, section_values, axes, scale, cmap=SEQUENTIAL, vmin=low, vmax=high
+            panel, plane, section_values, axes, scale, cmap=colours, vmin=low, vmax=high
         )
         draw_geometry(panel, plane, results, axes, scale, None)
         frame_section(panel, plane, axes, scale, unit)
-        panel.set_title(plane.title() or label)
+        panel.set_title(plane.title() or title)
     if len(row) == 1:
-        side_bar(row[0], image)
+        side_bar(row[0], image, **ticks)
     else:
-        side_bar(row[-1], image, thickness=0.07, label=label)
+        side_bar(row[-1], image, thickness=0.07, label=title, **ticks)
 
 
 def _layout(

@@ -1,4 +1,4 @@
-"""What is done to traces before they are drawn: gain, and reduced times.
+"""What is done to traces before they are drawn: gain, and then reduced times.
 
 gain        agc:W divides by the root mean square within a window of W seconds around each sample,
             t:P multiplies by (t / t_last)^P; both are scaled to the trace's own peak after that
@@ -45,13 +45,13 @@ def with_gain(samples: np.ndarray, time: np.ndarray, gain: str) -> np.ndarray:
 def reduced(
     samples: np.ndarray, time: np.ndarray, distances: np.ndarray, velocity: float
 ) -> np.ndarray:
-    """Return traces (receiver, time) at the reduced times: trace(t + d / v), 0 after its end.
+    """Return traces (receiver, time) at the reduced times: trace(t + d / v), NaN after its end.
 
     distances (receiver) m; velocity m/s.
     """
     delays = np.abs(distances) / velocity
     return np.array([
-        np.interp(time + delay, time, trace, right=0.0)
+        np.interp(time + delay, time, trace, right=np.nan)
         for trace, delay in zip(samples, delays, strict=True)
     ])  # fmt: skip
 

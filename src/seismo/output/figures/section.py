@@ -182,6 +182,7 @@ def draw_geometry(
         marks += panel.plot(
             *(positions * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black",
             clip_on=False, markersize=size, markeredgewidth=0.6, label="receivers",
+            zorder=7 if section.vertical == "x" else 2,  # above beach balls and degrees of a map
         )  # fmt: skip
     sources = results.sources_of(shot)
     positions = np.array(

@@ -47,7 +47,7 @@ from seismo.output.figures.style import (
     panels,
     styled,
 )
-from seismo.output.quantities import symbol
+from seismo.output.quantities import axis_label
 from seismo.output.results import Results
 
 _MOST_READ = 24  # snapshots that are read to find those in which there is something to see
@@ -98,7 +98,7 @@ def snapshot(
         image = scene.draw(panel, moving, own_level, factor if common_scale else 1 / own_level)
         panel.set_title(scene.time_label(index), loc="left")
     outer_labels(grid, len(frames))
-    label = label if common_scale else f"{symbol(scene.field)}, each time to its own clip"
+    label = label if common_scale else f"{axis_label(scene.field)}, each time to its own clip"
     figure.colorbar(
         image, ax=grid, label=label, extend="both", location="bottom", shrink=0.5, aspect=40,
         pad=0.02,

@@ -19,7 +19,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
 from seismo.output.results_file import COMPLETE
 from seismo.scenario.units import readable, with_unit
@@ -105,7 +105,7 @@ def amplitude_label(name: str, unit: str, peak: float) -> tuple[float, str]:
     factor, shown = readable(peak, "" if unit == "1" else unit)
     power = re.fullmatch(r"10\^(-?\d+) (.*)", shown)
     words = f"$10^{{{power[1]}}}$ {pretty_unit(power[2])}" if power else pretty_unit(shown)
-    return factor, f"{symbol(name)} ({words.strip()})" if words.strip() else symbol(name)
+    return factor, axis_label(name, words.strip())
 
 
 def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -> None:

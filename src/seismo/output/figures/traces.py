@@ -18,7 +18,7 @@ from seismo.output.figures.choice import (
     trace_set,
 )
 from seismo.output.figures.style import COLOURS, REST, entitle, panels, quiet_frame, styled
-from seismo.output.quantities import pretty_unit, symbol
+from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
 from seismo.scenario.units import with_unit
 
@@ -77,7 +77,7 @@ def traces(
         if common is None:
             _print_peaks(panel, samples, stations.unit(name))
         panel.set_title(
-            symbol(name)
+            axis_label(name)
             + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
         )
         labels = [stations.codes[k] for k in indices] if column == 0 else [""] * len(indices)
