@@ -289,6 +289,11 @@ def test_rock_beside_water_stays_linear(tmp_path: Path):
             [layers(layer(0.0, 3e3, 1e3, 2e3), layer(4.0, 3e3, 2.7e3, 2e3))],
             r"model\[0\]\.layers\[1\]\.vs: vp/vs is 1\.111 at z = 5 m",
         ),
+        (
+            [uniform(vp=1000.0, vs=1800.0, rho=2000.0)],
+            r"model\[0\]\.vs: vp/vs is 0\.556 at z = 0 m, x = 0 m; vs is larger than vp: are they "
+            r"exchanged\?",
+        ),
         ([ROCK, block(z=(4.0, 6.0), vp=1100.0)], r"model\[1\]\.vp: vp/vs is"),
         (
             [table(rows=[(0.0, 3e3, 1e3, 2e3), (4.0, 3e3, 2.7e3, 2e3)], interpolation="linear")],

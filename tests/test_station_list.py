@@ -77,7 +77,7 @@ def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
         (HEAD + "XX,,00,1,0\n", "2: the station has no code"),
         (HEAD + "XX,A B,00,1,0\n", "2: the code 'A B' may hold letters"),
         (HEAD + 'XX,"A,00,1,0\n', "2: 2 values, expected 5: network, station"),
-        ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: unknown column xx, a, 00, 100, 0; expected"),
+        ("XX,A,00,100,0\nXX,B,00,120,0\n", "1: the first line must name the columns; exp"),
         (
             "station,x,z,channel\nA,1,0,BHZ\n",
             "1: unknown column channel; expected the columns network, station, location and "

@@ -38,6 +38,7 @@ _CALLED = {  # common names of columns -> names used here
 }  # fmt: skip
 _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
+_NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of them
 
 
@@ -104,7 +105,9 @@ def _check_header(
         problem = f"unknown column {', '.join(unknown)}{_renamed(unknown, header, known)}"
         problem += f"; {expected}; names of sites, times and elevations are ignored, remove other "
         problem += "columns"
-        if len(header) == 1:
+        if any(_NUMBER.fullmatch(name) for name in header):
+            problem = f"the first line must name the columns; {expected}"
+        elif len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
         if "|" in header[0]:
             problem += ", not |, and the first line without #"
@@ -119,7 +122,7 @@ def _check_header(
 def _is_table(header: list[str]) -> bool:
     """Whether a line looks like a station list; lines of other files are not quoted in messages."""
     words = [word for name in header for word in re.split(r"[|\s]+", name)]
-    numbers = sum(bool(re.fullmatch(r"[-+]?\d+\.?\d*", word)) for word in words)
+    numbers = sum(bool(_NUMBER.fullmatch(word)) for word in words)
     known_names = {*CODE, *GEOGRAPHIC, *AXES, *_CALLED, *_NOT_USED}.intersection(words)
     plausible = all(_PLAUSIBLE.fullmatch(name) for name in header if name)
     return plausible and (bool(known_names) or numbers > 1)

@@ -258,9 +258,14 @@ def _check(fields: Mapping[str, np.ndarray], coordinates: Bounds, earth: Earth) 
                 is_invalid, fields["vp"] / np.maximum(fields["vs"], 1e-30), coordinates
             )
             keys = [earth.given_by(name, **first_bad) for name in ("vs", "vp")]
+            reason = "below 1.155 the bulk modulus is negative"
+            remedy = "check vp, vs and the order of parts"
+            if ratio < 1.0:
+                reason = "vs is larger than vp"
+                remedy = "are they exchanged?"
             raise ModelError(
-                f"vp/vs is {ratio:.3f} at {_named(first_bad)}; below 1.155 the bulk modulus is "
-                f"negative: {earth.turned(_LEAST_RATIO) or 'check vp, vs and the order of parts'}",
+                f"vp/vs is {ratio:.3f} at {_named(first_bad)}; {reason}: "
+                f"{earth.turned(_LEAST_RATIO) or remedy}",
                 *max(keys, key=lambda key: key[1]),  # of the part laid over the other
             )
 

@@ -181,6 +181,8 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, problem)
     if owner and "path" in owner.model_fields and isinstance(item["input"], str):
         return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
+    if owner and item["input"] is None:
+        return Mistake(path, _no_value(owner))
     converted = _converted(value_at(data, path), item["input"], schema_text.quantity(annotation))
     hint = _listed(item["input"]) if kind == "tuple_type" else converted
     allowed = _with_keys(schema_text.allowed(annotation))
@@ -235,6 +237,16 @@ def _why(path: KeyPath, annotation: Any) -> str:
 
 def _tight(value: Any) -> str:
     return tight(value) if isinstance(value, str) else ""
+
+
+def _no_value(owner: type[BaseModel]) -> str:
+    """Describe what belongs below a key that has nothing."""
+    fields = owner.model_fields
+    needed = [name for name, field in fields.items() if field.is_required()]
+    others = ", ".join(name for name in fields if name not in needed)
+    if not needed:
+        return f"leave it out, or give some of its keys {others}"
+    return f"needs {' and '.join(needed)}" + (others and f", and may have {others}")
 
 
 def _with_keys(allowed: str) -> str:

@@ -31,6 +31,7 @@ _CALLED = {
     for names, keys, remark in (
         ("mw", "magnitude", ""),
         ("m0", "moment", ""),
+        ("amplitude", "moment force", ""),
         ("density", "rho", ""),
         ("t0", "delay", ""),
         ("depth", "z top", ""),
