@@ -183,6 +183,21 @@ def test_the_sign_of_life_is_not_written_by_whoever_steps(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_checkpoint_tells_how_far_a_run_is(scenario, tmp_path, monkeypatch):
+    """Interrupted right after one, long before the loop has reported a step."""
+    monkeypatch.setattr(run_loop, "REPORT_EVERY", 1e9)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.phase == "checkpoint" and progress.step == 120:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        seismo.run(scenario, progress=interrupt)
+    (state,) = status_of(tmp_path / "s.h5")
+    assert (state.state, state.checkpoint, state.progress.step) == ("interrupted", 120, 120)
+    assert "step 120/204  t = 120 ms" in str(state)
+
+
 def test_the_commands(scenario, tmp_path, command_line):
     code, _, err = command_line("watch", "s.yaml")
     assert code == 2

@@ -135,7 +135,8 @@ class StoreCheckpoint:
         state = context.state() if self.confirm else {}
         self.checkpoints.write(done, facts, state, backend.fetch, begin)
         note = f"checkpoint at step {done}"
-        context.report(Progress("checkpoint", done, context.total, note=note))
+        time_reached = (reached or 0) * setup.clock.dt
+        context.report(Progress("checkpoint", done, context.total, time_reached, note=note))
 
 
 @dataclass(frozen=True)

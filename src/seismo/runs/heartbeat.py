@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,11 @@ class Heartbeat:
         """Keep the progress for the next sign of life, and pass it on."""
         if progress.phase not in _REMARKS:
             self._progress = progress
+        elif progress.phase == "checkpoint" and progress.time > 0.0:  # in the midst of the steps
+            self._progress = replace(
+                self._progress, phase="step", step=progress.step, steps=progress.steps,
+                time=progress.time,
+            )  # fmt: skip
         self._report(progress)
 
     def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
