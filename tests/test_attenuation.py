@@ -367,8 +367,11 @@ def test_no_wave_grows_in_a_wild_medium(name, steps, tmp_path):
 
     Only loss takes energy away: of velocities and pressure, less what stands still in a fluid.
     """
+    # Waves without stiffness have a double root, which rounding splits by its square root: in
+    # single precision they grow by an e-fold in 17,000 steps, from the rounding of others.
+    precision = "float64" if "acoustic_vti" in name and steps > 10_000 else "float32"
     document = solver.plan(
-        name, 2, cells=24, steps=2 * steps, precision="float32", random_medium=tmp_path,
+        name, 2, cells=24, steps=2 * steps, precision=precision, random_medium=tmp_path,
         boundaries=closed_box("free", 2),
         time={"duration": 1.0, "courant": 0.98, "dispersion_removal": False},
     )  # fmt: skip
