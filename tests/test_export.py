@@ -20,7 +20,7 @@ from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.output import ResultsWriter
 from seismo.output.export import export
-from seismo.output.export.formats import remarks
+from seismo.output.export.formats import FORMATS, remarks
 from seismo.output.export.segy import scalar_of
 from seismo.output.export.seismograms import station_name
 from synthetic_results import write_elastic_2d, write_elastic_3d
@@ -367,6 +367,10 @@ def test_what_is_left_out_is_said(quake, tmp_path, command_line, monkeypatch):
     assert (code, len(out.splitlines())) == (0, 12)
     assert err == f"{quake.path}: sac has no codes for sxz, which are left out\n"
     two = str(write_elastic_2d(tmp_path / "two.h5"))
+    code, out, err = command_line("export", two)
+    assert (code, out) == (2, "")
+    assert "name a format after" in err
+    assert all(name in err for name in FORMATS)
     code, out, err = command_line("export", two, "miniseed", "--shot", "shot_b")
     assert [line.rpartition("/")[2] for line in out.splitlines()] == [
         "two-line-shot_b-velocity.mseed", "two-stations-shot_b-velocity.mseed"

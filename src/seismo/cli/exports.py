@@ -18,9 +18,10 @@ def export(
         str,
         typer.Argument(
             metavar="FORMAT",
+            show_default=False,
             help="miniseed, asdf, sac, segy, su, netcdf, geotiff or ground-motion.",
         ),
-    ],
+    ] = "",  # so that the formats are named where none is given
     output: Annotated[
         Path | None,
         typer.Option(
@@ -45,6 +46,8 @@ def export(
     from seismo.output import export as formats
     from seismo.output.results import open_results
 
+    if not format_name:
+        raise ScenarioError(f"name a format after {results}: {', '.join(formats.FORMATS)}")
     with open_results(results) as opened:
         if opened.message:
             print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)

@@ -83,7 +83,8 @@ def _grid(results: Results) -> Iterator[tuple[str, str]]:
         limits = results.model.attribute(name, "actual_range")
         if limits is not None and np.size(limits) == 2:
             low, high = np.ravel(limits)
-            yield name, f"{low:.5g} to {high:.5g} {results.model.unit(name)}"
+            span = f"{low:.5g} to {high:.5g}" if high > low else f"{low:.5g}"
+            yield name, f"{span} {results.model.unit(name)}"
 
 
 def _extents(axes: dict[str, np.ndarray]) -> str:
