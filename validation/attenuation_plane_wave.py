@@ -11,7 +11,6 @@ the scenario.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 
 import cases
@@ -81,7 +80,6 @@ def elastic_wave(kind: str, wave: tuple[int, int]) -> tuple[np.ndarray, Discreti
     document["model"][0] |= {"vs": SHEAR, "qs": QUALITY}
     simulation = build(from_dict(document))
     setup = simulation.setup
-    simulation.load([replace(setup.shots[0], points=())])
     theta = 2 * np.pi * np.array(wave) / box.POINTS
     m = np.arange(1, len(setup.stencil.first) + 1) - 0.5
     x, z = (2 * np.sum(setup.stencil.first * np.sin(m * t)) for t in theta)
@@ -90,20 +88,7 @@ def elastic_wave(kind: str, wave: tuple[int, int]) -> tuple[np.ndarray, Discreti
     # P: u = grad phi; S: u = curl psi, psi half a cell along both axes.
     xx, zz, xz = (x * x, z * z, 2 * x * z) if kind == "p" else (x * z, -x * z, z * z - x * x)
     amplitudes = {"sxx": p * xx + (p - 2 * s) * zz, "szz": p * zz + (p - 2 * s) * xx, "sxz": s * xz}
-    n = np.arange(box.POINTS)
-    part = simulation.solvers[0]
-    for name, amplitude in amplitudes.items():
-        at = n + 0.5 * (name == "sxz")
-        shape = np.cos(theta[0] * at[None, :] + theta[1] * at[:, None] + 0.3)
-        part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = amplitude * shape
-    for images in reversed(part.images):
-        for fill in (f for stage in images.values() for f in stage):
-            fill()
-    series = []
-    for _ in range(simulation.total_steps):
-        simulation.advance(1)
-        series.append(float(simulation.field("sxx")[0, 7, 0, 3]))
-    return np.array(series), setup
+    return box.followed(simulation, amplitudes, wave), setup
 
 
 def speed(setup: Discretization, kind: str) -> float:

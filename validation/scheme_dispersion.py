@@ -16,7 +16,7 @@ import numpy as np
 from seismo.grid.coefficients import Stencil
 from seismo.scenario import from_dict
 from seismo.solver.discretization import Discretization
-from seismo.solver.simulation import build
+from seismo.solver.simulation import Simulation, build
 
 POINTS, SPACING, VELOCITY = 24, 10.0, 2000.0
 # Wave numbers along x and z in cycles per box: from along the axis to the diagonal and back.
@@ -63,21 +63,29 @@ def standing_wave(
 ) -> tuple[np.ndarray, Discretization]:
     """Set fields to a standing wave; return the first at one node (step), and the set-up."""
     simulation = build(from_dict(document))
-    part = simulation.solvers[0]
+    return followed(simulation, dict.fromkeys(names, 1.0), wave), simulation.setup
+
+
+def followed(
+    simulation: Simulation, amplitudes: dict[str, float], wave: tuple[int, int]
+) -> np.ndarray:
+    """Set fields to a standing wave of some amplitudes; return the first at one node (step)."""
+    setup, part = simulation.setup, simulation.solvers[0]
+    simulation.load([replace(setup.shots[0], points=())])  # nothing but the wave
     kh = 2 * np.pi * np.array(wave) / POINTS
-    n = np.arange(POINTS)
-    shape = np.cos(kh[0] * n[None, :] + kh[1] * n[:, None] + 0.3)
-    simulation.load([replace(simulation.setup.shots[0], points=())])  # nothing but the wave
-    for name in names:
-        part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = shape
+    for name, amplitude in amplitudes.items():
+        half = setup.physics.named(name).half
+        x, z = (np.arange(POINTS) + 0.5 * (axis in half) for axis in "xz")
+        shape = np.cos(kh[0] * x[None, :] + kh[1] * z[:, None] + 0.3)
+        part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = amplitude * shape
     for images in reversed(part.images):
         for fill in (f for stage in images.values() for f in stage):
             fill()
     series = []
     for _ in range(simulation.total_steps):
         simulation.advance(1)
-        series.append(float(simulation.field(names[0])[0, 7, 0, 3]))
-    return np.array(series), simulation.setup
+        series.append(float(simulation.field(next(iter(amplitudes)))[0, 7, 0, 3]))
+    return np.array(series)
 
 
 def measured(
