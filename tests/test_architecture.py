@@ -34,6 +34,9 @@ LONGEST_MEDIAN = 10
 DEVICE_WORD = re.compile(r"(?i)gpu|cuda|cupy")
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
 
+# Parameters that are objects of seismo's own classes wherever they stand.
+OWN_CLASSES = {"scenario", "backend", "ranks", "card", "earth", "simulation"}
+
 
 def files() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
@@ -303,6 +306,17 @@ def test_files_and_functions_stay_short():
 def test_median_function_is_short():
     lengths = [length(function) for path in files() for function in functions(tree(path))]
     assert median(lengths) <= LONGEST_MEDIAN
+
+
+def test_own_classes_are_annotated_by_name():
+    unnamed = [
+        f"{path.relative_to(ROOT)}:{function.lineno}: {argument.arg}"
+        for path in files()
+        for function in functions(tree(path))
+        for argument in (*function.args.args, *function.args.kwonlyargs)
+        if argument.arg in OWN_CLASSES and ast.unparse(argument.annotation or ast.Tuple()) == "Any"
+    ]
+    assert not unnamed, every(unnamed)
 
 
 def test_modules_say_why_they_exist():

@@ -29,7 +29,8 @@ from seismo.equations.registry import physics_for
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
-from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Survey
+from seismo.scenario.source_files import EventSource, FiniteFaultSource
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Source, Survey
 
 _DEGREES = ("longitude", "latitude", "depth")
 _MOST_NAMED = 5  # subfaults outside the grid, in a message
@@ -88,7 +89,7 @@ class Geometry:
             for n, shot in enumerate(survey.shots)
         ]
 
-    def _placed_source(self, source: Any, number: int) -> Any:
+    def _placed_source(self, source: Source, number: int) -> PointSource | PlacedFault:
         if source.type == "event":
             return self._event(source, number)
         if source.type == "finite_fault":
@@ -96,7 +97,7 @@ class Geometry:
         position = self._locate.position(source.position, "sources", number, "position")
         return self._source(source, number, position)
 
-    def _event(self, source: Any, number: int) -> PointSource:
+    def _event(self, source: EventSource, number: int) -> PointSource:
         key = ("sources", number)
         wavelet_of(self._scenario, number)  # raises what is wrong with it
         try:
@@ -120,7 +121,7 @@ class Geometry:
             base=self._scenario.base,
         )
 
-    def _fault(self, source: Any, number: int) -> PlacedFault:
+    def _fault(self, source: FiniteFaultSource, number: int) -> PlacedFault:
         wavelet_of(self._scenario, number)  # raises what is wrong with the file
         rupture = read_rupture(source, self._scenario.base)
         assert self._locate.projection is not None  # the rules of the scenario

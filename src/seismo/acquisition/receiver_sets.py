@@ -16,7 +16,15 @@ from seismo.acquisition.station import Station, StationList
 from seismo.acquisition.stations import read_points, read_stations
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES
-from seismo.scenario.receivers import CODE, MOST_RECEIVERS
+from seismo.scenario.receivers import (
+    CODE,
+    MOST_RECEIVERS,
+    GridReceivers,
+    LineReceivers,
+    PointReceivers,
+    StationReceivers,
+    Ticks,
+)
 
 _ROUNDING = 1e-9  # of the length of a fibre
 Placed = tuple[list[str], list[Coordinates], str]  # codes, positions, name of elevations
@@ -48,15 +56,19 @@ def _group(
 ) -> ReceiverGroup:
     if group.type == "fibre":
         return _fibre(locate, group, number)
-    read = _stations if group.type == "stations" else _placed
-    codes, positions, elevations = read(locate, group, number)
+    if group.type == "stations":
+        codes, positions, elevations = _stations(locate, group, number)
+    else:
+        codes, positions, elevations = _placed(locate, group, number)
     placed = ReceiverGroup(
         group.name, tuple(codes), np.array(positions), group.quantities, group.interval, elevations
     )
     return moving(locate, group, number, placed, sources) if group.moves else placed
 
 
-def _placed(locate: Locator, group: Any, number: int) -> Placed:
+def _placed(
+    locate: Locator, group: PointReceivers | LineReceivers | GridReceivers, number: int
+) -> Placed:
     key = ("receivers", number)
     if group.type == "points":
         points = [
@@ -75,7 +87,7 @@ def _placed(locate: Locator, group: Any, number: int) -> Placed:
     return [CODE.format(n) for n in range(len(points))], points, ""
 
 
-def _ticks(ticks: Any) -> tuple[float, float, int]:
+def _ticks(ticks: Ticks | None) -> tuple[float, float, int]:
     return (0.0, 0.0, 1) if ticks is None else (ticks[0], ticks[1], int(ticks[2]))
 
 
@@ -103,7 +115,7 @@ def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
     )
 
 
-def _stations(locate: Locator, group: Any, number: int) -> Placed:
+def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     axes = locate.grid.axes
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
@@ -142,7 +154,9 @@ def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordi
     return positions
 
 
-def _offsets(locate: Locator, group: Any, number: int, listed: StationList) -> list[Coordinates]:
+def _offsets(
+    locate: Locator, group: StationReceivers, number: int, listed: StationList
+) -> list[Coordinates]:
     """Return offsets from a source that a list has; raise ScenarioError where it has degrees."""
     if any(station.geographic for station in listed.stations):
         problem = (

@@ -9,8 +9,11 @@ from typing import Any
 from seismo.acquisition import wavelets
 from seismo.acquisition.event_files import event_wavelet
 from seismo.acquisition.finite_fault import read_rupture
+from seismo.acquisition.slip_rate import SlipRate
 from seismo.errors import ModelError
 from seismo.scenario import Scenario
+from seismo.scenario.sources import Source
+from seismo.scenario.wavelet import Wavelet
 
 
 def wavelet_of(scenario: Scenario, number: int) -> Any:
@@ -30,7 +33,7 @@ def wavelet_of(scenario: Scenario, number: int) -> Any:
     return wavelet
 
 
-def _wavelet(source: Any, base: Path | None) -> Any:
+def _wavelet(source: Source, base: Path | None) -> Wavelet | SlipRate | str:
     if source.type == "event":
         return event_wavelet(source, base)
     if source.type == "finite_fault":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from seismo.acquisition.station import (
     NumberedLines,
@@ -24,6 +23,7 @@ from seismo.acquisition.station import (
     station_code,
 )
 from seismo.errors import ModelError
+from seismo.scenario.receivers import StationReceivers
 
 _LINE = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
 _COLUMNS = {
@@ -39,7 +39,7 @@ def is_specfem(lines: NumberedLines) -> bool:
 
 
 def read_specfem(
-    path: Path, lines: NumberedLines, group: Any, axes: str, on_earth: bool
+    path: Path, lines: NumberedLines, group: StationReceivers, axes: str, on_earth: bool
 ) -> StationList:
     """Return the stations of a file.
 
@@ -53,7 +53,7 @@ def read_specfem(
     Raises:
         ScenarioError: a line is malformed, or the file may be meant in more than one way.
     """
-    kind = group.coordinates or ("degrees" if on_earth else "metres")
+    kind: str = group.coordinates or ("degrees" if on_earth else "metres")
     taken = "" if group.coordinates else _taken(kind, on_earth)
     if kind == "metres" and "y" not in axes:
         kind = "metres in 2-D"

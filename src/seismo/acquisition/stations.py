@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from seismo.acquisition.specfem_stations import is_specfem, read_specfem
 from seismo.acquisition.station import StationList
@@ -11,6 +10,7 @@ from seismo.acquisition.station_table import expected_columns, read_table
 from seismo.acquisition.station_xml import read_station_xml
 from seismo.acquisition.sw4_stations import read_sw4, receiver_lines
 from seismo.errors import ModelError
+from seismo.scenario.receivers import StationReceivers
 from seismo.scenario.text_files import is_station_xml, read_lines
 
 _ONLY = {  # keys that one format alone has -> that
@@ -21,7 +21,7 @@ _ONLY = {  # keys that one format alone has -> that
 }
 
 
-def read_stations(path: Path, group: Any, axes: str, on_earth: bool) -> StationList:
+def read_stations(path: Path, group: StationReceivers, axes: str, on_earth: bool) -> StationList:
     """Read a list of stations.
 
     Args:
@@ -56,7 +56,7 @@ def read_points(path: Path, axes: str) -> StationList:
     return read_table(path, read_lines(path, expected_columns(axes, False)), axes, False)
 
 
-def _refuse(group: Any, path: Path, *keys: str) -> None:
+def _refuse(group: StationReceivers, path: Path, *keys: str) -> None:
     """Raise ModelError for a key that says something of another format."""
     for key in keys:
         if getattr(group, key) not in (None, ()):

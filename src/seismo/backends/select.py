@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
@@ -19,6 +19,9 @@ from seismo.backends.gpu.compile_server import detect_and_start_server
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
 from seismo.backends.gpu.requirements import able_gpus, is_able, problems
 from seismo.errors import DeviceError
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 Wanted = Literal["auto", "cpu", "gpu"]
 
@@ -49,7 +52,7 @@ def choose(
     ranks: SerialCommunicator | None = None,
     *,
     detect: Callable[[], GpuEnvironment] = detect_and_start_server,
-    opened: Callable[[int], Any] | None = None,
+    opened: Callable[[int], Card] | None = None,
 ) -> BackendChoice:
     """Choose the backend of a run.
 
@@ -87,7 +90,7 @@ def choose(
     # All ranks must decide alike, or they would wait for one another: exchange the problems.
     if ranks.has_others:
         problem = _first_problem(ranks, card, problem)
-    if not problem:
+    if card and not problem:
         return _on_card(environment, number, card)
     # `auto` falls back to the CPU, and says why; a GPU that was named does not.
     if wanted == "gpu" or device is not None:
@@ -97,8 +100,8 @@ def choose(
 
 
 def _try_opening(
-    environment: GpuEnvironment, number: int, open_card: Callable[[int], Any]
-) -> tuple[Any, str]:
+    environment: GpuEnvironment, number: int, open_card: Callable[[int], Card]
+) -> tuple[Card | None, str]:
     """Take a card into use; give it, or why that cannot be."""
     problem = next(problems(environment, number), "")
     if problem:
@@ -109,7 +112,7 @@ def _try_opening(
         return None, str(error)
 
 
-def _first_problem(ranks: SerialCommunicator, card: Any, problem: str) -> str:
+def _first_problem(ranks: SerialCommunicator, card: Card | None, problem: str) -> str:
     """Describe what stands against a card for each rank, so that all of them decide alike."""
     # Two ranks on one card: the same node and PCI slot.
     reports = ranks.allgather((problem, platform.node(), card and card.slot))
@@ -133,7 +136,7 @@ def choose_all(
     ranks: SerialCommunicator | None = None,
     *,
     detect: Callable[[], GpuEnvironment] = detect_and_start_server,
-    opened: Callable[[int], Any] | None = None,
+    opened: Callable[[int], Card] | None = None,
 ) -> list[BackendChoice]:
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
 
@@ -182,7 +185,7 @@ def choose_all(
     ]
 
 
-def _taken(open_card: Callable[[int], Any], number: int, precision: str) -> Backend:
+def _taken(open_card: Callable[[int], Card], number: int, precision: str) -> Backend:
     return _backend(precision, open_card(number))
 
 
@@ -217,19 +220,19 @@ def _number(environment: GpuEnvironment, device: int | None) -> int:
     return device
 
 
-def _on_card(environment: GpuEnvironment, number: int, card: Any) -> BackendChoice:
+def _on_card(environment: GpuEnvironment, number: int, card: Card) -> BackendChoice:
     which = f"GPU {number}" + (f" of {len(environment.gpus)}" if len(environment.gpus) > 1 else "")
     note = f"on {card.name} ({which})"
     return BackendChoice("gpu", note, lambda precision: _backend(precision, card))
 
 
-def _backend(precision: str, card: Any) -> Backend:
+def _backend(precision: str, card: Card) -> Backend:
     from seismo.backends.gpu.backend import GpuBackend
 
     return GpuBackend(precision, card)
 
 
-def _open(number: int) -> Any:
+def _open(number: int) -> Card:
     """Take a card into use."""
     try:
         from seismo.backends.gpu.card import Card

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -135,6 +135,7 @@ def tune(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from seismo.backends.gpu.backend import GpuBackend
     from seismo.backends.gpu.layouts import keep_shapes, shapes_file
     from seismo.backends.select import choose
     from seismo.runs.bench import tune as tuning
@@ -147,7 +148,7 @@ def tune(
     orders = [int(order)] if order else list(tuning.ORDERS)
     choice = choose("gpu", device)
     print(choice.note, file=sys.stderr)
-    backend: Any = choice.make("float32")
+    backend = cast(GpuBackend, choice.make("float32"))
     card = backend.card
     shapes = backend.shapes
     events = tuning.tune(card, shapes, product(equations, axes, orders))

@@ -36,8 +36,15 @@ from seismo.model.random_medium import RandomMedium, draw
 from seismo.model.tables import read_table
 from seismo.model.volume import Volume
 from seismo.model.volume_files import read_volume
+from seismo.scenario.base import ScenarioSection
 from seismo.scenario.model_files import format_of
-from seismo.scenario.model_parts import given_parameters
+from seismo.scenario.model_parts import (
+    GradientPart,
+    LayersPart,
+    ModelPart,
+    TablePart,
+    given_parameters,
+)
 
 
 def build_earth(
@@ -140,7 +147,7 @@ def _of_one_kind(model_part: Any, used: set[str]) -> EarthPart:
 
 
 def _build(
-    section: Any,
+    section: ModelPart,
     key: tuple[str | int, ...],
     base: Path,
     clamp: Clamp,
@@ -204,7 +211,7 @@ def _on_grids(grids: dict[str, GridField], key: tuple[str | int, ...]) -> Gridde
     return Gridded(grids)
 
 
-def _written(section: Any) -> dict[str, Any]:
+def _written(section: ScenarioSection) -> dict[str, Any]:
     """Return what a part gives of parameters, by their names."""
     by_name = {name: getattr(section, name, None) for name in PARAMETERS}
     return {name: value for name, value in by_name.items() if value is not None}
@@ -225,7 +232,7 @@ def _check_order(
             raise ModelError(problem, *key, name, "axes")
 
 
-def _rows(section: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
+def _rows(section: TablePart, key: tuple[str | int, ...], base: Path) -> np.ndarray:
     if section.path is None:
         table = np.array(section.rows, float)
     else:
@@ -237,7 +244,7 @@ def _rows(section: Any, key: tuple[str | int, ...], base: Path) -> np.ndarray:
     return table
 
 
-def _check_quality(table: np.ndarray, section: Any, key: tuple[str | int, ...]) -> None:
+def _check_quality(table: np.ndarray, section: TablePart, key: tuple[str | int, ...]) -> None:
     """Refuse rows between which a quality factor grows to infinity."""
     begins_or_ends = np.isinf(table[1:]) != np.isinf(table[:-1])
     steep = begins_or_ends.any(axis=1) & (np.diff(table[:, 0]) > 0.0)
@@ -252,11 +259,11 @@ def _check_quality(table: np.ndarray, section: Any, key: tuple[str | int, ...]) 
         )
 
 
-def _properties(section: Any) -> dict[str, float]:
+def _properties(section: ScenarioSection) -> dict[str, float]:
     return {name: float(value) for name, value in _written(section).items()}
 
 
-def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
+def _check_layers(section: LayersPart, key: tuple[str | int, ...]) -> None:
     tops = [layer.top for layer in section.layers]
     for k, (above, below) in enumerate(itertools.pairwise(tops), 1):
         if below <= above:
@@ -282,7 +289,7 @@ def _check_layers(section: Any, key: tuple[str | int, ...]) -> None:
             )
 
 
-def _check_ends(section: Any, key: tuple[str | int, ...]) -> None:
+def _check_ends(section: GradientPart, key: tuple[str | int, ...]) -> None:
     """Refuse a gradient between a quality factor and inf: no line leads from one to the other.
 
     So are axes that turn further than they need to.
@@ -306,7 +313,9 @@ def _check_ends(section: Any, key: tuple[str | int, ...]) -> None:
             )  # fmt: skip
 
 
-def _gradient_range(section: Any, key: tuple[str | int, ...], limits: Range) -> tuple[float, float]:
+def _gradient_range(
+    section: GradientPart, key: tuple[str | int, ...], limits: Range
+) -> tuple[float, float]:
     top = section.z_top if section.z_top is not None else limits and limits[0]
     bottom = section.z_bottom if section.z_bottom is not None else limits and limits[1]
     if top is None or bottom is None:

@@ -17,7 +17,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from seismo.equations.registry import PARAMETERS
-from seismo.scenario.model_parts import COLUMNS, QUALITY_COLUMNS
+from seismo.scenario.model_parts import (
+    COLUMNS,
+    QUALITY_COLUMNS,
+    GradientPart,
+    LayersPart,
+    TablePart,
+)
 
 SMOOTH = 0.02  # relative change within a box that is left to the value at its middle
 
@@ -171,7 +177,7 @@ def _difference(below: np.ndarray, above: np.ndarray) -> np.ndarray:
     return np.subtract(below, above, out=difference, where=below != above)
 
 
-def from_layers(section: Any) -> DepthProfile:
+def from_layers(section: LayersPart) -> DepthProfile:
     """Build the profile of a part of type layers."""
     layers = section.layers
     names = [
@@ -190,7 +196,7 @@ def from_layers(section: Any) -> DepthProfile:
     )
 
 
-def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
+def from_gradient(section: GradientPart, z_top: float, z_bottom: float) -> DepthProfile:
     """Build the profile of a part of type gradient between two depths m."""
     values_at_top = {}
     slopes = {}
@@ -204,7 +210,7 @@ def from_gradient(section: Any, z_top: float, z_bottom: float) -> DepthProfile:
     return DepthProfile(np.array([z_top, z_bottom], float), values_at_top, slopes)
 
 
-def from_rows(table: np.ndarray, section: Any) -> DepthProfile:
+def from_rows(table: np.ndarray, section: TablePart) -> DepthProfile:
     """Build the profile of table rows of a part of type table.
 
     Args:

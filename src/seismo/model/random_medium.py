@@ -25,7 +25,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ from seismo.errors import ModelError
 from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.model.gridded import AXES, GridField
 from seismo.model.layered import Bounds, ParameterFields
-from seismo.scenario.random_part import CLIPPED
+from seismo.scenario.random_part import CLIPPED, RandomPart
 
 _BEYOND = 5.0  # correlation lengths by which the lattice is longer than the region
 _BYTES = 24  # of a point of the lattice, while it is drawn
@@ -79,7 +78,7 @@ class RandomMedium:
 
 
 def draw(
-    section: Any,
+    section: RandomPart,
     key: tuple[str | int, ...],
     region: Mapping[str, tuple[float, float]],
     spacing: Mapping[str, float],

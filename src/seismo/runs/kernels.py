@@ -8,6 +8,7 @@ served by the cache comes near to it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from seismo.backends.gpu.kernels import SweepKernel
 from seismo.scenario import Scenario
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ def launched(scenario: Scenario, capability: tuple[int, int]) -> list[CompileReq
     """
     code_cache.without_card(capability)
     card = CompilingCard(capability)
-    Simulation(discretize(scenario), GpuBackend(scenario.precision, card))
+    backend = GpuBackend(scenario.precision, cast("Card", card))
+    Simulation(discretize(scenario), backend)
     return card.take_requests()
 
 

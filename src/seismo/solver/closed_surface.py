@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from seismo.acquisition.point_source import PointSource
 from seismo.equations import elastic_constants
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import MIDPOINT, Stencil
@@ -199,7 +200,7 @@ def _shallow(sources: Sequence[tuple[Any, float]], even_rows: float) -> SurfaceS
     return SurfaceSources(wanted, max(shares, default=0.0), below, weighted=True)
 
 
-def _shears(source: Any) -> bool:
+def _shears(source: PointSource) -> bool:
     """Whether a source is a moment along the surface that turns about a line on it."""
     return any(source.strength.get(name) for name in ("xz", "yz"))
 

@@ -19,6 +19,7 @@ from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
 from seismo.grid.grid import AXES, Grid
+from seismo.scenario.output import Maps, Snapshots
 from seismo.solver.fields import Fields
 
 _GROUPS = ("velocity", "pressure")
@@ -94,7 +95,7 @@ def components_of(name: str, physics: Physics) -> list[Component]:
     return components
 
 
-def make_slice(entry: Any, grid: Grid) -> Slice:
+def make_slice(entry: Snapshots | Maps, grid: Grid) -> Slice:
     """Work out which points an entry of the scenario takes: `decimate`, `plane`, `box`."""
     requested = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
     # Nearest plane, and every n-th point along the other axes.
@@ -107,7 +108,7 @@ def make_slice(entry: Any, grid: Grid) -> Slice:
     return Slice((index["x"], index["y"], index["z"]), axes, cut)
 
 
-def _kept(grid: Grid, axis: str, entry: Any, plane: Mapping[str, int]) -> range:
+def _kept(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[str, int]) -> range:
     a = AXES.index(axis)
     low = grid.extent.lo[a]
     high = grid.extent.hi[a]

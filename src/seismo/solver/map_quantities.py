@@ -12,12 +12,12 @@ Spectral accelerations (SA) are one map for each period.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from seismo.acquisition.ground_motion import substeps
 from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
 from seismo.scenario import Scenario
+from seismo.scenario.output import Maps
 from seismo.scenario.units import with_unit
 from seismo.solver.field_sampling import Component, Slice, components_of, make_slice
 
@@ -125,7 +125,7 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
     return [make_maps(entry, grid, physics) for entry in entries]
 
 
-def make_maps(entry: Any, grid: Grid, physics: Physics) -> PeakMapSet:
+def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:
     """Work out one entry of `output.maps`."""
     periods = entry.periods or ()
     quantities = [q for name in entry.quantities for q in _quantities(name, physics, periods)]

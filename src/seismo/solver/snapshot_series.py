@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import Grid
 from seismo.grid.time_step import Clock
+from seismo.scenario.output import Snapshots
 from seismo.solver.field_sampling import Component, Slice, components_of, make_slice
 
 MANTISSA_BITS = 23  # of float32
@@ -51,7 +51,7 @@ class Series:
         return set(self.steps) | ({s + 1 for s in self.steps} if has_half_step else set())
 
 
-def make_series(entry: Any, grid: Grid, physics: Physics, clock: Clock) -> Series:
+def make_series(entry: Snapshots, grid: Grid, physics: Physics, clock: Clock) -> Series:
     """Work out one entry of `output.snapshots`.
 
     Args:
@@ -73,7 +73,7 @@ def kept_bits(error: float) -> int:
     return min(MANTISSA_BITS, max(0, math.ceil(-math.log2(error)) - 1))
 
 
-def _steps(entry: Any, clock: Clock) -> tuple[int, ...]:
+def _steps(entry: Snapshots, clock: Clock) -> tuple[int, ...]:
     every = entry.steps or clock.steps_between(entry.interval)
     tolerance = 1e-6 * clock.dt
     start = 0.0 if entry.start is None else entry.start - tolerance

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,35 +28,25 @@ from seismo.backends.base import (
     Step,
     Variant,
 )
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu.block_table import blocks_of
 from seismo.backends.gpu.cluster_program import cluster_program
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
-from seismo.backends.gpu.launch_order import BodyCall, SweepCall
+from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march import SweepConstants
 from seismo.backends.gpu.march_shapes import can_have_tile, can_march, cut_in_pieces
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 from seismo.backends.rows import Rows
 
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
+
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
 MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
 YZ_SWAPPED = [2, 3, 0, 1, 4, 5, 6, 7, 8, 10, 9, 11]  # columns of a box of one span, y and z swapped
-
-
-class CountedSteps(NamedTuple):
-    """Steps of a card that count themselves.
-
-    Attributes:
-        card: whose launches they are.
-        steps: in turn.
-        clock: that they turn.
-    """
-
-    card: Any
-    steps: tuple[Step, ...]
-    clock: Any
 
 
 def _tick(n, clock) -> None:
@@ -76,7 +66,7 @@ class GpuBackend:
     search = (THREADS, BLOCKS)
     in_clusters: bool | None = None  # whether small planes are; None where that is faster
 
-    def __init__(self, precision: str, card: Any, shapes: Shapes | None = None) -> None:
+    def __init__(self, precision: str, card: Card, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
         self.precision = precision
         self.card = card
@@ -230,7 +220,9 @@ class GpuBackend:
         tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
         return CountedSteps(self.card, tuple([*step, tick] for step in steps), self.clock)
 
-    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+    def exchange(
+        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
+    ) -> tuple:
         """Let cards of different processes send to one another; see `Backend.exchange`."""
         return (self.card.exchange(ranks, out, into),), ()
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cupy
 import numpy as np
 
-from seismo.backends.base import Copy
+from seismo.backends.base import Copy, Group
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu import copies
 from seismo.backends.gpu.arguments import arrays, type_of, words
 from seismo.backends.gpu.cluster_launch import launch_clusters
@@ -31,8 +32,11 @@ from seismo.backends.gpu.code_cache import (
 from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
-from seismo.backends.gpu.launch_order import GpuLaunch
+from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, GpuLaunch, SweepCall
 from seismo.backends.rows import Rows
+
+if TYPE_CHECKING:
+    from seismo.backends.messages import Messages
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 
@@ -49,7 +53,7 @@ class Card(Tools):
         self.main = cupy.cuda.Stream(non_blocking=False)
         self._copies = cupy.cuda.Stream(non_blocking=True)  # in order with nothing but itself
         self._sides: tuple[list[Any], list[Any]] = ([], [])
-        self._messages: Any = None
+        self._messages: Messages | None = None
         self._functions: dict[Any, Any] = {}
         self._wanted = WantedKernels()
 
@@ -146,8 +150,8 @@ class Card(Tools):
 
     def launch(
         self, kernel: CompiledKernel, grid: tuple, block: tuple, arguments: tuple, *,
-        addresses: bool,
-        writes: tuple, bounds: tuple[int, int] | None = None, call: Any = None,
+        addresses: bool, writes: tuple, bounds: tuple[int, int] | None = None,
+        call: SweepCall | BodyCall | None = None,
     ) -> GpuLaunch:  # fmt: skip
         """Bind a kernel to its arguments; it is compiled and loaded before it first runs.
 
@@ -172,9 +176,8 @@ class Card(Tools):
             self._function(name)(grid, block, laid)
 
         # Hazards are derived from the addresses of the arrays (`launch_order`).
-        touched, changed = (
-            frozenset(a.data.ptr for a in some) for some in (arrays(arguments), writes)
-        )
+        touched = frozenset(a.data.ptr for a in arrays(arguments))
+        changed = frozenset(a.data.ptr for a in writes)
         return GpuLaunch(run, touched - changed, changed, self, call, name)
 
     def clustered(
@@ -230,12 +233,8 @@ class Card(Tools):
                 module.load(kernel.code)
                 self._functions[name] = (module, module.get_function(kernel.entry))
 
-    def program(self, members: list[Any]) -> Callable[[int, int], None]:
-        """Record steps of this card and others; see `seismo.backends.base.Backend.program`.
-
-        Args:
-            members: `seismo.backends.gpu.backend.CountedSteps` of each, this card's first.
-        """
+    def program(self, members: list[CountedSteps]) -> Callable[[int, int], None]:
+        """Record steps of this card, the first of the members, and others (`Backend.program`)."""
         load_together([member.card for member in members], postponed=True)
         return Graphs(members).advance
 
@@ -273,7 +272,9 @@ class Card(Tools):
         """Bind a copy of rows to arrays of this card or another; no threads are needed for it."""
         return copies.of_rows(self, sources, source_rows, targets, target_rows)
 
-    def exchange(self, ranks: Any, out: dict[int, Any], into: dict[int, Any]) -> GpuLaunch:
+    def exchange(
+        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
+    ) -> GpuLaunch:
         """Bind messages to and from the cards of other processes."""
         from seismo.backends.messages import Messages
 
@@ -288,7 +289,7 @@ class Card(Tools):
         changed = frozenset({id(self._messages), *(a.data.ptr for a in into.values())})
         return GpuLaunch(run, frozenset(a.data.ptr for a in out.values()), changed, self)
 
-    def alone(self, group: list[GpuLaunch], clock: Any) -> Callable[[int], None]:
+    def alone(self, group: Group, clock: Any) -> Callable[[int], None]:
         """Launch a group of a step by itself; see `seismo.backends.base.Backend.alone`."""
 
         def run(step: int) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
@@ -29,6 +29,9 @@ from seismo.backends.gpu.cluster_points import BlockPoints
 from seismo.backends.gpu.cluster_steps import ClusterSteps
 from seismo.backends.traced import IRValue, keep_order, repeat, when
 from seismo.equations.formula import Formula
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.code_cache import Tools
 
 CoefficientRows = tuple[tuple[str, tuple[int, ...]], ...]  # name, and the lengths of its lists
 
@@ -76,7 +79,7 @@ class ClusterKernel:
         """Identify it among all kernels."""
         return f"{self.formula} {self.precision} {astuple(self.shape)} {self.rows}"
 
-    def write(self, tools: Any) -> Callable:
+    def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
         lanes = ClusterLanes(self.precision)
 
@@ -104,7 +107,7 @@ class ClusterKernel:
         return kernel
 
     def trace(
-        self, lanes: ClusterLanes, cluster: Any, addresses: Sequence[IRValue],
+        self, lanes: ClusterLanes, cluster: Cluster, addresses: Sequence[IRValue],
         plane: Sequence[IRValue], coefficients: Sequence[IRValue], first: IRValue, count: IRValue,
     ) -> None:  # fmt: skip
         """Write the code of a thread.

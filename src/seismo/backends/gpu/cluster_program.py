@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,8 +27,12 @@ from seismo.backends.gpu.cluster_layout import (
 from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
 from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
 from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.gpu.march import built_in, inner_nodes
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.backend import GpuBackend
 
 CAPABILITY = (9, 0)  # of cards that have clusters
 THREADS = 512
@@ -104,7 +108,7 @@ def plan(
 
 
 def cluster_program(
-    backend: Any, steps: Sequence[Step], launches: Callable[[], Program]
+    backend: GpuBackend, steps: Sequence[Step], launches: Callable[[], Program]
 ) -> Program | None:
     """Return what takes steps by a kernel with the loop inside, where that is faster.
 
@@ -133,7 +137,8 @@ def cluster_program(
     if record is None:
         return None
     # What the kernel takes the place of is compiled only where a step is taken launch by launch.
-    backend.card.postpone(launch for step in steps for group in step for launch in group)
+    replaced = (launch for step in steps for group in step for launch in group)
+    backend.card.postpone(cast(GpuLaunch, launch) for launch in replaced)
     return _unless_refused(_bound(backend, known, chosen, record), launches)
 
 
@@ -152,7 +157,7 @@ def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program
 
 
 def _record_tables(
-    backend: Any, known: PlaneSteps, chosen: ClusterPlan
+    backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan
 ) -> tuple[list[np.ndarray], Any, int] | None:
     """Return the tables of receivers, their samples and channels; None where a block misses points.
 
@@ -266,7 +271,7 @@ def _plane_numbers(
 
 
 def _bound(
-    backend: Any, known: PlaneSteps, chosen: ClusterPlan,
+    backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan,
     record: tuple[list[np.ndarray], Any, int],
 ) -> Program:  # fmt: skip
     """Bind the kernel to its arrays."""

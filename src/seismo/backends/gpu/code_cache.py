@@ -37,7 +37,7 @@ ALONE = 1  # kernels that this process compiles itself: asking for them takes as
 class CompiledKernel(Protocol):
     """What a kernel is made of; it can be pickled, and its text names it."""
 
-    def write(self, tools: Any) -> Any:
+    def write(self, tools: Tools) -> Any:
         """Write the Python function, with a card's `lanes` and `device_function`."""
 
 
@@ -185,7 +185,7 @@ def prepare() -> None:
 class _EmptyKernel:
     """A kernel that does nothing."""
 
-    def write(self, tools: Any) -> Any:
+    def write(self, tools: Tools) -> Any:
         """Write it."""
 
         def kernel():

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seismo.backends.base import KernelConstants
 
+if TYPE_CHECKING:
+    from seismo.backends.gpu.backend import GpuBackend
 
-def device_tables(backend: Any, tables: KernelConstants) -> tuple[Any, ...]:
+
+def device_tables(backend: GpuBackend, tables: KernelConstants) -> tuple[Any, ...]:
     """Return the profiles along x, y, z and both surface weights on the card.
 
     Rows of all but x are padded to lanes: a vector load never straddles two rows.
@@ -27,7 +30,7 @@ def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _on_device(backend: Any, data: bytes, shape: tuple[int, ...]) -> Any:
+def _on_device(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
     """Copy a table of coefficients to the card, once for all sweeps that share it."""
     host_array = np.frombuffer(data).reshape(shape)
     return backend.array(host_array.ravel().astype(backend.precision))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import cupy
 from cuda.bindings import driver
 
-from seismo.backends.gpu.launch_order import assign_streams, dependencies, merged
+from seismo.backends.gpu.launch_order import CountedSteps, assign_streams, dependencies, merged
 
 # A module that imports this one.
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ BY_PRIORITY = 8  # CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY
 class Graphs:
     """Own the graphs of some members' steps, all of the same number."""
 
-    def __init__(self, members: list[Any]) -> None:
-        """Record them (`CountedSteps` of the GPU backend); all after the first go along with it."""
+    def __init__(self, members: list[CountedSteps]) -> None:
+        """Record them; all after the first go along with it."""
         self._members = members
         self._at = -1
         self._first, *self._others = [member.card for member in members]

@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import Any
 
 
-def _answers(nvml: Any, card: Any) -> dict[str, Callable[[], float]]:
-    """Name what can be asked for."""
+def _answers(nvml: Any, handle: Any) -> dict[str, Callable[[], float]]:
+    """Name what can be asked of the card that NVML knows by a handle."""
     return {
-        "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(card).gpu / 100,
-        "memory": lambda: float(nvml.nvmlDeviceGetMemoryInfo(card).used),
-        "power": lambda: nvml.nvmlDeviceGetPowerUsage(card) / 1e3,
+        "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+        "memory": lambda: float(nvml.nvmlDeviceGetMemoryInfo(handle).used),
+        "power": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
         "temperature": lambda: float(
-            nvml.nvmlDeviceGetTemperature(card, nvml.NVML_TEMPERATURE_GPU)
+            nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
         ),
     }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import cuda
@@ -33,6 +33,9 @@ from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
 from seismo.backends.traced import IRValue, choose, smaller, when
 from seismo.equations.formula import Formula
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.code_cache import Tools
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class SweepKernel:
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
         return f"{self.formula} {built_in} {self.rotation} {self.turned} {self.constants}"
 
-    def write(self, tools: Any) -> Callable:
+    def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
         lanes = tools.lanes(self.precision)
 
@@ -143,7 +146,7 @@ class SweepKernel:
         return kernel
 
     def trace(
-        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue],
+        self, lanes: CudaLanes, thread: Thread, addresses: Sequence[IRValue],
         arrays: Sequence[IRValue],
     ) -> None:  # fmt: skip
         """Write the code of a thread.
@@ -189,8 +192,9 @@ class SweepKernel:
             march(Sweep(lanes, constants, addresses, arrays, position), first, last)
 
     def _block(
-        self, lanes: CudaLanes, thread: Any, position: ThreadPosition, y_end: Any, inside: IRValue
-    ) -> BlockPosition:
+        self, lanes: CudaLanes, thread: Thread, position: ThreadPosition, y_end: Any,
+        inside: IRValue,
+    ) -> BlockPosition:  # fmt: skip
         """Return where the thread's block stands, which copies planes to shared memory."""
         column = thread.number("x")
         row = thread.number("y")
@@ -200,7 +204,7 @@ class SweepKernel:
             column, row, number, threads, inside,
         )  # fmt: skip
 
-    def _planes(self, thread: Any, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
+    def _planes(self, thread: Thread, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
         # A march gives each thread `planes` consecutive planes; other kernels one, side by side.
         per_block = self.shape.points(1)[2]
@@ -212,7 +216,7 @@ class SweepKernel:
         return first, smaller(smaller(start + per_block, end), first + reach)
 
     def _in_table(
-        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
+        self, lanes: CudaLanes, thread: Thread, addresses: Sequence[IRValue]
     ) -> tuple[ThreadPosition, Any, IRValue, IRValue]:  # fmt: skip
         """Read the block's row of the table.
 
@@ -228,7 +232,7 @@ class SweepKernel:
         return ThreadPosition(x, y + thread.number("y"), x_end, *rest), y_end, *planes
 
     def _in_box(
-        self, lanes: CudaLanes, thread: Any, addresses: Sequence[IRValue]
+        self, lanes: CudaLanes, thread: Thread, addresses: Sequence[IRValue]
     ) -> tuple[ThreadPosition, Any, IRValue, IRValue]:  # fmt: skip
         """Find the block in the launch grid, which counts along x, y, and z of all shots."""
         assert self.box is not None
@@ -248,7 +252,7 @@ class SweepKernel:
         planes = self._planes(thread, layer * per_block + z0, z_end)
         return ThreadPosition(x, y, x_end, shot * self.volume, packed), y_end, *planes
 
-    def _block_numbers(self, thread: Any, width: int) -> Iterator[IRValue]:
+    def _block_numbers(self, thread: Thread, width: int) -> Iterator[IRValue]:
         """Yield the block's number along x, y and z of its box, then its shot."""
         assert self.box is not None
         x0, x_end, y0, y_end, z0, z_end, _ = self.box
@@ -282,7 +286,7 @@ class BodyKernel:
         """Identify it among all kernels."""
         return f"{function_name(self.body)} {self.rows}"
 
-    def write(self, tools: Any) -> Callable:
+    def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
         body = tools.device_function(self.body)
         return row_kernel(body) if self.rows else body_kernel(body)

@@ -24,13 +24,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
 from seismo.backends.communicator import meet
 from seismo.equations.formula import Formula
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 ArrayRegion = tuple[int, str]  # an array's number, and a part of it
 _ALL = ("edge", "core", "halo")
@@ -77,13 +80,27 @@ class GpuLaunch:
     run: Callable[[], None]
     reads: frozenset[int]
     writes: frozenset[int]
-    card: Any = None
-    call: Any = None
+    card: Card | None = None
+    call: SweepCall | BodyCall | None = None
     kernel: str = ""
 
     def __call__(self) -> None:
         """Launch it."""
         self.run()
+
+
+class CountedSteps(NamedTuple):
+    """Steps of a card that count themselves.
+
+    Attributes:
+        card: whose launches they are.
+        steps: in turn.
+        clock: that they turn.
+    """
+
+    card: Card
+    steps: tuple[Step, ...]
+    clock: Any
 
 
 def merged(members: Sequence[Step]) -> Step:

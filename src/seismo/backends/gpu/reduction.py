@@ -25,6 +25,7 @@ from seismo.backends.base import Found, Search
 # A module that imports this one.
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card
+    from seismo.backends.gpu.code_cache import Tools
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
@@ -115,7 +116,7 @@ class LargestKernel:
         """The function (bits, place) -> key."""
         return _key_of(self.item, self.shift) if self.item else _key_itself
 
-    def write(self, tools: Any) -> Callable:
+    def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
         return largest_kernel(tools.device_function(self.key), self.threads)
 

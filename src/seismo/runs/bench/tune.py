@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, product
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from seismo.backends.base import Step
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
 from seismo.backends.gpu.layouts import H200, BlockShape, LayoutKey, Shapes, shape_for
@@ -30,6 +31,9 @@ from seismo.runs.resources.memory import memory_of
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.simulation import Simulation
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.card import Card
 
 BETTER = 0.99  # of the time: less is noise
 REPEATS = 5
@@ -195,7 +199,7 @@ class Bench:
 
     case: Case
     setup: Discretization
-    card: Any
+    card: Card
 
     def demand(self, shapes: Shapes) -> MemoryDemand:
         """Describe what the case needs of the card's memory, beside what is free."""
@@ -227,7 +231,7 @@ Timed = Callable[[Bench, Shapes], float]
 class _Binder(GpuBackend):
     """Bind the sweeps of a simulation as often as is asked for, and take no steps."""
 
-    def __init__(self, setup: Discretization, card: Any, shapes: Shapes) -> None:
+    def __init__(self, setup: Discretization, card: Card, shapes: Shapes) -> None:
         super().__init__(setup.scenario.precision, card, shapes)
         self._sweeps: list[tuple[tuple, dict]] = []
         Simulation(setup, self)
@@ -237,7 +241,7 @@ class _Binder(GpuBackend):
         self._sweeps.append((what, how))
         return super().sweep(*what, **how)
 
-    def program(self, steps: Any, others: Any = ()) -> Any:
+    def program(self, steps: tuple[Step, ...], others: Any = ()) -> Any:
         self.clocked(steps)
         return lambda first, count: None
 
@@ -276,7 +280,7 @@ def _layouts(
 
 
 def tune(
-    card: Any,
+    card: Card,
     shapes: Shapes,
     cases: Iterable[tuple[str, str, int]] = tuple(product(TUNED, BOXES, ORDERS)),
     timed: Timed = Bench.time,
