@@ -344,6 +344,8 @@ def file(folder: Path, chosen: random.Random) -> str:
     name = chosen.choice(["vp.npy", "vp.h5", "vp.bin", "vp.sgy", "m.nc"])
     text = FILES.replace(NETCDF[0], NETCDF[1]) if name == "m.nc" else FILES.replace("FILE", name)
     (folder / "s.yaml").write_text(text)
+    # A damaged file before it may still be open in the library that could not read it.
+    (folder / name).unlink(missing_ok=True)
     if name == "vp.npy" and chosen.random() < 0.6:
         (folder / name).write_bytes(npy(chosen))
     elif name == "vp.npy":
