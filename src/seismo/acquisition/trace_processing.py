@@ -80,20 +80,40 @@ def finish(
 def decimate(traces: np.ndarray, every: int) -> np.ndarray:
     """Keep every n-th sample after a zero-phase low-pass filter (Kaiser-windowed sinc).
 
-    The filter passes 80 % of the new Nyquist frequency and stops (-80 dB) above it.
+    The filter passes 80 % of the new Nyquist frequency and stops (-80 dB) above it. Beside the last
+    sample, where fewer samples are left than it is long, it is shorter: it passes as much, and
+    stops at higher frequencies.
     """
     if every == 1:
         return traces
     # in units of the old Nyquist frequency
-    cutoff = 0.9 / every
-    width = 0.2 / every
-    half_length = int(np.ceil(5.0 / width))
-    n = np.arange(-half_length, half_length + 1)
-    taps = cutoff * np.sinc(cutoff * n) * np.kaiser(2 * half_length + 1, 8.0)
-    taps /= taps.sum()
+    passed = 0.8 / every
+    half_length = 25 * every
+    taps = _low_pass(passed, half_length)
     padded = np.pad(traces, ((0, 0), (half_length, half_length)), mode="edge")
     size = 1 << (padded.shape[1] + taps.size).bit_length()
     spectrum = np.fft.rfft(padded, size) * np.fft.rfft(taps, size)
-    return np.fft.irfft(spectrum, size)[
-        :, 2 * half_length : 2 * half_length + traces.shape[1] : every
-    ]
+    last = 2 * half_length + traces.shape[1]
+    kept = np.fft.irfft(spectrum, size)[:, 2 * half_length : last : every]
+    for sample in range(max(0, kept.shape[1] - 1 - half_length // every), kept.shape[1]):
+        behind = traces.shape[1] - 1 - sample * every
+        if behind < half_length:
+            middle = half_length + sample * every
+            window = padded[:, middle - behind : middle + behind + 1]
+            # Row by row, so that no bit depends on how many traces there are.
+            kept[:, sample] = (window * _low_pass(passed, behind)).sum(axis=1)
+    return kept
+
+
+def _low_pass(passed: float, half_length: int) -> np.ndarray:
+    """Return the taps (2 half_length + 1) of a filter that passes a share of the band unchanged.
+
+    The transition of the Kaiser window of shape 8 (ripple 1e-4) is 5 / half_length wide, in units
+    of the Nyquist frequency (Kaiser 1974); where that leaves nothing to stop, a sample is kept.
+    """
+    n = np.arange(-half_length, half_length + 1)
+    cutoff = passed + 2.5 / max(half_length, 1)
+    if cutoff >= 1.0:
+        return np.where(n == 0, 1.0, 0.0)
+    taps = cutoff * np.sinc(cutoff * n) * np.kaiser(n.size, 8.0)
+    return taps / taps.sum()
