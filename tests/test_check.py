@@ -546,6 +546,16 @@ def test_pressure_on_the_surface_of_rock_is_not_zero():
     assert not any("surface (z" in line for line in plan_of(**changed).warnings)
 
 
+@pytest.mark.parametrize(("size", "said"), [(1e-15, 0), (1e-22, 1)])
+def test_sources_too_weak_for_single_precision_are_told(size, said):
+    """1 N moves the point beside it by 1e-7 m/s; no number of 1e-29 m/s has all its digits."""
+    (source,) = SCENARIO["sources"]
+    weak = [source | {"force": {"z": size}}]
+    for precision, lines in (("float32", said), ("float64", 0)):
+        warnings = plan_of(sources=weak, precision=precision).warnings
+        assert sum("digits of fields are lost" in line for line in warnings) == lines
+
+
 @pytest.mark.parametrize(("wavelet", "said"), [
     ({"type": "ricker", "frequency": 8.0}, "source_000 (force, ricker centred at 0.1875 s)"),
     ({"type": "ricker", "frequency": 8.0, "delay": 0.25}, "ricker centred at 0.25 s)"),

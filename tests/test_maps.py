@@ -132,9 +132,10 @@ def test_peaks_of_polynomials_are_exact(kind, cuts, plane):
 
 @pytest.mark.parametrize("kind", [ReferenceBackend, CpuBackend])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_lengths_whose_squares_are_too_small_are_exact(kind, count):
-    """Squares of 1e-21 are no numbers of single precision; a power of two rounds nothing."""
-    backend, tiny, length = kind("float32"), np.float32(2.0**-70), 53
+@pytest.mark.parametrize("power", [-70, 96])
+def test_lengths_whose_squares_are_no_numbers_are_exact(kind, count, power):
+    """Squares of 1e-21 and 1e29 leave single precision; a power of two rounds nothing."""
+    backend, tiny, length = kind("float32"), np.float32(2.0**power), 53
     values = np.random.default_rng(2).normal(size=(count, length)).astype("f4")
     found = np.zeros((2, length), "f4")
     for peaks, factor in zip(found, (1, tiny), strict=True):

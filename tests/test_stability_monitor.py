@@ -31,8 +31,9 @@ class Wavefield:
         self.step, self._magnitude = 0, magnitude
         self.backend, self.ranks = SimpleNamespace(looks_ahead=ahead), SerialCommunicator()
         earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
-        physics = SimpleNamespace(short=frozenset())
-        self.setup = SimpleNamespace(grid=GRID, earth=earth, physics=physics)
+        physics = SimpleNamespace(short=frozenset(), named=lambda _: SimpleNamespace(unit="Pa"))
+        of_run = SimpleNamespace(precision="float32")
+        self.setup = SimpleNamespace(grid=GRID, earth=earth, physics=physics, scenario=of_run)
         self.array = np.zeros((1, 7, 1, 9))
         self.place = (3, 0, 4)
 
@@ -47,11 +48,12 @@ class Wavefield:
         return [(box, self.array[:, box.lo[2] : box.hi[2]]) for box in cut]
 
 
-def watched(field: Wavefield, quiet_after: float = 0.2, last: int = 1000) -> None:
+def watched(field: Wavefield, quiet_after: float = 0.2, last: int = 1000) -> StabilityMonitor:
     watch = StabilityMonitor(field, "p", quiet_after)
     for field.step in range(stability_monitor.EVERY, last + 1, stability_monitor.EVERY):
         watch.look(field.step)
     watch.finish()
+    return watch
 
 
 @pytest.mark.parametrize("ahead", [0, 1])
@@ -72,6 +74,14 @@ def test_the_last_look_is_judged_too(ahead):
         watched(field)
     assert caught.value.good == 950
     watched(Wavefield(lambda step: 1.0, ahead))
+
+
+def test_fields_too_weak_for_single_precision_are_told():
+    """Once the run knows its largest value; of nothing at all nothing is said."""
+    watch = watched(Wavefield(lambda step: 1e-28 if step < 200 else 1e-35, 1))
+    assert watch.weakness().startswith("the wavefield: p reaches 1e-28 Pa only; below 1e-25 ")
+    for largest in (0.0, 1e-20):
+        assert watched(Wavefield(lambda step, size=largest: size, 1)).weakness() == ""
 
 
 def test_growth_is_judged_once_the_sources_are_silent():

@@ -225,6 +225,8 @@ class Run:
         try:
             loop.run(self._plan(context, batch, monitor), begun, len(shots))
             monitor.finish()
+            if weakness := monitor.weakness():
+                self.report(Progress("caution", note=weakness))
         except DiskSpaceError as error:
             # The first rank alone meets a full disk: the others cannot store with it.
             if self.checkpoints is None or self.ranks.has_others:

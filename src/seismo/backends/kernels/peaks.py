@@ -76,7 +76,7 @@ def raise_peaks(k, x0, x1, peaks, sampled, rows, starts, clock, last):
     """Raise peaks to the length of the vectors whose components begin at `starts` of `sampled`.
 
     Of three at most, up to the step `last`. Squares of small ones are too small for single
-    precision: these are scaled by a power of two, which rounds nothing.
+    precision, of large ones too large: these are scaled by a power of two, which rounds nothing.
     """
     count = starts.size
     row = rows[k]
@@ -88,9 +88,11 @@ def raise_peaks(k, x0, x1, peaks, sampled, rows, starts, clock, last):
         for n in range(1, MOST_COMPONENTS):
             if n < count:
                 other = abs(sampled[np.uint64(at[n] + x)])
-                # Scale by 2^60 where squares would underflow; powers of two do not round.
-                small = max(size, other) < SMALL
-                up, down = (UP, DOWN) if small else (ONE, ONE)
+                # Scale by 2^60 where squares would underflow, by 2^-60 where they would overflow;
+                # powers of two do not round.
+                longer = max(size, other)
+                up, down = (UP, DOWN) if longer < SMALL else (ONE, ONE)
+                up, down = (DOWN, UP) if longer > UP else (up, down)
                 a = up * size
                 b = up * other
                 size = down * math.sqrt(a * a + b * b)

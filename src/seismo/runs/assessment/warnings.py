@@ -28,6 +28,7 @@ from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.assessment.surface_strains import surface_strains
 from seismo.runs.assessment.timing_checks import TIMING, WarningLines
+from seismo.runs.assessment.weak_sources import weak_sources
 from seismo.runs.assessment.weakened_coupling import weakened_coupling
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
@@ -321,5 +322,5 @@ _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
     kept, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources, surface_strains,
     _close_maps, near_maps, unlike_the_motion, _at_the_surface, sea_bed, weakened_coupling,
-    _layer_strength,
+    _layer_strength, weak_sources,
 )  # fmt: skip
