@@ -48,6 +48,25 @@ class LayeredWaves:
 
 
 @dataclass(frozen=True)
+class StoredEnergy:
+    """Energy that fields store at some points of a cell: half a symmetric form of them.
+
+    In a closed box without sources the sum over all cells is constant, to rounding. Where
+    velocities stand half a step later than other fields it is kinetic energy, rho v^2 / 2 at
+    n + 1/2, and half the forms of the fields at n and n + 1. Where an equation is of second order
+    in time it is half the forms of (n, n) less those of (n - 1, n + 1).
+
+    Attributes:
+        half: the axes along which the points lie half a cell further.
+        form: function(fields, other fields, mean) -> the form at the points, of two states by
+            name of the field; mean(name) is a coefficient averaged from the nodes to the points.
+    """
+
+    half: str
+    form: Callable
+
+
+@dataclass(frozen=True)
 class Collar:
     """Another medium in absorbing layers, for one whose waves would grow there.
 
@@ -83,6 +102,8 @@ class Equation:
         extends: name of the equation in whose place it is taken where the model gives parameters
             that this one has besides (`seismo.equations.registry.equation_for`).
         beside_layers: what its medium is made in absorbing layers.
+        energy: function(axes) -> what its fields store (`StoredEnergy`), where their energy is
+            conserved to rounding, and None where nothing is known to be.
     """
 
     name: str
@@ -97,6 +118,7 @@ class Equation:
     layered: LayeredWaves | None = None
     extends: str = ""
     beside_layers: Collar | None = None
+    energy: Callable[[str], tuple[StoredEnergy, ...]] | None = None
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.equations.declaration import Equation, LayeredWaves
+from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import VP
 from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
 
@@ -64,6 +64,11 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def energy(axes: str) -> tuple[StoredEnergy, ...]:
+    """Return what the pressure stores: p^2 / k."""
+    return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("k")),)
+
+
 def _moduli(vp: np.ndarray) -> tuple[np.ndarray, ...]:
     # Density 1: c11 = c13 = c33 = c^2, c44 = 0.
     one = np.ones_like(vp)
@@ -84,4 +89,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 0.57, 3: 1.4}},
     bandwidth_share={"gpu": {2: 0.78, 3: 0.94}},
     layered=LAYERED,
+    energy=energy,
 )

@@ -148,5 +148,6 @@ EQUATION = Equation(
     parameters=(VP, EPSILON, DELTA, THETA, PHI),
     tables=tables,
     extends="acoustic",
+    energy=acoustic_vti.energy,
     beside_layers=Collar(COLLAR_POINTS, elliptic),
 )

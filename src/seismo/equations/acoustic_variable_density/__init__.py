@@ -18,7 +18,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.declaration import Equation, LayeredWaves
+from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import RHO, VP
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
@@ -136,6 +136,11 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def energy(axes: str) -> tuple[StoredEnergy, ...]:
+    """Return what the pressure stores: p^2 / kappa."""
+    return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("kappa")),)
+
+
 def _moduli(rho: np.ndarray, bulk: np.ndarray) -> tuple[np.ndarray, ...]:
     return bulk, bulk, bulk, np.zeros_like(bulk), rho, rho
 
@@ -153,4 +158,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 1.4, 3: 2.6}},
     bandwidth_share={"gpu": {2: 0.68, 3: 0.88}},
     layered=LAYERED,
+    energy=energy,
 )

@@ -33,6 +33,7 @@ import numpy as np
 from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
 from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic import formulas
+from seismo.equations.elastic.energy import energy
 from seismo.equations.parameters import RHO, VP, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
 
@@ -204,4 +205,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 3.3, 3: 9.1}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
     layered=LAYERED,
+    energy=energy,
 )

@@ -20,7 +20,8 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 
 from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
-from seismo.equations.declaration import Equation
+from seismo.equations.declaration import Equation, StoredEnergy
+from seismo.equations.elastic.energy import stored
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_orthorhombic import formulas
@@ -58,6 +59,15 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def energy(axes: str) -> tuple[StoredEnergy, ...]:
+    """Return what the stresses store."""
+    return stored(
+        axes,
+        lambda mean: [[mean(named("c", a, b)) for b in axes] for a in axes],
+        lambda pair: named("q", pair),
+    )
+
+
 EQUATION = Equation(
     name="elastic_orthorhombic",
     parameters=(VP, VS, RHO, *TSVANKIN),
@@ -65,4 +75,5 @@ EQUATION = Equation(
     instead=(*given_rock.THOMSEN, *given_rock.OF_ORTHORHOMBIC),
     nanoseconds={"cpu": {2: 4.5, 3: 11.9}},
     extends="elastic",
+    energy=energy,
 )

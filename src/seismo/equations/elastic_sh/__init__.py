@@ -17,7 +17,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.declaration import Equation, LayeredWaves
+from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.elastic import FLUID_Q
 from seismo.equations.parameters import RHO, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
@@ -106,6 +106,14 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def energy(axes: str) -> tuple[StoredEnergy, ...]:
+    """Return what the stresses store: s^2 / mu."""
+    return (
+        StoredEnergy("x", lambda one, other, mean: one["sxy"] * other["sxy"] * mean("q_xy")),
+        StoredEnergy("z", lambda one, other, mean: one["syz"] * other["syz"] * mean("q")),
+    )
+
+
 def _moduli(rho: np.ndarray, mu_xy: np.ndarray, mu_yz: np.ndarray) -> tuple[np.ndarray, ...]:
     # The fluid of these waves has the stiffness 1 / rho and the densities 1 / mu.
     bulk = 1.0 / rho
@@ -129,4 +137,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 1.4}},
     bandwidth_share={"gpu": {2: 0.68}},
     layered=LAYERED,
+    energy=energy,
 )

@@ -67,4 +67,5 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {2: 0.68}},
     layered=replace(_LAYERED, medium=_like, parameters=_plain),
     extends="elastic_sh",
+    energy=elastic_sh.energy,
 )

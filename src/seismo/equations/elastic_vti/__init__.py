@@ -100,4 +100,5 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
     layered=replace(_LAYERED, medium=_like, parameters=_plain),
     extends="elastic",
+    energy=elastic.energy,
 )
