@@ -41,7 +41,7 @@ from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
-from seismo.solver.memory_storage import with_storage
+from seismo.solver.memory_storage import relaxing
 from seismo.solver.one_sided_reading import fluid_density
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.snapshot_series import Series, make_series
@@ -301,34 +301,30 @@ def discretize(
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
     refuse_thin(scenario, grid, physics, stencil.order, closure.rows if closure else 0)
-    intervals = [r.interval for r in scenario.receivers if r.interval is not None]
-    intervals += [s.interval for s in scenario.output.snapshots if s.interval is not None]
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
     limit, safe = limits_of(scenario, physics, grid, stencil, closure, earth, extremes, contacts)
-    clock_of = partial(make_clock, scenario, limit, safe, intervals)
+    clock_of = partial(make_clock, scenario, limit, safe)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
-    if relaxation is not None:
-        relaxation = with_storage(
-            relaxation, scenario, physics, earth, grid, sources, clock, groups, contacts
-        )
-        physics = physics_for(scenario.equation.name, grid.dimensions, relaxation)
-        earth = replace(earth, relaxation=relaxation)
-        # Media beside contacts have the unrelaxed velocities of the steps.
-        interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
-    shots = shots if share is None else share.take(shots)
-    even = even_planes(scenario, physics, grid, earth, extremes, contacts)
-    on_rigid = scenario.boundaries.bottom == "rigid"
-    fastest = physics.fastest(extremes)
-    discretization = Discretization(
+    setup = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        groups, contacts=contacts, interfaces=interfaces, even=even,
-        guided_damping=damping(earth, grid, closure is not None, on_rigid, fastest),
+        groups, contacts=contacts, interfaces=interfaces,
     )  # fmt: skip
-    return batched(discretization, batch_points)
+    if relaxation is not None:
+        setup = relaxing(setup, relaxation)
+    # What depends on how the medium relaxes; of the shots, those of this run.
+    on_rigid = scenario.boundaries.bottom == "rigid"
+    fastest = setup.physics.fastest(extremes)
+    setup = replace(
+        setup,
+        shots=shots if share is None else share.take(shots),
+        even=even_planes(setup),
+        guided_damping=damping(setup.earth, grid, closure is not None, on_rigid, fastest),
+    )
+    return batched(setup, batch_points)
 
 
 def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:

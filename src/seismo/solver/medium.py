@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.parameters import Conversion
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
@@ -24,18 +24,19 @@ from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.model_parts import given_parameters
 
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
 
-def even_planes(
-    scenario: Scenario,
-    physics: Physics,
-    grid: Grid,
-    earth: Earth,
-    extremes: Extremes,
-    contacts: Sequence[Contact],
-) -> dict[str, np.ndarray]:
+def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
     """Return which planes are even for each stage that asks; short runs do not pay."""
+    grid = setup.grid
+    earth = setup.earth
+    physics = setup.physics
+    averaging = setup.scenario.averaging
     z, x = (_nodes(grid, a) for a in "zx")
     y = _nodes(grid, "y") if grid.dimensions == 3 else None
     spacing = grid.cells
@@ -44,21 +45,20 @@ def even_planes(
         if earth.layered:
             column = effective_medium(
                 earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
-                scenario.averaging,
+                averaging,
             )  # fmt: skip
             # Layered earth: ask the averages of one column.
             even = rule.where(column).reshape(-1)
-        elif rule.everywhere(extremes):
+        elif rule.everywhere(setup.extremes):
             even = np.ones(z.size, bool)
         else:
-            averaging = scenario.averaging
             density = rule.of_density
             even = plain_planes(earth, z, y, x, spacing, averaging, density, rule.simple)
         # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()
         else:
-            even[[contact.row for contact in contacts]] = False
+            even[[contact.row for contact in setup.contacts]] = False
         even_by_stage[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):

@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,14 +29,18 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.source_frequencies import dominant_frequencies
-from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
+from seismo.equations.registry import physics_for
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, SourceTerm
 from seismo.grid.grid import Grid
-from seismo.grid.time_step import Clock
 from seismo.model import Earth
 from seismo.scenario import Scenario
+from seismo.solver.fluid_contacts import contacts_of
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
 
 LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
 MOST_UNLIKE = 300.0  # times as strong: between 1e2 and 1e3, where traces change by 6e-5 and 5e-4
@@ -46,25 +51,39 @@ _PEAK = 13  # power of two
 _SAMPLES = 257  # of a signal, to find its peak
 
 
-def with_storage(
-    relaxation: Relaxation, scenario: Scenario, physics: Physics, earth: Earth, grid: Grid,
-    sources: Sequence[PointSource], clock: Clock, groups: Sequence[ReceiverGroup],
-    contacts: Sequence[Contact] = (),
-) -> Relaxation:  # fmt: skip
-    """Return the mechanisms with the scale of their variables, where these are kept in 16 bits.
+def relaxing(setup: Discretization, relaxation: Relaxation) -> Discretization:
+    """Return a run in whose medium mechanisms relax, with what its memory variables are kept in.
 
     Raises:
         ScenarioError: 16 bits are asked for, and will not do.
     """
+    relaxation = _with_storage(relaxation, setup)
+    name = setup.scenario.equation.name
+    physics = physics_for(name, setup.grid.dimensions, relaxation)
+    earth = replace(setup.earth, relaxation=relaxation)
+    # Media beside contacts have the unrelaxed velocities of the steps.
+    interfaces, contacts = contacts_of(
+        setup.scenario, physics, earth, setup.grid, setup.stencil, setup.closure
+    )
+    return replace(setup, physics=physics, earth=earth, interfaces=interfaces, contacts=contacts)
+
+
+def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
+    """Return the mechanisms with the scale of their variables, where these are kept in 16 bits."""
+    scenario = setup.scenario
+    grid = setup.grid
     storage = scenario.attenuation.storage if scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
-    problem = _problem(relaxation, scenario, physics) or beside_contacts(contacts, grid)
+    problem = _problem(relaxation, scenario, setup.physics)
+    problem = problem or beside_contacts(setup.contacts, grid)
+    sources = [source for shot in setup.shots for source in shot.sources]
     peak = 1.0
     if not problem:
         # Scale from the strongest source; refuse sources too unlike for one scale.
-        steps = clock.steps + extra_steps(clock.steps, scenario.time.dispersion_removal)
-        rates = strain_rates(physics, earth, sources, grid.cell, clock.dt, steps * clock.dt)
+        dt = setup.clock.dt
+        duration = (setup.clock.steps + setup.extra_steps) * dt
+        rates = strain_rates(setup.physics, setup.earth, sources, grid.cell, dt, duration)
         problem = _unlike(sources, rates)
         peak = float(rates.max()) or 1.0
     if storage == 16 and problem:
@@ -72,7 +91,7 @@ def with_storage(
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
     if not problem and storage == "auto":
-        problem = weakened(scenario, earth, grid.dimensions, sources, groups)
+        problem = weakened(scenario, setup.earth, grid.dimensions, sources, setup.groups)
     if problem:
         return relaxation
     return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))

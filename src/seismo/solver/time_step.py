@@ -74,9 +74,7 @@ def stable_part(
     return min(shares, default=1.0)
 
 
-def make_clock(
-    scenario: Scenario, limit: float, safe: float, intervals: list[float], faster: float = 1.0
-) -> Clock:
+def make_clock(scenario: Scenario, limit: float, safe: float, faster: float = 1.0) -> Clock:
     """Choose the time step below a limit in s, of which so much is safe, and count the steps.
 
     `faster`: times as fast as the limit knows are the waves.
@@ -84,6 +82,8 @@ def make_clock(
     limit = limit / faster
     spec = scenario.time
     share = min(1.0, spec.courant / safe)
+    timed = (*scenario.receivers, *scenario.output.snapshots)
+    intervals = [output.interval for output in timed if output.interval is not None]
     try:
         clock = choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
     except ScenarioError as error:

@@ -148,6 +148,7 @@ EQUATION = Equation(
     parameters=(VP, EPSILON, DELTA, THETA, PHI),
     tables=tables,
     extends="acoustic",
+    bandwidth_share={"gpu": {3: 0.93}},
     energy=acoustic_vti.energy,
     beside_layers=Collar(COLLAR_POINTS, elliptic),
 )
