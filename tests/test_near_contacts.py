@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import flat_layers
-import seismo
 import solver
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
@@ -236,14 +235,3 @@ def test_tilted_rock_is_read_and_acted_on_as_where_the_earth_varies_sideways(kin
     assert setup.interpolation.layers is None
     beside = near_receivers(setup) if kind == "force" else near_sources(setup)
     assert beside[0].error > 1.0
-
-
-@pytest.mark.parametrize(("tilt", "z", "wrong"), [(30.0, 0.0, 1), (30.0, 33.0, 1), (30.0, 90.0, 0),
-                                                  (0.0, 0.0, 0)])  # fmt: skip
-def test_strains_under_the_surface_of_tilted_rock_are_told(tilt, z, wrong) -> None:
-    """Twice as many points per wavelength double ezz there: it is no strain of the ground."""
-    given = document("force", -14.0, [(200.0, z)])
-    given["receivers"][0]["quantities"] = ["strain"]
-    given["model"] = [{"type": "uniform", **SOFT, "epsilon": 0.1, "delta": 0.05, "theta": tilt}]
-    lines = seismo.check(given).warnings
-    assert sum("where ezz is wrong" in line for line in lines) == wrong

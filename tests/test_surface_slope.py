@@ -10,6 +10,7 @@ import pytest
 import flat_layers
 import seismo
 import solver
+from seismo.equations import elastic_constants
 from seismo.exact import metrics
 from seismo.grid.interpolation import Surface, axis_weights, slope_share, sloped_weights
 from seismo.grid.surface_closure import ClosureKind
@@ -289,3 +290,52 @@ def test_a_force_among_the_rows(force, bar) -> None:
     )]  # fmt: skip
     errors = flat_layers.errors(solver.simulate(document), (HARD,), (0.0,), each=True)
     assert max(errors) < bar
+
+
+SHALE = {"type": "uniform", "vp": 2400.0, "vs": 700.0, "rho": 2100.0, "epsilon": 0.35, "delta": 0.3}
+
+
+@pytest.mark.parametrize("rock", [{"theta": 0.0}, {"gamma": 0.2, "theta": 35.0, "phi": 50.0}])
+def test_motion_without_traction_is_differentiated_exactly(rock) -> None:
+    """Velocities linear in x, y, z, on and below the surface of rock of c13 > c33, upright or not.
+
+    Strains across the surface follow from those along it, C_NN e_N + C_NT e_T = 0, and the rows
+    next to it take no part: what the scheme has there is no strain of the ground. Without the
+    traction tilted rock had an ezz twice as large with h / 2; with the sign of a fluid, which c13 >
+    c33 was taken for, exz on the surface was 1.3 times the largest strain.
+    """
+    setup = discretize(from_dict({
+        "physics": "elastic", "time": {"duration": 0.05},
+        "grid": {"extent": dict.fromkeys("xyz", 300.0), "spacing": 10.0, "order": 8},
+        "boundaries": {"top": "free_surface"}, "model": [SHALE | rock],
+        "sources": [{"type": "force", "force": {"z": 1.0}, "position": dict.fromkeys("xyz", 150.0),
+                     "wavelet": {"type": "ricker", "frequency": 5.0}}],
+    }))  # fmt: skip
+    at = np.array([150.0])
+    stiffness = elastic_constants.stiffness_of(setup.earth.sample(0.0 * at, at, at))[0]
+    normal, along = [2, 3, 4], [0, 1, 5]
+    e = np.zeros(6)
+    e[along] = 1.0, -0.7, 0.4
+    inverse = np.linalg.inv(stiffness[np.ix_(normal, normal)])
+    e[normal] = -inverse @ stiffness[np.ix_(normal, along)] @ e[along]
+    turning = np.array([[0.0, 0.3, -0.8], [-0.3, 0.0, 0.5], [0.8, -0.5, 0.0]])
+    gradient = turning  # d_j v_i: turning and strain rates
+    for number, (i, j) in enumerate(elastic_constants.PAIRS):
+        for a, b in {(i, j), (j, i)}:
+            gradient[a, b] += e[number] / (1.0 if i == j else 2.0)
+    for z in (0.0, 1.0, 5.0, 13.0, 27.0, 60.0):
+        for quantity in ("strain_rate", "rotation", "divergence"):
+            for terms in setup.physics.observables[quantity].values():
+                read = 0.0
+                points = channel_points(
+                    setup.interpolation, terms, (152.0, 157.0, z), setup.stencil
+                )
+                for name, some in points.items():
+                    half = [0.5 * (a in setup.physics.named(name).half) for a in "xyz"]
+                    position = [setup.grid.origin[a] + 10.0 * (some[a] + half[a]) for a in range(3)]
+                    read += some.weights @ (gradient["xyz".index(name[1])] @ position)
+                exact = sum(
+                    t.factor * gradient["xyz".index(t.field[1]), "xyz".index(t.along)]
+                    for t in terms
+                )
+                assert read == pytest.approx(exact, abs=1e-3)  # of the stencil

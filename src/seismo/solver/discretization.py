@@ -48,6 +48,7 @@ from seismo.solver.snapshot_series import Series, make_series
 from seismo.solver.stages import reached
 from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
+from seismo.solver.tilted_surface import tilted_surface
 from seismo.solver.time_step import limits_of, make_clock
 from seismo.solver.waves import Waves, waves_of
 
@@ -249,17 +250,18 @@ class Discretization:
     def interpolation(self) -> PointInterpolation:
         """What the weights of sources and receivers depend on beside their positions."""
         grid = self.grid
-        physics = self.physics
         averaging = self.scenario.averaging
         first = self.stencil.first
         layers = None
         if not self.extremes.uniform:
-            layers = layers_of(physics, self.earth, grid, averaging, first, self.contacts)
+            layers = layers_of(self.physics, self.earth, grid, averaging, first, self.contacts)
         imaged = any(face.kind == "free_surface" for face in self.image_faces)
+        closure = None if self.slope else self.closure
+        tilted = tilted_surface(self.physics, self.earth, grid, self.stencil, closure)
         return PointInterpolation(
-            grid, physics, self.closure, imaged, self.stencil.order // 2, self.slope,
+            grid, self.physics, self.closure, imaged, self.stencil.order // 2, self.slope,
             self.contacts, row_norms(self.contacts, first, grid.points[2]),
-            fluid_density(self.earth, grid, averaging), layers,
+            fluid_density(self.earth, grid, averaging), layers, tilted,
         )  # fmt: skip
 
 

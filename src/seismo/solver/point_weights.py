@@ -56,6 +56,7 @@ class PointInterpolation:
         fluids: densities that motion along layers of fluid is read with, or None.
         layers: rows of an earth that varies with depth only, or None.
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
+        tilted: what the free surface of tilted rock prescribes of strains, or None.
     """
 
     grid: Grid
@@ -68,6 +69,7 @@ class PointInterpolation:
     norms: tuple[np.ndarray, np.ndarray] | None = None
     fluids: FluidDensity | None = None
     layers: Layers | None = None
+    tilted: SurfaceSlope | None = None
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
@@ -220,7 +222,8 @@ class PointInterpolation:
             points where the derivative stands (half a cell up or down from the field), and the
             points, by their field, that tell its value on the surface.
         """
-        if self.slope is None:
+        slope = self.slope or self.tilted
+        if slope is None:
             return None
         x, y, z = self._index(position)
         half = "z" not in field.half
@@ -228,7 +231,7 @@ class PointInterpolation:
         side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
         further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
         # Derivative along z from the rows, and of the surface's prescribed slope.
-        rows, some, share = derivative_weights(z, half, self.slope.rows, further)
+        rows, some, share = derivative_weights(z, half, slope.rows, further)
         points = Points(*point_weights((x, y, z), across, side=(rows, some)))
         columns = Points(*point_weights((x, y, 0.0), across))
         self.refuse_outside(columns, position, "interpolate")
@@ -236,8 +239,8 @@ class PointInterpolation:
             return points, {}
         columns = columns._replace(weights=share * columns.weights)
         if half:
-            return points, self.slope.shear_points(across, columns)
-        return points, self.slope.points(columns)
+            return points, slope.shear_points(across, columns)
+        return points, slope.points(columns)
 
     def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
         """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.

@@ -67,12 +67,15 @@ class SurfaceSlope:
 
     def ratio(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return c13 / c33 at the surface (broadcast shape of indices y, x)."""
-        across = self.grid.coordinate("y", y) if self.grid.dimensions == 3 else None
         # lambda / (lambda + 2 mu) of the rock at the surface.
-        top = np.array(self.grid.coordinate("z", 0))
-        medium = self.earth.sample(top, across, self.grid.coordinate("x", x))
-        ratio = elastic_constants.thin_stretch(medium)
+        ratio = elastic_constants.thin_stretch(self.medium(y, x))
         return np.broadcast_to(ratio, np.broadcast_shapes(np.shape(y), np.shape(x)))
+
+    def medium(self, y: np.ndarray, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Sample the medium of the surface at indices y, x."""
+        across = self.grid.coordinate("y", y) if self.grid.dimensions == 3 else None
+        top = np.array(self.grid.coordinate("z", 0))
+        return self.earth.sample(top, across, self.grid.coordinate("x", x))
 
     @property
     def across(self) -> list[str]:
@@ -107,7 +110,8 @@ class SurfaceSlope:
                 of the slope there is wanted.
         """
         # sxz = 0: d_z v_a = -d_a vz; no rotation in a fluid: d_z v_a = +d_a vz.
-        sign = np.where(self.ratio(columns.y, columns.x) < 1.0, -1.0, 1.0)
+        medium = self.medium(columns.y, columns.x)
+        sign = np.where(medium.get("vs", medium.get("c55", 0.0)) > 0.0, -1.0, 1.0)
         of_vz = self._derivative(axis, columns, sign * columns.weights, half=1).added_up()
         surface = Surface(0, vanishes=False, sloped=self.rows)
         # vz on the surface: from its rows below, and from the prescribed slope.
