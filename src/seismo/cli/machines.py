@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -132,9 +132,6 @@ def tune(
     device: DeviceNumber = None,
 ) -> None:
     """Find the fastest thread layouts of a GPU and store them for later runs."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from seismo.backends.gpu.backend import GpuBackend
     from seismo.backends.gpu.layouts import keep_shapes, shapes_file
     from seismo.backends.select import choose
@@ -151,7 +148,20 @@ def tune(
     backend = cast(GpuBackend, choice.make("float32"))
     card = backend.card
     shapes = backend.shapes
-    events = tuning.tune(card, shapes, product(equations, axes, orders))
+    for event in _with_bar(tuning.tune(card, shapes, product(equations, axes, orders))):
+        if isinstance(event, tuning.Tuned):
+            keep_shapes(card.name, shapes)
+        print(event, flush=True)
+    print(shapes_file(card.name))
+
+
+def _with_bar(events: Iterable[Any]) -> Iterator[Any]:
+    """Show on a bar how far `seismo.runs.bench.tune` has come; yield all events but trials."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from seismo.runs.bench import tune as tuning
+
     columns = (
         BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     )  # fmt: skip
@@ -166,7 +176,4 @@ def tune(
                 case tuning.Trial():
                     bar.update(task, completed=event.number, description=str(event))
                     continue
-                case tuning.Tuned():
-                    keep_shapes(card.name, shapes)
-            print(event, flush=True)
-    print(shapes_file(card.name))
+            yield event

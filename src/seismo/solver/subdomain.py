@@ -86,6 +86,29 @@ def _tables(
     )
 
 
+def _medium(
+    setup: Discretization, subdomain: decomposition.Subdomain, contacts: ContactRows
+) -> dict[str, np.ndarray]:
+    """Return the averages (z, y, x) that the coefficients are made of."""
+    medium = node_medium(setup, subdomain)
+    contacts.adjust(medium)
+    if "rho" in medium:
+        medium |= _own_densities(setup, subdomain, medium["rho"])
+    return medium
+
+
+def _coefficients(
+    setup: Discretization, subdomain: decomposition.Subdomain, medium: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the arrays of the formulas, with dt; rigid faces and layers change some."""
+    physics = setup.physics
+    coefficients = physics.coefficients(medium, setup.clock.dt)
+    coefficients = turned_off(coefficients, physics.odd, setup.image_faces, subdomain)
+    # Media whose waves would grow in layers change over the collar.
+    collar = setup.scenario.equation.beside_layers
+    return changed(coefficients, collar, setup.grid, subdomain) if collar else coefficients
+
+
 def _own_densities(
     setup: Discretization, subdomain: decomposition.Subdomain, rho: np.ndarray
 ) -> dict[str, np.ndarray]:
@@ -167,20 +190,12 @@ class SubdomainSolver:
         self._backend = backend
         self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach)
         # Medium on the nodes; rows at contacts of fluid and solid have their own.
-        medium = node_medium(setup, subdomain)
         contacts = ContactRows(setup, subdomain)
-        contacts.adjust(medium)
-        if "rho" in medium:
-            medium |= _own_densities(setup, subdomain, medium["rho"])
+        medium = _medium(setup, subdomain, contacts)
         faces = setup.image_faces
-        # Arrays of the formulas, with dt; rigid faces and layers change some.
-        coefficients = physics.coefficients(medium, setup.clock.dt)
-        coefficients = turned_off(coefficients, physics.odd, faces, subdomain)
-        # Media whose waves would grow in layers change over the collar.
-        collar = scenario.equation.beside_layers
-        if collar:
-            coefficients = changed(coefficients, collar, setup.grid, subdomain)
-        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array))
+        self.fields.set_coefficients(
+            _coefficients(setup, subdomain, medium), lambda array: self._fill(faces, array)
+        )
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
