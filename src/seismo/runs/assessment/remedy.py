@@ -83,36 +83,40 @@ def inaccurate(
     setup: Discretization, layers: list[LayerResolution], expected: Expected
 ) -> WarningLines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
-    spec = setup.scenario.grid
     waves = setup.waves
     stencil = setup.stencil
     dispersion = dispersion_error(waves, stencil)
-    if spec.stencil == "minmax":
-        fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
-        yield (
-            "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the path: "
-            f"numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
-            f"coefficients by {percent(fitted)}; leave grid.stencil out"
-        )
-    elif dispersion > spec.accuracy:
-        yield _dispersed(setup, layers, expected, dispersion)
-    elif _is_large(setup, expected):
-        key = "attenuation" if expected.causes[0][0] == FITTED else "grid.spacing"
-        yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
+    match _warned_of(setup, expected):
+        case "stencil":
+            fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
+            yield (
+                "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the "
+                f"path: numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
+                f"coefficients by {percent(fitted)}; leave grid.stencil out"
+            )
+        case "dispersion":
+            yield _dispersed(setup, layers, expected, dispersion)
+        case "error":
+            key = "attenuation" if expected.causes[0][0] == FITTED else "grid.spacing"
+            yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
 
 
 def remedy_of_a_miss(setup: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
-    spec = setup.scenario.grid
-    if expected.error <= spec.accuracy or _is_large(setup, expected):
+    if expected.error <= setup.scenario.grid.accuracy or _warned_of(setup, expected):
         return ""
-    if spec.stencil == "minmax" or dispersion_error(setup.waves, setup.stencil) > spec.accuracy:
-        return ""  # `inaccurate` has said so
     return _remedy(setup, expected)
 
 
-def _is_large(setup: Discretization, expected: Expected) -> bool:
-    return expected.error > min(_LARGE, _LARGER * setup.scenario.grid.accuracy)
+def _warned_of(setup: Discretization, expected: Expected) -> str:
+    """Return what `inaccurate` warns of: "stencil", "dispersion", "error" of all causes, or ""."""
+    spec = setup.scenario.grid
+    if spec.stencil == "minmax":
+        return "stencil"
+    if dispersion_error(setup.waves, setup.stencil) > spec.accuracy:
+        return "dispersion"
+    is_large = expected.error > min(_LARGE, _LARGER * spec.accuracy)
+    return "error" if is_large else ""
 
 
 def _dispersed(
