@@ -91,6 +91,38 @@ def test_constants_of_a_fluid_are_one_number() -> None:
     assert np.abs(fields["sxz"][rows]).max() < 1e-20 * np.abs(water[0]).max()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rock", [SHALE | {"theta": 35.0, "phi": 20.0}, constants_of(SHALE)])
+@pytest.mark.parametrize("loss", [{}, {"qp": 40.0, "qs": 20.0}])
+def test_rounding_does_not_turn_a_fluid(rock, loss) -> None:
+    """Single precision in space: velocities by the source erred by 1e-4, now by 3e-6.
+
+    In each step sums of one rounding part the stresses by another; nothing brings that back.
+    """
+    document = sea(3, SOFT | loss, rock | loss, steps=100, order=4, **(LOSSY if loss else {}))
+    wanted = solver.wavefield(solver.simulate(document))
+    found = solver.wavefield(solver.simulate(document | {"precision": "float32"}))
+    water = slice(8, 22)
+    np.testing.assert_array_equal(found["sxx"][water], found["syy"][water])
+    np.testing.assert_array_equal(found["sxx"][water], found["szz"][water])
+    names = ("vx", "vy", "vz")
+    assert solver.difference({n: found[n] for n in names}, {n: wanted[n] for n in names}) < 1.5e-5
+
+
+def test_memory_of_tilted_rock_under_water_fits_16_bits() -> None:
+    """On nodes of water beside rock that couples strains: it was not a number."""
+    rock = SHALE | {"qp": 40.0, "qs": 20.0}
+    document = sea(2, rock | {"theta": 35.0}, rock, **LOSSY)
+    wanted = solver.wavefield(solver.simulate(document))
+    document |= {"precision": "float32"}
+    document["attenuation"] = LOSSY["attenuation"] | {"storage": 16}
+    simulation = solver.simulate(document)
+    assert simulation.setup.physics.short
+    found = solver.wavefield(simulation)
+    names = ("vx", "vz", "szz", "sxz")
+    assert solver.difference({n: found[n] for n in names}, {n: wanted[n] for n in names}) < 1e-3
+
+
 @pytest.mark.parametrize("loss", [{}, {"qp": 40.0, "qs": 20.0}])
 @pytest.mark.parametrize("where", ["bed", "base"])
 def test_nothing_grows_beside_tilted_rock_under_water(where, loss) -> None:

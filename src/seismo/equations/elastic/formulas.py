@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from seismo.equations.acoustic_variable_density import masses, mean_masses
+from seismo.equations.elastic_constants import named
 
 
 def pairs(axes: str) -> list[str]:
@@ -61,6 +62,22 @@ def stress(cell):
     for a, b in combinations(cell.axes, 2):
         first_axis, second_axis = (b, a) if b == "z" else (a, b)
         _shear(cell, a, b, four_nodes(cell, "q" if b == "z" else "q66", first_axis, second_axis))
+
+
+def normal_changes(cell, strains: dict) -> dict:
+    """Return sum over m of c_nm e_m by n, the normal stresses of normal strains.
+
+    They are c div v, with one of the constants, and what the others differ by: a fluid's constants
+    are one number, and its stresses stay equal to the last bit. Else they would part by rounding
+    and turn the fluid, which nothing holds.
+    """
+    axes = sorted(strains)
+    common = cell[named("c", axes[0], axes[-1])]
+    pressure = cell.rounded(common * cell.sum(strains[b] for b in axes))
+    return {
+        a: pressure + cell.sum((cell[named("c", a, b)] - common) * strains[b] for b in axes)
+        for a in axes
+    }
 
 
 def isotropic_stress(cell):

@@ -5,7 +5,7 @@ Symbols are those of `seismo.equations.elastic_orthorhombic`. `pairs` of axes na
 
 from __future__ import annotations
 
-from seismo.equations.elastic.formulas import four_nodes, pairs
+from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
 from seismo.equations.elastic_constants import named
 
 
@@ -14,8 +14,7 @@ def stress(cell):
     axes = sorted(cell.axes)
     # Normal stresses: s_aa += c_ab e_b, no coupling with shear.
     strains = {a: cell.d(a, f"v{a}") for a in axes}
-    for a in axes:
-        change = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
+    for a, change in normal_changes(cell, strains).items():
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + change)
     # Shear stresses: s_ab += c_I (d_b v_a + d_a v_b)
     for pair in pairs(cell.axes):

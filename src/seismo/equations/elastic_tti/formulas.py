@@ -5,7 +5,7 @@ Symbols are those of `seismo.equations.elastic_tti`. `pairs` of axes name shear 
 
 from __future__ import annotations
 
-from seismo.equations.elastic.formulas import four_nodes, pairs
+from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
 from seismo.equations.elastic_constants import named
 
 
@@ -33,8 +33,7 @@ def node(cell):
     strains = {a: cell.d(a, f"v{a}") for a in axes}
     on_nodes = {pair: cell.mean(pair, f"h_{pair}") for pair in shear}
     # Normal stresses: s_n += c_nm e_m + a_nI P h_I
-    for a in axes:
-        normal = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
+    for a, normal in normal_changes(cell, strains).items():
         coupled = cell.sum(cell[named("a", a, pair)] * on_nodes[pair] for pair in shear)
         cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + normal + coupled)
     # Coupling: t_I = a_nI e_n + b_IJ P h_J, J not I

@@ -6,9 +6,11 @@ coefficients are those of `seismo.equations.elastic_tti`, and besides `root` v, 
 
 from __future__ import annotations
 
-from seismo.equations.elastic.formulas import four_nodes, pairs
+from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
 from seismo.equations.elastic_constants import named
 from seismo.equations.memory_variables import at_once, drive, loss, remember
+
+_SOFTEST = 1e10  # 1 / (c_I dt) of rock is far below, and of a fluid far above (`elastic.FLUID_Q`)
 
 
 def on_node(pair: str) -> str:
@@ -30,7 +32,7 @@ def node(cell):
     stresses = {pair: cell.mean(pair, f"h_{pair}") for pair in shear}
     compliance = {pair: cell[named("q", pair)] for pair in shear}
     rates = {a + a: strains[a] for a in axes}
-    rates |= {on_node(pair): stresses[pair] * compliance[pair] for pair in shear}
+    rates |= {on_node(pair): _shear_strain(stresses[pair], compliance[pair]) for pair in shear}
     memory = dict(zip((*axes, *shear), remember(cell, rates).values(), strict=True))
     # D: what P moduli lose beyond S moduli, of the strain that v projects.
     excess = _excess(cell, _projected(cell, memory))
@@ -41,8 +43,7 @@ def node(cell):
     for pair in shear:
         stresses[pair] = stresses[pair] - loss(cell, "s", y, memory[pair]) / compliance[pair]
     # Normal stresses: s_n += c_nm e_m + a_nI P h_I - v_n D
-    for a in axes:
-        normal = cell.sum(cell[named("c", a, b)] * strains[b] for b in axes)
+    for a, normal in normal_changes(cell, strains).items():
         coupled = cell.sum(cell[named("a", a, pair)] * stresses[pair] for pair in shear)
         change = normal + coupled - cell[named("root", a)] * excess
         cell.put(f"s{a}{a}", before[a] + change)
@@ -53,6 +54,15 @@ def node(cell):
             if other != pair:
                 coupled = coupled + cell[named("b", pair, other)] * stresses[other]
         cell.put(f"t_{pair}", coupled - compliance[pair] * cell[named("root", pair)] * excess)
+
+
+def _shear_strain(stress, compliance):
+    """Return G_I = P h_I / c_I, and next to nothing on nodes of fluids.
+
+    P brings stresses of rock beside it there, too, and c_I is none: 16 bits do not hold that.
+    """
+    solid = _SOFTEST / (_SOFTEST + compliance)
+    return stress * (compliance * solid) * solid
 
 
 def _projected(cell, memory: dict) -> list:
