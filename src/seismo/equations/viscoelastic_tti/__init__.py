@@ -27,6 +27,7 @@ all constants, which is exact for shear across flat layers, and else approximate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -205,9 +206,12 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     )  # fmt: skip
 
 
+_LAYERED = elastic_tti.EQUATION.layered
+assert _LAYERED is not None
 EQUATION = Equation(
     name="viscoelastic_tti",
     parameters=(*elastic_tti.EQUATION.parameters, QP, QS),
     tables=tables,
+    layered=_LAYERED.with_further(math.inf, math.inf),
     extends="elastic",
 )

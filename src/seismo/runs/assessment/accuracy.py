@@ -7,7 +7,8 @@ points from the weights (`seismo.grid.interpolation`), contacts of an earth that
 only from the scheme, too (`seismo.runs.assessment.layered_error`), others and boundaries from laws
 that were measured (`seismo.runs.assessment.sideways`, `seismo.solver.accuracy`). Contacts of VTI
 rocks count as those of isotropic ones with the same vp and vs: 0.25 % said of 0.24 % measured with
-epsilon up to 0.2, 0.22 of 0.25 % up to 0.3, 0.03 of 0.06 % where the anisotropy alone jumps. In one
+epsilon up to 0.2, 0.22 of 0.25 % up to 0.3, 0.03 of 0.06 % where the anisotropy alone jumps. So do
+those of TTI rocks, and what their axes differ by (`seismo.runs.assessment.turned_rock`). In one
 medium, waves go straight from source to receiver; else the worst direction counts. A prediction is
 good to a factor of three.
 """

@@ -26,6 +26,7 @@ import numpy as np
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
 from seismo.runs.assessment.stack_network import LayerSection, RadiatingSource, StackNetwork
 from seismo.runs.assessment.stacks import layered_waves, rows_about, stacks
+from seismo.runs.assessment.turned_rock import turned_error
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
 
@@ -99,7 +100,8 @@ def layered_error(setup: Discretization) -> Contacts:
     lending = lent * waves.spectra.error(LENT(points))
     depths = {group.name: _some(group.all_positions[:, 2]) for group in setup.groups}
     contact_errors = _scattered(setup, section, depths)
-    errors = {z: math.hypot(error, lending) for z, error in contact_errors.items()}
+    turned = turned_error(setup)
+    errors = {z: math.hypot(error, lending, turned) for z, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
     sets = {name: max(errors[z] for z in set_depths) for name, set_depths in depths.items()}
     return Contacts(max(errors.values()), joint, sets)
