@@ -124,6 +124,43 @@ def damping(
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return GuidedDamping()
+    samples = column.SAMPLES if earth.layered else _PER_CELL
+    nodes, faces = _absorbing_faces(earth, grid, samples)
+    contrast = 1.0
+    rise = 1.0
+    jump = 0.0
+    rocks = 0.0
+    for (a, k), _ in faces:
+        on_face = nodes | {a: nodes[a][[k]]}
+        shear = _shear(earth, on_face)
+        rocks = max(rocks, _of_rocks(earth, on_face))
+        contrast = max(contrast, _contrast(shear))
+        if free_surface:
+            rise = max(rise, _rise(shear), _outrun(earth, on_face, fastest))
+        jump = max(jump, _jump(shear[::samples]))
+    beds = _beside_beds(contrast)
+    ground = _of_ground(rise)
+    uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
+    early = max(beds, uneven, rocks) if beds else rocks
+    if free_surface and rigid_bottom and faces:
+        early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
+    late = max(early, ground, uneven) if ground else early
+    points = max((width for _, width in faces), default=1)
+    return GuidedDamping(early, late, rise, points, rocks)
+
+
+def _absorbing_faces(
+    earth: Earth, grid: Grid, samples: int
+) -> tuple[dict[str, np.ndarray], list[tuple[tuple[str, int], int]]]:
+    """Return places by axis, and of each absorbing face its axis, end (0 or -1) and points.
+
+    Where the earth varies with depth only, one face across x stands for all those across x and y.
+
+    Args:
+        earth: the earth.
+        grid: the grid, with the widths of its layers.
+        samples: places along z for each row.
+    """
     interior = grid.extent
     nodes = {
         axis: grid.coordinate(axis, np.arange(first, last))
@@ -131,7 +168,6 @@ def damping(
         if axis in grid.axes
     }
     top, bottom = grid.limits("z")
-    samples = column.SAMPLES if earth.layered else _PER_CELL
     nodes["z"] = np.linspace(top, bottom, (nodes["z"].size - 1) * samples + 1)
     layer_widths = {a: (grid.low[n], grid.high[n]) for n, a in enumerate(AXES) if a in grid.axes}
     if earth.layered:
@@ -145,26 +181,7 @@ def damping(
         for k, width in zip((0, -1), widths, strict=True)
         if width
     ]
-    contrast = 1.0
-    rise = 1.0
-    jump = 0.0
-    rocks = 0.0
-    for (a, k), _ in faces:
-        shear = _shear(earth, nodes | {a: nodes[a][[k]]})
-        rocks = max(rocks, _of_rocks(earth, nodes | {a: nodes[a][[k]]}))
-        contrast = max(contrast, _contrast(shear))
-        if free_surface:
-            rise = max(rise, _rise(shear), _outrun(earth, nodes | {a: nodes[a][[k]]}, fastest))
-        jump = max(jump, _jump(shear[::samples]))
-    beds = _beside_beds(contrast)
-    ground = _of_ground(rise)
-    uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
-    early = max(beds, uneven, rocks) if beds else rocks
-    if free_surface and rigid_bottom and faces:
-        early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
-    late = max(early, ground, uneven) if ground else early
-    points = max((width for _, width in faces), default=1)
-    return GuidedDamping(early, late, rise, points, rocks)
+    return nodes, faces
 
 
 def _beside_beds(contrast: float) -> float:

@@ -176,13 +176,21 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, "must not be empty")
     if annotation is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
+    return Mistake(path, _not_allowed(item, path, annotation, model, data))
+
+
+def _not_allowed(
+    item: Any, path: KeyPath, annotation: Any, model: type[BaseModel], data: Any
+) -> str:
+    """Describe what is wrong with a value, and which ones its key takes."""
+    kind = item["type"]
     owner = schema_text.model_at(annotation)
     if owner and (problem := _tight(item["input"])):
-        return Mistake(path, problem)
+        return problem
     if owner and "path" in owner.model_fields and isinstance(item["input"], str):
-        return Mistake(path, f"must be a mapping; write {{path: {shortened(item['input'])}}}")
+        return f"must be a mapping; write {{path: {shortened(item['input'])}}}"
     if owner and item["input"] is None:
-        return Mistake(path, _no_value(owner))
+        return _no_value(owner)
     converted = _converted(value_at(data, path), item["input"], schema_text.quantity(annotation))
     hint = _listed(item["input"]) if kind == "tuple_type" else converted
     allowed = _with_keys(schema_text.allowed(annotation))
@@ -191,10 +199,10 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         allowed = f"positive: {allowed}"
     if kind == "greater_than_equal" and not negative:
         hint += _why(path, annotation)
-    siblings = schema_text.model_at(schema_text.at(model, loc[:-1]))
+    siblings = schema_text.model_at(schema_text.at(model, item["loc"][:-1]))
     if kind == "tuple_type" and siblings is not None and "path" in siblings.model_fields:
         hint = _as_file(item["input"]) or hint
-    return Mistake(path, f"must be {allowed}{hint}")
+    return f"must be {allowed}{hint}"
 
 
 def _array(path: KeyPath, allowed: str) -> str:

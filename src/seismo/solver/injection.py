@@ -81,6 +81,19 @@ class InjectionTable(NamedTuple):
         return [array.shape for array in self]
 
 
+def _distinct(rows: list[SourceRow]) -> tuple[list[int], list[tuple[PointSource, SourceTerm]]]:
+    """Return the number of each row's signal, and the source and term of each signal."""
+    signals = dict[tuple, tuple[PointSource, SourceTerm]]()
+    keys = [
+        (id(source.wavelet), source.delay, source.derivative, drive.derivative, drive.rate)
+        for _, source, drive, _ in rows
+    ]
+    for key, (_, source, drive, _) in zip(keys, rows, strict=True):
+        signals.setdefault(key, (source, drive))
+    numbers = {key: n for n, key in enumerate(signals)}
+    return [numbers[key] for key in keys], list(signals.values())
+
+
 class Injection:
     """Inject all sources into one subdomain, after the stage that updates a field.
 
@@ -268,29 +281,16 @@ class Injection:
             (row) numbers; (signal) steps; (signal, step) samples, zero at the ends of those that
             do not last as long as the run.
         """
-        numbers = dict[tuple, int]()
-        sources = list[tuple]()
-        signal_numbers = list[int]()
-        # Each signal once, however many points it drives.
-        for _, source, drive, _ in rows:
-            how = (drive.derivative, drive.rate)
-            key = (id(source.wavelet), source.delay, source.derivative, *how)
-            if key not in numbers:
-                numbers[key] = len(sources)
-                sources.append((source, drive))
-            signal_numbers.append(numbers[key])
+        signal_numbers, sources = _distinct(rows)
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
         driven_late = not field.late and self._around.physics.differences == "first"
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
-        # Window of steps in which each signal acts.
+        # Window of steps in which each signal acts; those over the whole run begin at step 0.
         lasting = [self._lasting(source, offset, steps) for source, _ in sources]
-        begins = np.array([first for first, _ in lasting], np.int64)
         length = max(stop - first for first, stop in lasting)
-        # Signals over the whole run begin at step 0.
-        if length == steps:
-            begins[:] = 0
+        begins = np.array([first if length < steps else 0 for first, _ in lasting], np.int64)
         # Samples at (n + offset) dt.
         times = (np.arange(length) + offset) * dt
         samples = np.array(
