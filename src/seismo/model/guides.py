@@ -42,6 +42,7 @@ from itertools import product
 import numpy as np
 
 from seismo.equations import elastic_constants, plane_waves, wave_speeds
+from seismo.equations.distinct import different
 from seismo.grid.grid import AXES, Grid
 from seismo.model import column
 from seismo.model.cells import tensor
@@ -209,8 +210,8 @@ def _of_rocks(earth: Earth, nodes: dict[str, np.ndarray]) -> float:
     if not {"gamma", "c33"} & set(earth.needs):
         return 0.0
     samples = earth.sample(*tensor(nodes["z"], nodes.get("y"), nodes["x"]))
-    kinds = np.unique(np.stack([samples[name].ravel() for name in earth.needs], 1), axis=0)
-    media = dict(zip(earth.needs, kinds[:: 1 + len(kinds) // MOST_ROCKS].T, strict=True))
+    kinds, _ = different(np.stack([samples[name].ravel() for name in earth.needs]))
+    media = dict(zip(earth.needs, kinds[:, :: 1 + kinds.shape[1] // MOST_ROCKS], strict=True))
     solid = (media["vs"] > 0.0) & ~elastic_constants.isotropic(media)
     media = {name: samples[solid] for name, samples in media.items()}
     # About a vertical axis nothing grows more than in a vertical plane.

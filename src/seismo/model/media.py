@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class RepresentativeMedium:
         """Whether it has the constants of anisotropic rock."""
         return bool(self.vs) and bool({"gamma", "c33"} & self.others.keys())
 
-    @property
+    @cached_property
     def _speeds(self) -> tuple[float, float]:
         velocities = {name: getattr(self, name) for name in ("vp", "vs", "rho")}
         medium = {name: value for name, value in velocities.items() if value is not None}
