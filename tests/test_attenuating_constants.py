@@ -136,7 +136,7 @@ def by_constants(rock: dict) -> dict:
 @pytest.mark.parametrize(
     ("turn", "names"),
     [
-        ({}, ("viscoelastic_vti", "viscoelastic_vti")),
+        pytest.param({}, ("viscoelastic_vti", "viscoelastic_vti"), marks=pytest.mark.slow),
         ({"theta": 30.0, "phi": 0.0}, ("viscoelastic_tti", "viscoelastic_triclinic")),
     ],
 )

@@ -84,7 +84,7 @@ LAYERS = {
 @pytest.mark.parametrize("layers", solver.slow_but({"sea bed"}, LAYERS))
 @pytest.mark.parametrize(
     "name",
-    solver.slow_but({"viscoacoustic_variable_density", "viscoelastic"}, PLANES),
+    solver.slow_but({"viscoacoustic_variable_density"}, PLANES),
 )
 def test_hardly_any_loss_is_none(name, layers):
     """With Q = 1e12 traces are those of the lossless equation, under a free surface, too."""
@@ -412,6 +412,7 @@ def test_another_attenuation_is_another_run(keys, named):
         refuse_another(*identities, now.scenario)
 
 
+@pytest.mark.slow
 def test_a_batch_goes_on_from_a_checkpoint_to_the_same_bits(tmp_path):
     """Memory variables are part of the wavefield; other equations have this test under `slow`."""
     spots = [solver.place(2, n) for n in (9.0, 11.3)]

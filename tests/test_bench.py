@@ -161,6 +161,7 @@ def test_bandwidth_counts_reads_and_writes(monkeypatch):
     assert measured.best == max(measured.update, measured.copy)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "said"),
     [

@@ -88,8 +88,8 @@ def same_bits(found: list[dict], wanted: list[dict]) -> bool:
     ("blocks", "changes"),
     [
         (1, {"cells": (20, 24)}),
-        (2, {"cells": (37, 41), "precision": "float64"}),
-        (4, {"shots": 3}),
+        pytest.param(2, {"cells": (37, 41), "precision": "float64"}, marks=pytest.mark.slow),
+        pytest.param(4, {"shots": 3}, marks=pytest.mark.slow),
         (4, {"order": 4}),
         (8, {"cells": (30, 90), "order": 16, "shots": 1}),
     ],

@@ -167,6 +167,7 @@ def test_the_usual_step_is_stable(model: str) -> None:
     assert max(largest) < 50.0
 
 
+@pytest.mark.slow
 def test_long_run_with_layers_and_free_surface() -> None:
     """After the source the layers only take energy; a fluid keeps eddies but no pressure."""
     document = solver.plan(
@@ -186,7 +187,12 @@ def test_long_run_with_layers_and_free_surface() -> None:
 
 @pytest.mark.parametrize(
     ("dimensions", "order", "parts"),
-    [(2, 8, (2, 1)), (2, 8, (3, 1)), (2, 2, (2, 1)), (3, 4, (2, 2))],
+    [
+        (2, 8, (2, 1)),
+        (2, 8, (3, 1)),
+        (2, 2, (2, 1)),
+        pytest.param(3, 4, (2, 2), marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("depth", solver.slow_but({12.8, 14.2}, [12.8, 13.5, 13.8, 14.2, 15.1]))
 def test_the_cut_does_not_show(

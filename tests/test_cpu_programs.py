@@ -63,7 +63,7 @@ PROGRAMS = [
         marks=case.marks or [pytest.mark.slow] * (
             case.id.endswith("3d") and (shots, threads) not in ((1, 3), (3, 2))),
     )
-    for case in solver.slow_in_space("acoustic", "elastic")
+    for case in solver.slow_in_space("acoustic")
     for shots, threads in ((1, 1), (1, 3), (3, 1), (3, 2), (3, 3))
 ]  # fmt: skip
 

@@ -43,7 +43,7 @@ def outcome(document, base, parts, ranks, make=ThreadBackend):
         pytest.param({"top": "absorbing"}, HALOS[::-1], id="layers", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("elastic", "acoustic"))
+@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("acoustic"))
 def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_path, monkeypatch):
     """Images beyond faces wait for all of a stage; only without them cores run ahead of halos.
 
@@ -181,7 +181,7 @@ def volume(spread: str, parts="auto", **sections) -> dict:
 @pytest.mark.parametrize(
     ("count", "spread", "parts", "grids", "peers"),
     [
-        (4, "auto", [2, 2], 1, True),
+        pytest.param(4, "auto", [2, 2], 1, True, marks=pytest.mark.slow),
         (2, "shots", [1, 2], 2, False),  # two parts of one rank's
         pytest.param(4, "grid", "auto", 1, False, marks=pytest.mark.slow),
         pytest.param(3, "shots", "auto", 3, True, marks=pytest.mark.slow),
@@ -216,6 +216,7 @@ def test_results_that_nobody_named_last_as_long_as_they_are_held(tmp_path, monke
         assert results.traces_hash == single.traces_hash
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -242,6 +243,7 @@ def test_a_stopped_run_goes_on_on_any_number(tmp_path, alone, monkeypatch, first
     assert contents(path) == contents(alone)
 
 
+@pytest.mark.slow
 def test_shots_go_on_as_many_at_a_time_as_they_began(tmp_path, monkeypatch):
     """Three ranks begin with a shot each; two hold three of them then, and four share two grids."""
     path, signals = tmp_path / "x.h5", Signals()

@@ -87,6 +87,7 @@ def test_strain_along_fibres_in_a_whole_space(line):
             assert errors(found[name], wanted(group, exact, "xz")).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_strain_along_a_fibre_in_3_d():
     source = np.array([12.3, 9.2, 10.1])
     line = [[20.4, 11.2, 8.0], [25.0, 17.6, 8.0], [25.0, 17.6, 16.3]]

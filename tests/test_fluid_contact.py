@@ -68,6 +68,7 @@ def test_a_contact_that_dips():
     assert found == {name: pytest.approx(wanted, rel=0.01) for name in found}
 
 
+@pytest.mark.slow
 def test_solids_do_not_slip(tmp_path):
     """Velocities whose cells hold any solid keep the mean of two nodes; fluids of one kind, too."""
     cell = solver.SPACING["x"]

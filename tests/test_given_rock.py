@@ -196,7 +196,8 @@ def test_a_quarter_turn_exchanges_the_axes_of_the_rock() -> None:
 @pytest.mark.parametrize(
     ("dimensions", "top"),
     [
-        (2, "absorbing"), (2, "free_surface"), (3, "absorbing"),
+        (2, "absorbing"), (2, "free_surface"),
+        pytest.param(3, "absorbing", marks=pytest.mark.slow),
         pytest.param(3, "free_surface", marks=pytest.mark.slow),
     ],
 )  # fmt: skip
@@ -241,7 +242,7 @@ def test_the_fastest_wave_is_that_of_all_directions() -> None:
     assert wave_speeds.fastest(media).max() == pytest.approx(every.max(), rel=1e-3)
 
 
-@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_waves_in_rock_without_symmetry_stay_below_the_limit(dimensions: int) -> None:
     """Noise in a rigid box, at 0.99 of the limit of the step: it neither grows nor dies."""
     names = ALL if dimensions == 3 else PLANE

@@ -223,7 +223,7 @@ def test_marches_across_layers_of_few_blocks_are_cut(waves, planes, tmp_path):
     assert {shape.planes for shape in used if shape.waves == waves and shape.planes > 3} == {planes}
 
 
-@pytest.mark.parametrize("name", ["acoustic", "acoustic_tti"])
+@pytest.mark.parametrize("name", ["acoustic", pytest.param("acoustic_tti", marks=pytest.mark.slow)])
 def test_slabs_change_no_bit(name, tmp_path):
     """Blocks come slab by slab, of the interior and of tables; the last slab is not full."""
     document = planned(name, 3, tmp_path)

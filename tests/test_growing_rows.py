@@ -89,7 +89,7 @@ def drift(name: str, dimensions: int, case: str, folder, steps: int) -> float:
     return float(np.ptp(values) / values[0])
 
 
-@pytest.mark.parametrize("case", ["rigid", "free"])
+@pytest.mark.parametrize("case", [pytest.param("rigid", marks=pytest.mark.slow), "free"])
 @pytest.mark.parametrize(("name", "dimensions"), CONSERVING)
 def test_energy_is_constant(name: str, dimensions: int, case: str, tmp_path) -> None:
     """Without the heights among its weights it changes by percents."""
@@ -277,6 +277,7 @@ def test_a_sea_bed_among_growing_rows_is_refused_and_auto_keeps_away() -> None:
     assert grid.stretching.largest > 1.0
 
 
+@pytest.mark.slow
 def test_a_fault_acts_as_its_points_do(tmp_path) -> None:
     """Weights along z, of many subfaults found from few, belong to the rows."""
     document = elastic([fault(tmp_path, srf(rough(depth=(310.0, 370.0))))], cells=20)

@@ -208,6 +208,7 @@ def test_no_layer_grows_at_the_surface_of_one_rock(order, ratio, tmp_path) -> No
     assert found[2] < found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [27.5, pytest.param(32.5, marks=pytest.mark.slow)])
 def test_no_layer_grows_above_a_shallow_contact(depth, tmp_path) -> None:
     """Rows fitted to one at 27.5 m would, by 10^5 in the second half: they are not taken."""
@@ -317,6 +318,7 @@ def test_no_step_depends_on_the_duration(dimensions, model, monkeypatch) -> None
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [pytest.param(SOIL, marks=pytest.mark.slow), SEA])
 def test_layers_change_at_one_step_however_a_run_is_cut(model, monkeypatch) -> None:
     """Subdomains, NumPy, and a run that goes on from a state, before and after the change."""

@@ -84,6 +84,7 @@ def test_a_fault_acts_as_its_points_do(tmp_path, monkeypatch, case):
         assert np.linalg.norm(spread[name] - points[name]) < bound * np.linalg.norm(points[name])
 
 
+@pytest.mark.slow
 def test_subfaults_act_alike_for_every_cut(tmp_path):
     document = elastic([fault(tmp_path, srf(rough(12)))], cells=(20, 18, 16), precision="float32")
     document["time"]["duration"] = 0.06
@@ -128,6 +129,7 @@ def test_what_is_compiled_does_what_the_kernel_says(tmp_path):
     check_spreading(CpuBackend("float64"), tmp_path, 1e-12)
 
 
+@pytest.mark.slow
 def test_many_depths_of_a_half_row_are_read_from_few(tmp_path):
     """Of 24 subfaults within half a row above a contact: the polynomial of 8 errs by 1e-6."""
     texts = [point(90 + 5 * k, 120, 78.0 + 0.17 * k, onset=0.002 * k) for k in range(24)]

@@ -69,6 +69,7 @@ def test_rows_are_weighed_as_receivers_weigh_them(stack: str) -> None:
     assert changed > 1
 
 
+@pytest.mark.slow
 def test_peaks_on_a_thin_soft_layer_are_those_of_traces(tmp_path) -> None:
     """With the row of the surface alone 4 % of vx are missing."""
     stations = [{"name": "s", "type": "points", "quantities": ["velocity"],

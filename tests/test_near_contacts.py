@@ -46,7 +46,7 @@ def told(given: dict) -> list[str]:
 @pytest.mark.parametrize(
     ("kind", "cells"),
     [
-        ("moment_tensor", 0.3),
+        pytest.param("moment_tensor", 0.3, marks=pytest.mark.slow),
         pytest.param("moment_tensor", 1.0, marks=pytest.mark.slow),
         ("force", 0.3),
     ],

@@ -107,11 +107,9 @@ IN_SPACE = {"model", "snapshot", "movie", "peaks"} & set(KINDS)
 @pytest.mark.parametrize(
     ("kind", "dimensions"),
     [
-        *((kind, "two") for kind in KINDS),
-        *(
-            pytest.param(kind, "three", marks=[] if kind in IN_SPACE else pytest.mark.slow)
-            for kind in KINDS
-        ),
+        pytest.param(kind, dimensions, marks=[pytest.mark.slow] * (kind in rare))
+        for dimensions, rare in (("two", IN_SPACE), ("three", set(KINDS) - IN_SPACE))
+        for kind in KINDS
     ],
 )
 def test_every_kind_is_drawn_whole_and_leaves_nothing_else(kind, dimensions, request, tmp_path):

@@ -111,6 +111,7 @@ def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
     return ["run", str(file), "--output", str(folder / "x.h5")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranks", "spread", "parts", "shared"),
     [

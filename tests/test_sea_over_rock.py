@@ -58,7 +58,7 @@ def constants_of(rock: dict) -> dict:
     ("dimensions", "equation", "base"),
     [
         (2, "elastic_tti", SHALE | {"theta": 1e-9}),
-        (3, "elastic_tti", SHALE | {"theta": 1e-9}),
+        pytest.param(3, "elastic_tti", SHALE | {"theta": 1e-9}, marks=pytest.mark.slow),
         pytest.param(3, "elastic_orthorhombic", constants_of(SHALE), marks=pytest.mark.slow),
         pytest.param(
             3, "elastic_triclinic", constants_of(SHALE) | {"theta": 1e-9}, marks=pytest.mark.slow
@@ -123,8 +123,10 @@ def test_memory_of_tilted_rock_under_water_fits_16_bits() -> None:
     assert solver.difference({n: found[n] for n in names}, {n: wanted[n] for n in names}) < 1e-3
 
 
-@pytest.mark.parametrize("loss", [{}, {"qp": 40.0, "qs": 20.0}])
-@pytest.mark.parametrize("where", ["bed", "base"])
+@pytest.mark.parametrize(
+    "loss", [pytest.param({}, marks=pytest.mark.slow), {"qp": 40.0, "qs": 20.0}]
+)
+@pytest.mark.parametrize("where", ["bed", pytest.param("base", marks=pytest.mark.slow)])
 def test_nothing_grows_beside_tilted_rock_under_water(where, loss) -> None:
     """Rock that couples strains below the bed, and right beside it: waves leave."""
     tilted = SHALE | {"theta": 35.0} | loss

@@ -60,12 +60,12 @@ def compare(name: str, dimensions: int, base, case: str = "layers", **changes) -
     assert solver.difference(solver.records(found), solver.records(wanted)) < tolerance
 
 
-# Every equation with a free surface and layers; with images in space one stands for the others.
+# Every equation with a free surface and layers; with images in planes.
 DAILY = [
     pytest.param(
         *equation.values, case, id=f"{equation.id}-{case}",
         marks=equation.marks if case == "free_surface" or (
-            case == "mixed" and equation.values in [("elastic", 3), *PLANES]
+            case == "mixed" and equation.values in PLANES
         ) else [pytest.mark.slow],
     )
     for equation in solver.EVERY_EQUATION for case in CASES

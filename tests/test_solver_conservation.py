@@ -255,7 +255,7 @@ def test_source_and_receiver_change_places(name, dimensions, tmp_path, monkeypat
         assert asymmetry(name, dimensions, tmp_path, a, b, precision=precision) < tolerance
 
 
-IN_SPACE = {("acoustic", "periodic"), ("elastic", "rigid")}
+IN_SPACE = {("acoustic", "periodic")}
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ IN_SPACE = {("acoustic", "periodic"), ("elastic", "rigid")}
         for name, d in VARIANTS
         for at in ((0.0, 0.3, 2.6) if d == 2 else (0.3,))
         for across in ("rigid", "periodic")
-        # In space one kind for each of two, as `at` and the kind are tried together in planes.
+        # In space one kind, as `at` and the kind are tried together in planes.
         for slow in [d == 3 and (name, across) not in IN_SPACE]
     ],
 )

@@ -279,6 +279,7 @@ def test_order_in_a_varying_medium(tmp_path: Path, name: str, order: int) -> Non
     assert slope(tmp_path, name, order, GRIDS[order]) > order - 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "wanted"),
     [

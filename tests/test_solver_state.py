@@ -57,7 +57,7 @@ def assert_goes_on(document: dict, base, stops: tuple[int, ...], **how) -> None:
             *case.values, parts, id=f"{case.id}-{cut}",
             # In space every day one, cut: what the others keep is told by their planes.
             marks=case.marks or [pytest.mark.slow] * (case.id.endswith("3d") and (case.id, cut)
-                                                      != ("elastic-3d", "cut")),
+                                                      != ("acoustic-3d", "cut")),
         )
         for case in solver.EVERY_EQUATION
         for parts, cut in (((1, 1), "whole"), ((2, 1), "cut"))

@@ -90,11 +90,14 @@ def check_responses(backend: Backend) -> None:
         np.testing.assert_allclose(found[f"m/{name}"], value, rtol=tolerance, err_msg=name)
 
 
-@pytest.mark.parametrize("kind", [ReferenceBackend, CpuBackend])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(ReferenceBackend, marks=pytest.mark.slow), CpuBackend]
+)
 def test_maps_hold_the_responses_of_their_motion(kind):
     check_responses(kind("float32"))
 
 
+@pytest.mark.slow
 def test_slow_oscillators_of_many_steps_keep_their_damping():
     """Single precision in 40 000 steps of a period: 0.1 % of SA in resonance.
 

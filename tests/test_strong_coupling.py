@@ -172,7 +172,7 @@ def gridded(folder, dimensions: int, cells: int, top: str, **changes) -> dict:
     return document
 
 
-@pytest.mark.parametrize("q", [False, True])
+@pytest.mark.parametrize("q", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize("top", ["rigid", "free_surface"])
 def test_nothing_grows_beside_rock_20000_times_as_stiff(top: str, q: bool, tmp_path) -> None:
     """Motion grew by 1e9 in 1000 steps; it is at the level of equal energies from step 100 on."""

@@ -117,7 +117,11 @@ def test_what_is_faster_stays(small):
     assert str(told[cuts]).endswith("kept")
 
 
-@pytest.mark.parametrize(("again", "known"), [(1.0, 1.0), (0.9, 0.9)], ids=["it", "the_card"])
+@pytest.mark.parametrize(
+    ("again", "known"),
+    [(1.0, 1.0), pytest.param(0.9, 0.9, marks=pytest.mark.slow)],
+    ids=["it", "the_card"],
+)
 def test_a_layout_that_was_fast_once_is_not_taken(small, again, known):
     """It must be so again, beside the one that is known: the card may have become faster."""
     times, seen = iter([0.9, again]), []
@@ -192,6 +196,7 @@ class Picky(CompilingCard):
             raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
 
 
+@pytest.mark.slow
 def test_what_a_card_cannot_take_is_passed_over(small):
     key = ("xyz", "second", "inner", 4)
     events = list(tuning.tune(Picky((9, 0)), dict(H200), [("acoustic", "xyz", 4)]))
@@ -205,6 +210,7 @@ def test_what_a_card_cannot_take_is_passed_over(small):
     assert tuned == tuning.entries("acoustic", "xyz", 4)
 
 
+@pytest.mark.slow
 def test_a_lost_card_ends_it(small, monkeypatch):
     monkeypatch.setattr(Picky, "lost", True)
     with pytest.raises(RuntimeError, match="ILLEGAL_ADDRESS"):
