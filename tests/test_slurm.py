@@ -18,10 +18,10 @@ from test_resume import SCENARIO, contents
 pytestmark = pytest.mark.slurm
 
 PATIENCE = 60.0  # s
-# Some 20 s on one core: long enough to be interrupted twice.
+# Some 10 s on one core: long enough to be interrupted twice.
 LONG = SCENARIO | {
     "grid": {"extent": {"x": 4000.0, "z": 2000.0}, "spacing": 10.0, "order": 8},
-    "time": {"duration": 18.0},
+    "time": {"duration": 10.0},
     "output": {"snapshots": [{"fields": ["velocity"], "interval": 0.5, "decimate": 4}]},
     "checkpoint": {},
 }

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -33,6 +35,8 @@ from seismo.backends import machine
 from seismo.backends.select import choose
 
 ROOT = HERE.parent
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["cases", "matplotlib.figure", "scipy.signal", "scipy.special"])
 CASES = {  # in the order of the page
     "acoustic_whole_space": "Acoustic whole space",
     "acoustic_anisotropy": "Acoustic waves in VTI and TTI rock",
@@ -113,24 +117,33 @@ def _git(*arguments: str) -> str:
 def run_case(name: str, quick: bool, cores: set[int]) -> Outcome:
     """Run one case on some of the processor's cores."""
     start = time.perf_counter()
+    # A server that has imported what cases share forks their processes. Who begins first starts it,
+    # on cores as many as each case has: libraries have as many threads as they find cores.
+    os.sched_setaffinity(0, cores)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.json"
-        command = [sys.executable, str(HERE / f"{name}.py"), "--json", str(path)]
-        environment = dict(os.environ)
-        if quick:
-            command.append("--quick")
-            environment[FIGURES_VARIABLE] = folder
-        # A child keeps to the cores of the thread that starts it.
-        os.sched_setaffinity(0, cores)
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, check=False,
-        )  # fmt: skip
+        process = _SERVER.Process(target=_script, args=(HERE / f"{name}.py", quick, cores, folder))
+        process.start()
+        process.join()
+        output = Path(folder, "output.txt").read_text()
+        path = Path(folder, "rows.json")
         rows = json.loads(path.read_text()) if path.exists() else None
     # A quick run without the references that a case is compared with has no rows, and is complete.
     is_complete = rows or (quick and rows is not None)
     read = tuple(Row(**row) for row in rows) if is_complete else None
-    return Outcome(name, read, done.stdout, time.perf_counter() - start)
+    return Outcome(name, read, output, time.perf_counter() - start)
+
+
+def _script(script: Path, quick: bool, cores: set[int], folder: str) -> None:
+    """Run the script of a case in this process; what it prints and its rows go to a folder."""
+    with Path(folder, "output.txt").open("wb") as output:
+        for descriptor in (1, 2):
+            os.dup2(output.fileno(), descriptor)
+    os.sched_setaffinity(0, cores)
+    sys.argv = [str(script), "--json", str(Path(folder, "rows.json"))]
+    if quick:
+        sys.argv.append("--quick")
+        os.environ[FIGURES_VARIABLE] = folder
+    runpy.run_path(str(script), run_name="__main__")
 
 
 def run_cases(names: list[str], quick: bool, jobs: int):
