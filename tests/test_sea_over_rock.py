@@ -141,6 +141,23 @@ def test_nothing_grows_beside_tilted_rock_under_water(where, loss) -> None:
     assert 0.0 < levels[2] < 0.9 * levels[1] < 0.9 * levels[0]
 
 
+def test_nothing_grows_at_a_bed_of_tilted_rock_that_bends() -> None:
+    """Cells that hold water and rock: about its normals the stiffness of water had no inverse."""
+    rock = SHALE | {"theta": 35.0}
+    axis = {"epsilon": 0.0, "delta": 0.0, "gamma": 0.0, "theta": 0.0}
+    document = sea(2, rock, rock, across=30, steps=2000, precision="float32")
+    document["model"] = [
+        {"type": "uniform", **WATER, **axis},
+        {"type": "sphere", "center": {"x": 150.0, "z": 500.0}, "radius": 280.0, **rock},
+    ]
+    simulation = solver.build(document)
+    levels = []
+    for count in (100, 900, 1000):
+        simulation.advance(count)
+        levels.append(float(np.abs(solver.wavefield(simulation)["szz"]).max()))
+    assert 0.0 < levels[2] < 0.9 * levels[1] < 0.9 * levels[0]
+
+
 def test_check_says_that_a_bed_of_tilted_rock_is_averaged() -> None:
     """And within how many cells it would have to be upright."""
     said = str(seismo.check(sea(2, SHALE | {"theta": 35.0}, SHALE)))

@@ -245,6 +245,9 @@ def turned(
 ) -> Entries:
     """Return the means (cells) of cells that contacts cut, about the normals of these.
 
+    Cells that hold fluid have the means of flat layers: a fluid has no stiffness in shear, and what
+    rounding leaves of it when it is turned would be divided by.
+
     Args:
         samples: (cells, samples) of the rocks.
         points: (rank, samples) positions in cells from the centre; z first.
@@ -252,6 +255,22 @@ def turned(
             taken for parallel to an axis, as they go on in layers.
         with_roots: whether those of the roots of P moduli are asked for, too.
     """
+    layers = layers_of(stiffness_of(samples))
+    if with_roots:
+        layers |= root_layers_of(roots_of(samples), layers)
+    means = {name: layer.mean(1) for name, layer in layers.items()}
+    dry = (samples["vs"] > 0.0).all(1)
+    if dry.any():
+        rocks = {name: parameter[dry] for name, parameter in samples.items()}
+        for name, mean in _about_normals(rocks, points, at_ends[dry], with_roots).items():
+            means[name][dry] = mean
+    return means
+
+
+def _about_normals(
+    samples: Samples, points: np.ndarray, at_ends: np.ndarray, with_roots: bool
+) -> Entries:
+    """Return the means (cells) of cells without fluid; see `turned`."""
     rocks = stiffness_of(samples)
     across = slopes(sum(rocks[n + n] for n in "123456") + rocks["33"], points)
     largest = np.abs(across) >= np.abs(across).max(0)

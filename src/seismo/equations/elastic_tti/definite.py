@@ -35,7 +35,8 @@ from seismo.grid.midpoints import Midpoints
 
 REACH = 6  # nodes beyond a node that its factors depend on
 _MOST = 0.999  # share k that is taken for more
-_LEAST_SHEAR = 1.0  # Pa, of nodes that have none: there nothing is coupled
+_FLUID = 1e-9  # share of c11 c33 that is left of it in a fluid
+_LEAST_SHEAR = 1.0  # Pa, of nodes of fluid and beside it: there nothing is coupled
 
 
 def weakened(medium: Mapping[str, np.ndarray], along: Mapping[str, Midpoints]) -> dict:
@@ -69,8 +70,11 @@ def coupled_share(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:
     """Return k (...), by which coupling lessens the energy of shear strains at most."""
     shear = pairs(axes)
     strains = (*axes, *shear)
-    # Where there is fluid any rock that couples nothing will do.
-    sheared = np.logical_and.reduce([medium[named("c", pair, pair)] > 0.0 for pair in shear])
+    # Where there is fluid, which couples nothing, any rock will do that does not either. Its normal
+    # stresses are one number, c11 c33 = c13^2, also beside shear stiffness of the next cells.
+    c11, c33, c13 = (medium[named("c", *ends)] for ends in ("xx", "zz", "xz"))
+    stiff = [medium[named("c", pair, pair)] > _LEAST_SHEAR for pair in shear]
+    sheared = np.logical_and.reduce([*stiff, c11 * c33 - c13**2 > _FLUID * c11 * c33])
     rest = {
         (i, j): np.where(sheared, medium[named("c", i, j)], 1.0 * (i == j))
         for i, j in combinations_with_replacement(strains, 2)
