@@ -197,6 +197,7 @@ def test_the_least_loss_of_p_waves_is_where_a_strain_begins_to_gain(dimensions: 
     np.testing.assert_allclose(found[0, kept, kept], wanted, rtol=1e-12, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_check_tells_q_by_direction_and_takes_enough_loss() -> None:
     """Plane waves along the axes of the rock have qp and qs, others nearly."""
     model = [{"type": "uniform", "rho": RHO, **FRACTURED, **Q}]

@@ -251,7 +251,9 @@ def attenuating(setup, name: str) -> anisotropic.AttenuatingSolid:
     return anisotropic.AttenuatingSolid(lambda s: complex_stiffness(setup, rock, s), ROCK["rho"])
 
 
-@pytest.mark.parametrize("name", ["viscoelastic_vti", "viscoelastic_tti"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("viscoelastic_vti", marks=pytest.mark.slow), "viscoelastic_tti"]
+)
 @pytest.mark.parametrize("dimensions", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_force_in_a_whole_space(name: str, dimensions: int) -> None:
     """The bar is 0.5 % at 10 points per wavelength; in 3-D at one receiver, for the exact answer.

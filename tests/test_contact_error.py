@@ -111,7 +111,7 @@ def found_and_expected(given: dict, media, depths, points: float, surface: bool)
         ((WATER, HEAVY), (24.25,), 6.0, 2.0, 1.5, False),
         ((WATER, ROCK), (24.0,), 6.0, 2.0, 4.3, False),
         ((WATER, SAND), (32.0,), 8.0, 2.0, 1.5, False),
-        ((SOFT, ROCK), (2.3,), 10.0, 3.0, 0.0, True),
+        pytest.param((SOFT, ROCK), (2.3,), 10.0, 3.0, 0.0, True, marks=pytest.mark.slow),
         pytest.param((SOFT, ROCK), (6.0,), 6.0, 3.0, 0.0, True, marks=pytest.mark.slow),
     ],
     ids=["weak", "strong", "very strong", "fluids", "sea bed", "soft sea bed", "two rows deep",

@@ -61,7 +61,11 @@ def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("top", "surface"), [("absorbing", [0, 0, 0, 0]), ("free_surface", [1, 1, 0, 0])]
+    ("top", "surface"),
+    [
+        pytest.param("absorbing", [0, 0, 0, 0], marks=pytest.mark.slow),
+        ("free_surface", [1, 1, 0, 0]),
+    ],
 )
 @pytest.mark.parametrize("least", HALOS)
 def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_path, monkeypatch):

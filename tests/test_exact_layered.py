@@ -134,6 +134,7 @@ def test_plane_lamb_is_the_line_integral_of_the_3d_one() -> None:
     assert metrics.relative_l2(found[:, early], wanted[:, early]) < 1e-4
 
 
+@pytest.mark.slow
 def test_forces_are_reciprocal_in_a_layered_half_space() -> None:
     """G_ij(A, B) = G_ji(B, A) across layers, 3-D and 2-D, one point on the sea floor's solid."""
     a, b = np.array([0.0, 0.0, 90.0]), np.array([120.0, -200.0, 210.0])

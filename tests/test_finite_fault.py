@@ -109,6 +109,7 @@ def test_slip_across_the_rake_that_is_rounding_does_not_count(tmp_path):
     assert subfault.strength == pytest.approx(sole.strength, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_fault_is_the_sum_of_its_subfaults(tmp_path):
     """Of two segments; traces are the sum of single runs, but for what lies above all that moves.
 

@@ -77,7 +77,8 @@ ROCKS = {
 @pytest.mark.parametrize(
     ("kind", "dimensions"),
     [
-        ("by Tsvankin", 2), ("in the plane", 2),
+        ("in the plane", 2),
+        pytest.param("by Tsvankin", 2, marks=pytest.mark.slow),
         pytest.param("orthorhombic", 2, marks=pytest.mark.slow),
         pytest.param("by Tsvankin", 3, marks=pytest.mark.slow),
         pytest.param("triclinic", 3, marks=pytest.mark.slow),

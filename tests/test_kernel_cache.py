@@ -294,6 +294,7 @@ print(hashlib.sha256(solver.wavefield(simulation, 0)["p"].tobytes()).hexdigest()
 """
 
 
+@pytest.mark.slow
 def test_kept_code_of_parallel_steps_runs_in_a_process_that_compiles_nothing(tmp_path) -> None:
     """Its loops over threads need what Numba sets up when it compiles."""
     environment = os.environ | {

@@ -179,6 +179,7 @@ def test_no_layer_grows_beside_a_soft_bed(thickness, tmp_path) -> None:
     assert found[-1] < 0.2 * found[0]
 
 
+@pytest.mark.slow
 def test_no_layer_grows_at_a_low_frequency(tmp_path) -> None:
     """36 times in the last quarter, if alpha may be less than 0.05 d."""
     found = speeds(soft_bed(10.0), tmp_path, 8000, 4, frequency=0.5, points=40)

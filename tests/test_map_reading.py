@@ -83,7 +83,9 @@ def test_peaks_on_a_thin_soft_layer_are_those_of_traces(tmp_path) -> None:
             np.testing.assert_allclose(peaks, traces, rtol=0.01)
 
 
-@pytest.mark.parametrize("stack", ["thin soft layer", "sea bed"])
+@pytest.mark.parametrize(
+    "stack", [pytest.param("thin soft layer", marks=pytest.mark.slow), "sea bed"]
+)
 def test_peaks_beside_contacts_do_not_depend_on_cuts(stack: str) -> None:
     setup = discretize(from_dict(document(stack)))
     found = []

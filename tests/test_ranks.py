@@ -50,15 +50,13 @@ def launch(ranks: int, folder: Path, **orders) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-# Who holds which part is all the same to a field, so that one equation stands for the others, in
-# space; every day another shows that a plane and fields of two times are sent as well. Two and
-# three ranks are those of threads then (`test_device_threads.py`), and of whole runs.
+# Who holds which part is all the same to a field: of most equations one number of ranks. Every day
+# cuts are those of threads (`test_device_threads.py`), and of a run that is stopped.
 RICHEST, _ = max(VARIANTS, key=lambda case: len(physics_for(*case).fields))
-EVERY_DAY = [("acoustic", 2, 4), (RICHEST, 3, 4)]
-OTHERS = [
+CHOSEN = [
     (name, dimensions, ranks)
     for name, dimensions in VARIANTS for ranks in CUTS[dimensions]
-    if (ranks == 4 or name == RICHEST) and (name, dimensions, ranks) not in EVERY_DAY
+    if ranks == 4 or name == RICHEST
 ]  # fmt: skip
 
 
@@ -83,25 +81,17 @@ def outcomes(chosen: list, folder: Path) -> dict:
     return wanted
 
 
-def assert_every_cut_gives_the_bits_of_one_process(chosen: list, folder: Path) -> None:
+@pytest.mark.slow
+def test_every_cut_gives_the_bits_of_one_process(tmp_path):
     """Compare every record and every field, in every part."""
-    wanted = outcomes(chosen, folder)
-    for name, dimensions, ranks in chosen:
+    wanted = outcomes(CHOSEN, tmp_path)
+    for name, dimensions, ranks in CHOSEN:
         one = wanted[name, dimensions]
         assert all(values.any() for values in one.values())
         for z, y in CUTS[dimensions][ranks]:
-            with np.load(folder / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
+            with np.load(tmp_path / f"{name}-{dimensions}d-{ranks}-{z}x{y}.npz") as found:
                 different = [key for key in one if not np.array_equal(found[key], one[key])]
                 assert (name, dimensions, z, y, different) == (name, dimensions, z, y, [])
-
-
-def test_every_cut_gives_the_bits_of_one_process(tmp_path):
-    assert_every_cut_gives_the_bits_of_one_process(EVERY_DAY, tmp_path)
-
-
-@pytest.mark.slow
-def test_every_cut_of_every_equation_gives_the_bits_of_one_process(tmp_path):
-    assert_every_cut_gives_the_bits_of_one_process(OTHERS, tmp_path)
 
 
 def command(folder: Path, scenario: dict = VOLUME, **changes) -> list[str]:
