@@ -255,15 +255,17 @@ def turned(
             taken for parallel to an axis, as they go on in layers.
         with_roots: whether those of the roots of P moduli are asked for, too.
     """
-    layers = layers_of(stiffness_of(samples))
-    if with_roots:
-        layers |= root_layers_of(roots_of(samples), layers)
-    means = {name: layer.mean(1) for name, layer in layers.items()}
     dry = (samples["vs"] > 0.0).all(1)
-    if dry.any():
-        rocks = {name: parameter[dry] for name, parameter in samples.items()}
-        for name, mean in _about_normals(rocks, points, at_ends[dry], with_roots).items():
-            means[name][dry] = mean
+    if dry.all():
+        return _about_normals(samples, points, at_ends, with_roots)
+    rocks, wet = (
+        {name: parameter[cells] for name, parameter in samples.items()} for cells in (dry, ~dry)
+    )
+    about = _about_normals(rocks, points, at_ends[dry], with_roots)
+    means = {name: np.empty(at_ends.shape) for name in about}
+    for name, mean in about.items():
+        means[name][dry] = mean
+        means[name][~dry] = MEANS[name](wet).mean(1)
     return means
 
 

@@ -103,7 +103,7 @@ def written(write: Callable[[IRValue, IRValue, IRValue, IRValue], None]) -> Comp
         machine = codegen._tm
         code = _optimised(str(module), machine)
         state = name, "object", (machine.emit_object(code), code.as_bitcode())
-        return _load_written(state)._replace(reload=(_load_written, state))
+        return _load_written(state)
 
     return compiled
 
@@ -125,7 +125,7 @@ def _optimised(text: str, machine: TargetMachine) -> ModuleRef:
 
 def _load_written(state: tuple) -> Compiled:
     library = cpu_target.target_context.codegen().unserialize_library(state)
-    return Compiled(library, library.name, ())
+    return Compiled(library, library.name, (_load_written, state))
 
 
 def typed(function: Callable, **options: Any) -> Compile:
