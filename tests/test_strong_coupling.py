@@ -187,13 +187,18 @@ def test_nothing_grows_beside_rock_20000_times_as_stiff(top: str, q: bool, tmp_p
     assert (0.0 if q else 0.4) < np.mean(levels[-20:]) / np.mean(levels[1:21]) < 2.0
 
 
+@pytest.mark.parametrize("sides", ["periodic", "absorbing"])
 @pytest.mark.parametrize("top", ["rigid", "free_surface"])
 @pytest.mark.parametrize(
     ("dimensions", "parts"), [(2, (3, 1)), pytest.param(3, (2, 2), marks=pytest.mark.slow)]
 )
-def test_couplings_do_not_depend_on_cuts(dimensions: int, parts, top: str, tmp_path) -> None:
+def test_couplings_do_not_depend_on_cuts(
+    dimensions: int, parts, top: str, sides: str, tmp_path
+) -> None:
     document = gridded(tmp_path, dimensions, 44 if dimensions == 2 else 28, top)
-    document["boundaries"] |= dict.fromkeys(("x_min", "x_max"), "periodic")
+    document["boundaries"] |= dict.fromkeys(("x_min", "x_max"), sides)
+    if sides == "absorbing":
+        document["boundaries"] |= {"bottom": sides, "layer": {"points": 12}}
     simulation = solver.build(document, tmp_path)
     whole = simulation.solvers[0].subdomain
     wanted = node_medium(simulation.setup, whole)
@@ -210,6 +215,22 @@ def test_couplings_do_not_depend_on_cuts(dimensions: int, parts, top: str, tmp_p
             place.append(slice(first + halo, last + halo))
         for name in ("c15", "c35"):
             np.testing.assert_array_equal(found[name][tuple(inner)], wanted[name][tuple(place)])
+
+
+@pytest.mark.parametrize("name", ["c15", "c35"])
+def test_couplings_go_on_in_layers(name: str, tmp_path) -> None:
+    """As the medium does, from the first node of a layer on; they varied over six nodes there."""
+    document = gridded(tmp_path, 2, 44, "rigid")
+    sides = dict.fromkeys(("x_min", "x_max", "bottom"), "absorbing")
+    document["boundaries"] |= sides | {"layer": {"points": 12}}
+    simulation = solver.build(document, tmp_path)
+    whole = simulation.solvers[0].subdomain
+    c = node_medium(simulation.setup, whole)[name][: -whole.halo, 0]
+    for layer, edge in (
+        (c[:, :12], c[:, 11:12]), (c[:, -12:], c[:, -12:-11]), (c[-12:], c[-12:-11])
+    ):  # fmt: skip
+        np.testing.assert_array_equal(layer, np.broadcast_to(edge, layer.shape))
+    assert (np.diff(c[:-12, 12:-12], axis=1) != 0.0).any()
 
 
 @pytest.mark.parametrize(("coupling", "said"), [(0.6, True), (0.05, False)])

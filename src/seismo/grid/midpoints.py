@@ -30,12 +30,14 @@ class Midpoints(NamedTuple):
         surface: index of the free surface along it.
         to_half: weights (rows, nodes) of half points under the surface; none without one.
         to_node: the same of nodes.
+        layers: which nodes lie in an absorbing layer, of each one.
     """
 
     axis: int
     surface: int = 0
     to_half: np.ndarray = _NONE
     to_node: np.ndarray = _NONE
+    layers: tuple[np.ndarray, ...] = ()
 
     def mean(self, nodes: np.ndarray) -> np.ndarray:
         """Return the mean of the two nodes beside each half point."""
@@ -56,6 +58,13 @@ class Midpoints(NamedTuple):
     def least(self, halves: np.ndarray) -> np.ndarray:
         """Return the least of the half points that each node takes."""
         return self._combined(halves, -2, self.to_node, _extremes(np.minimum))
+
+    def least_in_layers(self, factors: np.ndarray) -> np.ndarray:
+        """Return factors up to 1 at nodes, of which those in a layer are all the least of them."""
+        lines = np.moveaxis(factors.copy(), self.axis, 0)
+        for layer in self.layers:
+            lines[layer] = lines[layer].min(0, initial=1.0)
+        return np.moveaxis(lines, 0, self.axis)
 
     def _taken(self, points: np.ndarray, ahead: int) -> np.ndarray:
         count = points.shape[self.axis]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
 _MOST_NODES = 100_000  # of an earth that varies sideways, at which lessened couplings are sought
+_NEVER = 1 << 40  # a node beyond every grid
 _COUPLED = 1e-3  # of c33: constants that couple less than that tell nothing
 
 
@@ -120,9 +121,24 @@ def _around(setup: Discretization, axis: str, nodes: range) -> range:
     reach = setup.physics.weakened_by
     first = nodes.start - reach
     last = nodes.stop + reach
+    # Nodes in a layer have the least factor of those about its inner edge.
+    before, behind = _layers(setup, axis)
+    if nodes.start < before:
+        last = max(last, before + reach)
+    if nodes.stop > behind:
+        first = min(first, behind - reach)
     # Rows under a closed surface interpolate between all of each other.
     rows = setup.closure.up.shape[1] + reach if axis == "z" and setup.closure else 0
     return range(min(first, 0), max(last, rows)) if first < rows else range(first, last)
+
+
+def _layers(setup: Discretization, axis: str) -> tuple[int, int]:
+    """Return the nodes along an axis before which, and from which on, all lie in a layer."""
+    grid = setup.grid
+    k = AXES.index(axis)
+    before = grid.low[k] or -_NEVER
+    behind = grid.points[k] - grid.high[k] if grid.high[k] else _NEVER
+    return before, behind
 
 
 def _images(setup: Discretization, axis: str, nodes: np.ndarray) -> np.ndarray:
@@ -139,6 +155,9 @@ def _images(setup: Discretization, axis: str, nodes: np.ndarray) -> np.ndarray:
 def _midpoints(setup: Discretization, axis: str, nodes: range) -> Midpoints:
     """Return the interpolation along an axis of an array of some nodes."""
     position = "zyx".index(axis)
+    before, behind = _layers(setup, axis)
+    index = np.array(nodes)
+    layers = (index < before, index >= behind)
     if axis != "z" or setup.closure is None or nodes.start > 0:
-        return Midpoints(position)
-    return Midpoints(position, -nodes.start, *midpoint_weights(setup.closure))
+        return Midpoints(position, layers=layers)
+    return Midpoints(position, -nodes.start, *midpoint_weights(setup.closure), layers)

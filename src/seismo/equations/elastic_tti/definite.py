@@ -19,7 +19,8 @@ nodes give back k s_I^2 / c_I. With q = 1 / c_I, of half points the mean of four
     t = 1 / (|P| (|P|' g / r))      at most 1: share of g that r allows, by Cauchy's inequality
 
 and s^2 = (f + t g) / (k q): it is 1 wherever nothing could grow, and for k = 0.3 and a flat contact
-to contrasts of 1 : 100 of the shear stiffness.
+to contrasts of 1 : 100 of the shear stiffness. In absorbing layers, where the medium goes on as at
+their inner edge, all nodes of a line outwards have the least s of them, so that s does, too.
 """
 
 from __future__ import annotations
@@ -131,4 +132,5 @@ def _factor(
     allowed = 1.0 / np.maximum(most, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         squared = (bounded + allowed * rest) / wanted
-    return np.where((wanted > 0.0) & (allowed < 1.0), np.sqrt(squared), 1.0)
+    lessened = (wanted > 0.0) & (allowed < 1.0)
+    return each(Midpoints.least_in_layers, np.where(lessened, np.sqrt(squared), 1.0))
