@@ -5,6 +5,7 @@ Tolerances are zero: storage is lossless, so every comparison is exact.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -451,6 +452,16 @@ def test_what_numpy_takes_of_an_array_is_taken_of_the_file(elastic_2d, index):
         series = results.snapshots["wavefield/shot_000"]
         name = next(iter(series))
         np.testing.assert_array_equal(series.values_of(name, index), series.values_of(name)[index])
+
+
+def test_info_names_the_equation_that_was_solved(elastic_2d, tmp_path):
+    """The file says `physics: elastic` as its scenario does; older files say nothing else."""
+    path = tmp_path / "lossy.h5"
+    shutil.copy(elastic_2d, path)
+    with h5py.File(path, "a") as file:
+        file.attrs["equation"] = "viscoelastic"
+    with open_results(path) as results:
+        assert "viscoelastic, 2-D" in results.info()
 
 
 def test_info_says_what_a_user_asks(elastic_2d):

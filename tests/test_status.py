@@ -113,7 +113,7 @@ def test_a_run_that_was_stopped_and_one_that_failed(scenario, tmp_path):
     stop(scenario)
     (state,) = status_of(tmp_path / "s.h5")
     assert (state.state, state.exit_code, state.checkpoint) == ("stopped", 85, 130)
-    assert "go on with: seismo resume" in state.explanation
+    assert state.explanation.count("go on with: seismo resume") == 1
     assert "left" not in str(state)
 
     def fail() -> None:

@@ -111,8 +111,8 @@ class Results:
 
     @property
     def physics(self) -> str:
-        """The wave equation."""
-        return text_attribute(self._file, "physics")
+        """The wave equation; of files of 0.1.0 the physics of the scenario."""
+        return text_attribute(self._file, "equation") or text_attribute(self._file, "physics")
 
     @property
     def dt(self) -> float:

@@ -194,8 +194,11 @@ def _unfinished(results: Path, folder: Path) -> RunStatus:
     state, explanation = _judged(folder, beat, process, age)
     step, since = _last_checkpoint(folder)
     if state not in ("running", "unknown"):
-        command = f"go on with: seismo resume {shlex.quote(str(folder))}"
-        onwards = command if step is not None else "it left no checkpoint; run it again"
+        onwards = f"go on with: seismo resume {shlex.quote(str(folder))}"
+        if step is None:
+            onwards = "it left no checkpoint; run it again"
+        elif "seismo resume" in explanation:
+            onwards = ""  # as the run itself has said
         explanation = "; ".join(filter(None, (explanation, onwards)))
     return RunStatus(
         results, state, "; ".join(filter(None, (explanation, problem))), _progress_of(beat),
