@@ -137,7 +137,7 @@ def _draw_source(panel: Axes, results: Results, top: float) -> None:
             zorder=0,
             linestyle="--",
             linewidth=1.4,
-            label="source, scaled",
+            label="source wavelet, scaled",
         )
 
 
