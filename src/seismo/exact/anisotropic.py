@@ -106,7 +106,7 @@ def force_response(
     """
     force = np.asarray(force, float)
     if quantity != "stress":
-        return _respond(offsets, force, source, dt, rock, quantity)
+        return respond(_transfer(offsets, force, rock, quantity), source, dt)
 
     def stress(s: np.ndarray) -> np.ndarray:
         stresses = []
@@ -133,13 +133,14 @@ def moment_response(
     if time_function not in powers:
         raise SeismoError(f"time_function is {time_function!r}; it can be {', '.join(powers)}")
     moment = np.asarray(moment, float)
-    return _respond(offsets, moment, source, dt, rock, quantity, powers[time_function])
+    transfer = _transfer(offsets, moment, rock, quantity, powers[time_function])
+    return respond(transfer, source, dt)
 
 
-def _respond(
-    offsets: np.ndarray, strength: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
-    quantity: str, power: int = 0,
-) -> np.ndarray:  # fmt: skip
+def _transfer(
+    offsets: np.ndarray, strength: np.ndarray, rock: AnySolid, quantity: str, power: int = 0
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the transfer function of s: a quantity at each offset, times s to a power."""
     if quantity not in _POWERS:
         raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
     positions = _checked(offsets, len(strength))
@@ -154,7 +155,7 @@ def _respond(
             return np.einsum("ijf,j->if", green, strength)
         return -np.einsum("ijkf,jk->if", green, strength)
 
-    return respond(lambda s: np.array([s**power * field(x, s) for x in positions]), source, dt)
+    return lambda s: np.array([s**power * field(x, s) for x in positions])
 
 
 def _checked(offsets: np.ndarray, d: int) -> np.ndarray:

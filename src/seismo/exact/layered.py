@@ -53,18 +53,10 @@ def force_response(
     quantity "pressure" (receivers in a fluid) and "pressure_rate".
     cut: relative level under which a frequency of the source is left out.
     """
-    return _respond(
-        stack,
-        position,
-        receivers,
-        np.asarray(force, float),
-        np.zeros((3, 3)),
-        source,
-        dt,
-        quantity,
-        0,
-        cut,
-    )
+    strengths = np.asarray(force, float), np.zeros((3, 3))
+    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
+    waves = _waves(stack, position, receivers, strengths, spectrum, quantity)
+    return spectrum.to_time(waves * spectrum.s ** _POWERS[quantity])
 
 
 def moment_response(
@@ -82,57 +74,40 @@ def moment_response(
 
     In a fluid only an explosion is possible. The rest as in `force_response`.
     """
+    strengths = np.zeros(3), np.asarray(moment, float)
+    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
     power = {"moment": 0, "moment_rate": -1}[time_function]
-    return _respond(
-        stack,
-        position,
-        receivers,
-        np.zeros(3),
-        np.asarray(moment, float),
-        source,
-        dt,
-        quantity,
-        power,
-        cut,
-    )
+    waves = _waves(stack, position, receivers, strengths, spectrum, quantity)
+    return spectrum.to_time(waves * spectrum.s ** (power + _POWERS[quantity]))
 
 
-def _respond(
-    stack: Stack,
-    position: np.ndarray,
-    receivers: np.ndarray,
-    force: np.ndarray,
-    moment: np.ndarray,
-    source: np.ndarray,
-    dt: float,
-    quantity: str,
-    power: int,
-    cut: float,
-) -> np.ndarray:
+def _waves(
+    stack: Stack, position: np.ndarray, receivers: np.ndarray,
+    strengths: tuple[np.ndarray, np.ndarray], spectrum: Spectrum, quantity: str,
+) -> np.ndarray:  # fmt: skip
+    """Return displacement or pressure (receiver, component, frequency) of a force and a moment.
+
+    Raises:
+        SeismoError: there is no such quantity.
+    """
     if quantity not in _POWERS:
         raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
     is_pressure = quantity.startswith("pressure")
     total = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
     offsets = np.hypot(*(receivers - position)[:, :2].T)
+    mixes = _mixes(*strengths)
     for members in groups(stack, position[2], receivers, offsets):
         total[members] += _scattered(
-            stack, position, receivers[members], _mixes(force, moment), spectrum, is_pressure
+            stack, position, receivers[members], mixes, spectrum, is_pressure
         )
     source_layer = stack.layer_at(position[2])
+    medium = stack.media[source_layer]
     for index, receiver in enumerate(receivers):
         if stack.layer_at(receiver[2]) == source_layer:
-            total[index] += _direct(
-                receiver - position,
-                spectrum.s,
-                stack.media[source_layer],
-                force,
-                moment,
-                is_pressure,
-            )
-    return spectrum.to_time(total * spectrum.s ** (power + _POWERS[quantity]))
+            total[index] += _direct(receiver - position, spectrum.s, medium, strengths, is_pressure)
+    return total
 
 
 def _mixes(force: np.ndarray, moment: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -252,14 +227,11 @@ def _bessel(
 
 
 def _direct(
-    x: np.ndarray,
-    s: np.ndarray,
-    medium: Medium,
-    force: np.ndarray,
-    moment: np.ndarray,
+    x: np.ndarray, s: np.ndarray, medium: Medium, strengths: tuple[np.ndarray, np.ndarray],
     is_pressure: bool,
-) -> np.ndarray:
+) -> np.ndarray:  # fmt: skip
     """Return the whole-space wave (3 or 1, frequency)."""
+    force, moment = strengths
     total = np.zeros((1 if is_pressure else 3, s.size), complex)
     for field, strength in (
         (whole_space.force_field(force, medium), force),

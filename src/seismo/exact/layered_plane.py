@@ -44,7 +44,9 @@ def force_response(
     with a jump fills the whole band, and a larger cut then saves time.
     """
     weights = np.array([force[0], force[1], 0.0, 0.0, 0.0])
-    return _respond(stack, position, receivers, weights, source, dt, quantity, 0, cut)
+    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
+    waves = _waves(stack, position, receivers, weights, spectrum, quantity)
+    return spectrum.to_time(waves * spectrum.s ** _POWERS[quantity])
 
 
 def moment_response(
@@ -65,26 +67,25 @@ def moment_response(
     """
     moment = np.asarray(moment, float)
     weights = np.array([0.0, 0.0, moment[0, 0], moment[0, 1], moment[1, 1]])
+    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
     power = {"moment": 0, "moment_rate": -1}[time_function]
-    return _respond(stack, position, receivers, weights, source, dt, quantity, power, cut)
+    waves = _waves(stack, position, receivers, weights, spectrum, quantity)
+    return spectrum.to_time(waves * spectrum.s ** (power + _POWERS[quantity]))
 
 
-def _respond(
-    stack: Stack,
-    position: np.ndarray,
-    receivers: np.ndarray,
-    weights: np.ndarray,
-    source: np.ndarray,
-    dt: float,
-    quantity: str,
-    power: int,
-    cut: float,
-) -> np.ndarray:
+def _waves(
+    stack: Stack, position: np.ndarray, receivers: np.ndarray, weights: np.ndarray,
+    spectrum: Spectrum, quantity: str,
+) -> np.ndarray:  # fmt: skip
+    """Return displacement or stress (receiver, component, frequency).
+
+    Raises:
+        SeismoError: there is no such quantity.
+    """
     if quantity not in _POWERS:
         raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
     is_stress = quantity.startswith("stress")
     total = np.zeros((len(receivers), 2, spectrum.s.size), complex)
     for members in groups(stack, position[-1], receivers, receivers[:, 0] - position[0]):
@@ -97,7 +98,7 @@ def _respond(
             total[index] += _direct(
                 receiver - position, spectrum.s, stack.media[source_layer], weights, is_stress
             )
-    return spectrum.to_time(total * spectrum.s ** (power + _POWERS[quantity]))
+    return total
 
 
 def decay_length(stack: Stack, source: float, receiver: float) -> float:

@@ -8,6 +8,8 @@ Accuracy as in ``acoustic``: 1e-9 of the peak.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from seismo.exact.laplace import respond
@@ -31,7 +33,8 @@ def force_response(
     or "velocity" (receiver, time), "stress" or "stress_rate" (receiver, 2, time): sigma_xy,
     sigma_yz. surface: depth of a free surface (an image of the same sign), None for a whole space.
     """
-    return _respond(receivers, position, None, source, dt, vs, rho, quantity, surface)
+    images = _images(position, None, surface)
+    return respond(_transfer(receivers, images, vs, rho, quantity), source, dt)
 
 
 def moment_response(
@@ -46,27 +49,25 @@ def moment_response(
     surface: float | None = None,
 ) -> np.ndarray:
     """Return what the moments (Mxy, Myz) (2) N with time function M(t) do at the receivers."""
-    moment = np.asarray(moment, float)
-    return _respond(receivers, position, moment, source, dt, vs, rho, quantity, surface)
+    images = _images(position, np.asarray(moment, float), surface)
+    return respond(_transfer(receivers, images, vs, rho, quantity), source, dt)
 
 
-def _respond(
-    receivers: np.ndarray,
-    position: np.ndarray,
-    moment: np.ndarray | None,
-    source: np.ndarray,
-    dt: float,
-    vs: Speed,
-    rho: float,
-    quantity: str,
-    surface: float | None,
-) -> np.ndarray:
-    receivers = np.atleast_2d(np.asarray(receivers, float))
+def _images(position: np.ndarray, moment: np.ndarray | None, surface: float | None) -> list[tuple]:
+    """Return positions and moments (None for a force) of the source and of its mirror image."""
     position = np.asarray(position, float)
     images = [(position, moment)]
     if surface is not None:
         image_moment = None if moment is None else moment * np.array([1.0, -1.0])
         images.append((np.array([position[0], 2 * surface - position[1]]), image_moment))
+    return images
+
+
+def _transfer(
+    receivers: np.ndarray, images: list[tuple], vs: Speed, rho: float, quantity: str
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the transfer function of s: a quantity at each receiver."""
+    receivers = np.atleast_2d(np.asarray(receivers, float))
     power = {"displacement": 0, "velocity": 1, "stress": 0, "stress_rate": 1}[quantity]
     extra = int(quantity.startswith("stress"))
 
@@ -80,7 +81,7 @@ def _respond(
         ]
         return np.array(responses) * s**power / (1.0 if extra else rho * speed_at(vs, s) ** 2)
 
-    return respond(transfer, source, dt)
+    return transfer
 
 
 def _green(

@@ -192,9 +192,8 @@ def solve(
         raise SeismoError("an SH source cannot lie in a fluid")
     radiated = (psv_source if psv else sh_source)(stack.media[source_layer], s, k) @ combinations
     columns, unknowns = _columns(stack, slopes)
-    matrix, right = _conditions(
-        stack, slopes, vectors, columns, unknowns, source_layer, source_depth, radiated
-    )
+    system = _System(stack, slopes, vectors, columns, unknowns)
+    matrix, right = system.conditions(source_depth, radiated)
     scale = np.abs(matrix).max(axis=2, keepdims=True)
     solution = np.linalg.solve(matrix / scale, right / scale)
     amplitudes: list[np.ndarray | None] = []
@@ -225,77 +224,59 @@ def _columns(stack: Stack, slopes: list) -> tuple[list, int]:
     return columns, count
 
 
-def _conditions(
-    stack: Stack,
-    slopes: list,
-    vectors: list,
-    columns: list,
-    unknowns: int,
-    source_layer: int,
-    source_depth: float,
-    radiated: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix (k, row, wave) and right side (k, row, source) of all interfaces."""
-    size = radiated.shape[0]
-    matrix = np.zeros((size, unknowns, unknowns), complex)
-    right_side = np.zeros((size, unknowns, radiated.shape[-1]), complex)
-    row = 0
-    for depth in stack.depths:
-        below = stack.bounds.index(next(b for b in stack.bounds if b[0] == depth))
-        pairs = [(below, -1.0)] if below == 0 else [(below - 1, 1.0), (below, -1.0)]
-        for layers, component in _continuous(slopes, vectors, pairs):
-            for layer, sign in layers:
-                _add_layer(
-                    matrix[:, row],
-                    sign,
-                    component,
-                    layer,
-                    depth,
-                    stack.bounds[layer],
-                    slopes,
-                    vectors,
-                    columns,
-                )
-                if layer == source_layer:
-                    side = 1 if layer == below else 0
-                    waves = (
-                        radiated[:, side]
-                        * np.exp(-slopes[layer] * abs(depth - source_depth))[..., None]
-                    )
-                    right_side[:, row] -= (
-                        sign * (vectors[layer][:, side, None, component] @ waves)[:, 0]
-                    )
-            row += 1
-    return matrix, right_side
+@dataclass(frozen=True)
+class _System:
+    """The equations of the amplitudes: of each layer slopes, vectors and columns of its waves."""
 
+    stack: Stack
+    slopes: list
+    vectors: list
+    columns: list
+    unknowns: int
 
-def _continuous(slopes: list, vectors: list, pairs: list) -> list:
-    """Return the conditions of one interface: the layers and the component that must balance."""
-    solid = [p for p in pairs if slopes[p[0]] is not None]
-    if not solid:
-        return []
-    if vectors[solid[0][0]].shape[2] == 2:
-        return [(solid, 1)] if len(solid) == 1 else [(solid, 0), (solid, 1)]
-    shear = [p for p in pairs if slopes[p[0]].shape[1] == 2]
-    conditions = [(pairs, 3)] + ([(shear, 2)] if shear else [])
-    if len(pairs) == 2:
-        conditions += [(pairs, 1)] + ([(shear, 0)] if len(shear) == 2 else [])
-    return conditions
+    def conditions(
+        self, source_depth: float, radiated: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the matrix (k, row, wave) and right side (k, row, source) of all interfaces."""
+        size = radiated.shape[0]
+        source_layer = self.stack.layer_at(source_depth)
+        matrix = np.zeros((size, self.unknowns, self.unknowns), complex)
+        right_side = np.zeros((size, self.unknowns, radiated.shape[-1]), complex)
+        row = 0
+        for depth in self.stack.depths:
+            below = self.stack.bounds.index(next(b for b in self.stack.bounds if b[0] == depth))
+            pairs = [(below, -1.0)] if below == 0 else [(below - 1, 1.0), (below, -1.0)]
+            for layers, component in self._continuous(pairs):
+                for layer, sign in layers:
+                    self._add_layer(matrix[:, row], sign, component, layer, depth)
+                    if layer == source_layer:
+                        side = 1 if layer == below else 0
+                        decay = np.exp(-self.slopes[layer] * abs(depth - source_depth))
+                        vectors = self.vectors[layer][:, side, None, component]
+                        waves = radiated[:, side] * decay[..., None]
+                        right_side[:, row] -= sign * (vectors @ waves)[:, 0]
+                row += 1
+        return matrix, right_side
 
+    def _continuous(self, pairs: list) -> list:
+        """Return the conditions of one interface: layers, and the component that must balance."""
+        solid = [p for p in pairs if self.slopes[p[0]] is not None]
+        if not solid:
+            return []
+        if self.vectors[solid[0][0]].shape[2] == 2:
+            return [(solid, 1)] if len(solid) == 1 else [(solid, 0), (solid, 1)]
+        shear = [p for p in pairs if self.slopes[p[0]].shape[1] == 2]
+        conditions = [(pairs, 3)] + ([(shear, 2)] if shear else [])
+        if len(pairs) == 2:
+            conditions += [(pairs, 1)] + ([(shear, 0)] if len(shear) == 2 else [])
+        return conditions
 
-def _add_layer(
-    row: np.ndarray,
-    sign: float,
-    component: int,
-    layer: int,
-    depth: float,
-    bounds: tuple[float, float],
-    slopes: list,
-    vectors: list,
-    columns: list,
-) -> None:
-    """Add what a layer's waves contribute to one component at an interface."""
-    for side, edge in ((0, bounds[0]), (1, bounds[1])):
-        if columns[layer][side] is not None:
-            decay = np.exp(-slopes[layer] * abs(depth - edge))
-            row[:, columns[layer][side]] += sign * vectors[layer][:, side, component] * decay
+    def _add_layer(
+        self, row: np.ndarray, sign: float, component: int, layer: int, depth: float
+    ) -> None:
+        """Add what a layer's waves contribute to one component at an interface."""
+        for side, edge in enumerate(self.stack.bounds[layer]):
+            columns = self.columns[layer][side]
+            if columns is not None:
+                decay = np.exp(-self.slopes[layer] * abs(depth - edge))
+                row[:, columns] += sign * self.vectors[layer][:, side, component] * decay

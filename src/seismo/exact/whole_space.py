@@ -55,7 +55,8 @@ def force_response(
     Raises SeismoError for an unknown quantity or a zero offset.
     """
     force = np.asarray(force, float)
-    return _respond(offsets, force.size, force_field(force, medium), source, dt, medium, quantity)
+    field = force_field(force, medium)
+    return respond(_transfer(offsets, force.size, field, medium, quantity), source, dt)
 
 
 def moment_response(
@@ -77,30 +78,22 @@ def moment_response(
     powers = {"moment": 0, "moment_rate": -1}
     if time_function not in powers:
         raise SeismoError(f"time_function is {time_function!r}; it can be {', '.join(powers)}")
-    return _respond(
-        offsets, moment.shape[0], field, source, dt, medium, quantity, powers[time_function]
-    )
+    power = powers[time_function]
+    return respond(_transfer(offsets, len(moment), field, medium, quantity, power), source, dt)
 
 
-def _respond(
-    offsets: np.ndarray,
-    d: int,
-    field: Callable[..., np.ndarray],
-    source: np.ndarray,
-    dt: float,
-    medium: Medium,
-    quantity: str,
+def _transfer(
+    offsets: np.ndarray, d: int, field: Callable[..., np.ndarray], medium: Medium, quantity: str,
     power: int = 0,
-) -> np.ndarray:
+) -> Callable[[np.ndarray], np.ndarray]:  # fmt: skip
+    """Return the transfer function of s: a quantity at each offset, times s to a power."""
     offsets = np.atleast_2d(np.asarray(offsets, float))
     if quantity not in QUANTITIES:
         raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(QUANTITIES)}")
     if offsets.shape[1] != d or not offsets.any(axis=1).all():
         raise SeismoError(f"offsets need {d} columns and no receiver on the source")
-    return respond(
-        lambda s: np.array([s**power * _quantity(field, x, s, medium, quantity) for x in offsets]),
-        source,
-        dt,
+    return lambda s: np.array(
+        [s**power * _quantity(field, x, s, medium, quantity) for x in offsets]
     )
 
 
