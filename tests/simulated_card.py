@@ -32,6 +32,7 @@ from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
+from seismo.backends.source_hash import source_digest
 from seismo.backends.traced import I32, IRArray, IRValue, loop, spread
 
 MARGIN = 4096  # numbers beside an array
@@ -218,7 +219,7 @@ def compiled_clusters(
 
 
 def _function(name: str, write: Callable) -> Callable:
-    address = address_of(f"simulated {_TEXT} {name}", quickly(written(write)))
+    address = address_of(f"{source_digest()} {_TEXT} {name}", quickly(written(write)))
     words = (ctypes.c_int64, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int64)
     return ctypes.CFUNCTYPE(None, *words)(address)
 

@@ -16,11 +16,20 @@ def function_name(function: Callable) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-@cache
 def source_digest() -> str:
     """Hash the name and text of every module that a compiled sweep or body can contain."""
+    return _digest(Path(__file__).parent, *map(Path, seismo.equations.__path__))
+
+
+def body_digest() -> str:
+    """Hash the same of what a body can contain: no equation, whoever adds one."""
+    return _digest(Path(__file__).parent)
+
+
+@cache
+def _digest(*folders: Path) -> str:
     digest = hashlib.sha256()
-    for folder in (Path(__file__).parent, *map(Path, seismo.equations.__path__)):
+    for folder in folders:
         # Sorted walk: the digest does not depend on the order of the file system.
         walked = sorted(os.walk(folder, followlinks=True))  # as imports do
         for file in (Path(at, name) for at, _, names in walked for name in sorted(names)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
@@ -162,10 +163,21 @@ def spread(one: IRValue, kind: ir.Type) -> IRValue:
     if not isinstance(kind, ir.VectorType):
         return one
     # insertelement into position 0, then a shuffle by 0, 0, 0, ...: LLVM's splat.
-    undefined = ir.Constant(kind, ir.Undefined)
-    first = one.builder.insert_element(undefined, one.value, ir.Constant(I32, 0))
-    order = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
+    undefined, position, order = _splat(kind)
+    first = one.builder.insert_element(undefined, one.value, position)
     return one.then(one.builder.shuffle_vector(first, undefined, order))
+
+
+@lru_cache
+def _splat(kind: ir.VectorType) -> tuple[ir.Constant, ...]:
+    """Return an undefined lane, its first place, and that place for all: as text only once."""
+    places = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
+    return ir.Constant(kind, ir.Undefined), ir.Constant(I32, 0), places
+
+
+@lru_cache
+def _pointer_type(kind: ir.Type, space: int) -> ir.PointerType:
+    return kind.as_pointer(space)
 
 
 class IRArray:
@@ -196,8 +208,8 @@ def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> 
     """
     builder = index.builder
     element = getattr(kind, "element", kind)
-    first = builder.inttoptr(address.value, element.as_pointer(space))
-    return builder.bitcast(builder.gep(first, [index.value]), kind.as_pointer(space))
+    first = builder.inttoptr(address.value, _pointer_type(element, space))
+    return builder.bitcast(builder.gep(first, [index.value]), _pointer_type(kind, space))
 
 
 @contextmanager

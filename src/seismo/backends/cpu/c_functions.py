@@ -20,7 +20,7 @@ from seismo.backends.base import Variant
 from seismo.backends.cpu.object_code import address_of, typed, written
 from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes
-from seismo.backends.source_hash import function_name
+from seismo.backends.source_hash import function_name, source_digest
 from seismo.equations.formula import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False}
@@ -41,7 +41,8 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
         lanes, ends, middle, v.middle != "", v.axes, v.order // 2, width, formula.is_short,
         len(formula.numbers),
     )  # fmt: skip
-    return address_of(f"{formula} {v} {precision} {width}", written(code))
+    name = f"{source_digest()} {formula} {v} {precision} {width}"
+    return address_of(name, written(code))
 
 
 def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarray) -> int:

@@ -35,7 +35,7 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from seismo.backends.kernel_cache import cache_file_name, kernel_cache
-from seismo.backends.source_hash import source_digest
+from seismo.backends.source_hash import body_digest
 from seismo.backends.traced import INTEGER, IRValue
 
 SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
@@ -65,11 +65,11 @@ def address_of(name: str, compiled: Compile) -> int:
     """Return the address of a function: loaded where it is kept, else compiled and kept.
 
     Args:
-        name: of the function with all its options.
+        name: of the function with all its options, and whatever is not in `seismo.backends`.
         compiled: what compiles it.
     """
     codegen = cpu_target.target_context.codegen()
-    key = f"{source_digest()} {name} {_versions()} {codegen.magic_tuple()}"
+    key = f"{body_digest()} {name} {_versions()} {codegen.magic_tuple()}"
     file_name = cache_file_name(key, "obj")
     if data := kernel_cache().load(file_name):
         reload, *state = pickle.loads(data)
