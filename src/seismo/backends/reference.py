@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from seismo.backends.base import (
@@ -16,6 +14,8 @@ from seismo.backends.base import (
 )
 from seismo.backends.numpy_arrays import HostBackend
 from seismo.backends.operators.stencils import KernelContext
+
+_AT_ONCE = 1 << 16  # points of a lane, about: as much as fits the caches
 
 
 class _Lanes:
@@ -57,7 +57,7 @@ class _Lanes:
 
 
 class ReferenceBackend(HostBackend):
-    """Formulas on NumPy index arrays: one "lane" holds all points of a row."""
+    """Formulas on NumPy index arrays: one "lane" holds all points of some planes."""
 
     name = "reference"
     lane_width = 1
@@ -84,12 +84,15 @@ class ReferenceBackend(HostBackend):
         ends, middle = variant.bind(formula, self.lanes)
 
         def run() -> None:
-            # Loop nest z, y, x-segment, with NumPy over x.
+            # Some planes of a box at a time, by x-segment, with NumPy over z, y and x.
             for box in boxes:
-                z0, z1, y0, y1 = box[:4]
-                for z, y, span in product(range(z0, z1), range(y0, y1), range(3)):
-                    context, i = _context(tables, box, memory[0], z, y, span)
-                    (middle if span == 1 else ends)(i, context, *operands.all)
+                z0, z1, y0, y1 = (int(n) for n in box[:4])
+                deep = max(1, _AT_ONCE // ((y1 - y0) * tables.strides[0]))
+                for z in range(z0, z1, deep):
+                    planes = np.arange(z, min(z + deep, z1))
+                    for span in range(3):
+                        context, i = _context(tables, box, memory[0], planes, span)
+                        (middle if span == 1 else ends)(i, context, *operands.all)
 
         return [run]
 
@@ -113,24 +116,29 @@ class ReferenceBackend(HostBackend):
 
 
 def _context(
-    tables: KernelConstants, box, memory, z: int, y: int, span: int
+    tables: KernelConstants, box, memory, planes: np.ndarray, span: int
 ) -> tuple[KernelContext, np.ndarray]:
+    """Return what a formula is given for a segment of some planes, and its indices (z, y, x)."""
     first = FIRST_SPAN + span * SPAN_COLUMNS
     shot = int(box[4])
     packed = int(box[5])
-    # A vector of all x of the segment is one lane; the mask is not needed.
+    # All points of the segment are one lane; the mask is not needed.
     x0, x1, base, memory_y, memory_z, slot = (int(n) for n in box[first : first + SPAN_COLUMNS])
     x = np.arange(x0, x1)
+    rows = slice(int(box[2]), int(box[3]))
+    y = np.arange(rows.start, rows.stop)[:, None]
+    z = planes[:, None, None]
     y_stride, z_stride = (int(s) for s in tables.strides)
     # Rows of the SBP closure, clamped to the last one.
-    row = min(max(z - tables.surface, 0), len(tables.up) - 1)
+    closed = np.clip(planes - tables.surface, 0, len(tables.up) - 1)
     px, py, pz = tables.profiles
     # The same names as the compiled backends, with NumPy arrays for lanes.
     context = KernelContext(
         y_stride, z_stride, tables.first, tables.second, tables.on_nodes, tables.numbers, shot,
         None, shot, packed,
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
-        memory_y, x, px.ravel(), px.shape[1], py[:, y], pz[:, z],
-        tables.up[row], tables.down[row], (z - tables.surface) * z_stride,
+        memory_y, x, px.ravel(), px.shape[1], py[:, rows, None], pz[:, planes, None, None],
+        tables.up[closed].T[..., None, None], tables.down[closed].T[..., None, None],
+        (z - tables.surface) * z_stride,
     )  # fmt: skip
     return context, z * z_stride + y * y_stride + x + shot

@@ -171,8 +171,8 @@ def spread(one: IRValue, kind: ir.Type) -> IRValue:
 @lru_cache
 def _splat(kind: ir.VectorType) -> tuple[ir.Constant, ...]:
     """Return an undefined lane, its first place, and that place for all: as text only once."""
-    places = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
-    return ir.Constant(kind, ir.Undefined), ir.Constant(I32, 0), places
+    order = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
+    return ir.Constant(kind, ir.Undefined), ir.Constant(I32, 0), order
 
 
 @lru_cache

@@ -192,7 +192,7 @@ def solve(
         raise SeismoError("an SH source cannot lie in a fluid")
     radiated = (psv_source if psv else sh_source)(stack.media[source_layer], s, k) @ combinations
     columns, unknowns = _columns(stack, slopes)
-    system = _System(stack, slopes, vectors, columns, unknowns)
+    system = _Interfaces(stack, slopes, vectors, columns, unknowns)
     matrix, right = system.conditions(source_depth, radiated)
     scale = np.abs(matrix).max(axis=2, keepdims=True)
     solution = np.linalg.solve(matrix / scale, right / scale)
@@ -225,7 +225,7 @@ def _columns(stack: Stack, slopes: list) -> tuple[list, int]:
 
 
 @dataclass(frozen=True)
-class _System:
+class _Interfaces:
     """The equations of the amplitudes: of each layer slopes, vectors and columns of its waves."""
 
     stack: Stack
@@ -246,9 +246,10 @@ class _System:
         for depth in self.stack.depths:
             below = self.stack.bounds.index(next(b for b in self.stack.bounds if b[0] == depth))
             pairs = [(below, -1.0)] if below == 0 else [(below - 1, 1.0), (below, -1.0)]
+            decays = {layer: self._decays(layer, depth) for layer, _ in pairs}
             for layers, component in self._continuous(pairs):
                 for layer, sign in layers:
-                    self._add_layer(matrix[:, row], sign, component, layer, depth)
+                    self._add_layer(matrix[:, row], sign, component, layer, decays[layer])
                     if layer == source_layer:
                         side = 1 if layer == below else 0
                         decay = np.exp(-self.slopes[layer] * abs(depth - source_depth))
@@ -271,12 +272,19 @@ class _System:
             conditions += [(pairs, 1)] + ([(shear, 0)] if len(shear) == 2 else [])
         return conditions
 
+    def _decays(self, layer: int, depth: float) -> list[np.ndarray | None]:
+        """Return what the waves of either side of a layer have kept at an interface, if any."""
+        return [
+            None if columns is None else np.exp(-self.slopes[layer] * abs(depth - edge))
+            for edge, columns in zip(self.stack.bounds[layer], self.columns[layer], strict=True)
+        ]
+
     def _add_layer(
-        self, row: np.ndarray, sign: float, component: int, layer: int, depth: float
-    ) -> None:
+        self, row: np.ndarray, sign: float, component: int, layer: int,
+        decays: list[np.ndarray | None],
+    ) -> None:  # fmt: skip
         """Add what a layer's waves contribute to one component at an interface."""
-        for side, edge in enumerate(self.stack.bounds[layer]):
-            columns = self.columns[layer][side]
-            if columns is not None:
-                decay = np.exp(-self.slopes[layer] * abs(depth - edge))
+        for side, decay in enumerate(decays):
+            if decay is not None:
+                columns = self.columns[layer][side]
                 row[:, columns] += sign * self.vectors[layer][:, side, component] * decay

@@ -35,6 +35,7 @@ _FASTEST = 1.25  # largest wavenumber, in those of the slowest wave
 _ACROSS = 2.0  # wavenumbers in the width of a resonance
 _FEWEST = 32  # wavenumbers
 _MOST = 80
+_AT_ONCE = 2e6  # numbers of the equations of all waves that are looked at together
 _NEAR = 4.5  # rows
 _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 # Of contacts that lend strains (`seismo.equations.fluid_solid_contact`): measured.
@@ -128,57 +129,63 @@ def _scattered(
     sources = list({RadiatingSource(s.position[2], s.kind in _ISOTROPIC): None for s in ends})
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     time = min(waves.longest / slowest, waves.duration)
-    sampled = _sampled(setup, slowest)
-    errors = []
-    energies = []
-    for frequency, weight in sampled:
-        squares, energy = _spread(setup, section, sources, depths, frequency, time)
-        errors.append(weight * squares * energy)
-        energies.append(weight * energy)
-    if not sampled:
+    frequencies, shares = _sampled(setup, slowest)
+    if not frequencies.size:
         return none
-    worst = np.sqrt((np.sum(errors, axis=0) / np.sum(energies, axis=0)).max(axis=0))
+    # So many frequencies at a time as fit the caches with the equations of all their waves.
+    rows = max(len(rows.rho_x) for rows in section.rows if rows is not None)
+    count = math.ceil(frequencies.size * _MOST * (2 * rows) ** 2 / _AT_ONCE)
+    spreads = [
+        _spread(setup, section, sources, depths, some, time)
+        for some in np.array_split(frequencies, min(count, frequencies.size))
+    ]
+    squares, energies = (np.concatenate(each, axis=2) for each in zip(*spreads, strict=True))
+    energies *= shares
+    worst = np.sqrt(((squares * energies).sum(axis=2) / energies.sum(axis=2)).max(axis=0))
     return dict(zip(depths.tolist(), (_WORST * worst).tolist(), strict=True))
 
 
-def _sampled(setup: Discretization, slowest: float) -> list[tuple[float, float]]:
-    """List frequencies in Hz and their shares of the energy, as far as the grid carries them."""
+def _sampled(setup: Discretization, slowest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies in Hz and their shares of the energy, as far as the grid carries them."""
     spectra = setup.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
     middle = [0.5 * (a + b) for a, b in pairwise(_QUANTILES)]
     frequencies = np.interp(middle, below, spectra.frequency)
     carried = frequencies * _LEAST_POINTS * setup.grid.spacing[2] < slowest
-    shares = np.diff(_QUANTILES)
-    return list(zip(frequencies[carried], shares[carried], strict=True))
+    return frequencies[carried], np.diff(_QUANTILES)[carried]
 
 
 def _spread(
     setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
-    depths: np.ndarray, frequency: float, time: float,
+    depths: np.ndarray, frequencies: np.ndarray, time: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return squared errors and energies (source, depth) of one frequency after a time in s."""
-    wanted = 1.0 / (2.0 * math.pi * frequency * time)
+    """Return squared errors and energies (source, depth, frequency) after a time in s."""
+    wanted = 1.0 / (2.0 * math.pi * frequencies * time)
     least = _FASTEST * _ACROSS / _MOST
-    damping = min(0.2, max(wanted, least))
-    error, energy = _squares(setup, section, sources, depths, frequency, damping)
-    if damping > wanted:
+    damping = np.minimum(0.2, np.maximum(wanted, least))
+    error, energy = _squares(setup, section, sources, depths, frequencies, damping)
+    late = damping > wanted
+    if late.any():
         # What waves gather on their way grows with 1 / damping, the rest does not.
-        less, _ = _squares(setup, section, sources, depths, frequency, 2.0 * damping)
-        gathered = np.maximum(error - less, 0.0) / 0.75
-        error = error + gathered * ((damping / wanted) ** 2 - 1.0)
+        less, _ = _squares(setup, section, sources, depths, frequencies[late], 2.0 * damping[late])
+        gathered = np.maximum(error[..., late] - less, 0.0) / 0.75
+        error[..., late] += gathered * ((damping / wanted)[late] ** 2 - 1.0)
     return np.minimum(error, 2.0), energy
 
 
 def _squares(
     setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
-    depths: np.ndarray, frequency: float, damping: float,
+    depths: np.ndarray, frequencies: np.ndarray, damping: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return squared errors and energies (source, depth), in those of the source alone."""
-    omega = 2.0 * math.pi * frequency
+    """Return squared errors and energies (source, depth, frequency), in those of sources alone."""
+    omega = 2.0 * math.pi * frequencies
     largest = _FASTEST * omega / min(rock.vs or rock.vp for rock in section.layers)
-    count = int(np.clip(math.ceil(_FASTEST * _ACROSS / damping), _FEWEST, _MOST))
-    k = (np.arange(count) + 0.5) / count * largest
-    s = np.full(count, omega * (1j + damping))
+    counts = np.clip(np.ceil(_FASTEST * _ACROSS / damping), _FEWEST, _MOST).astype(int)
+    k = np.concatenate(
+        [(np.arange(n) + 0.5) / n * end for n, end in zip(counts, largest, strict=True)]
+    )
+    s = np.repeat(omega * (1j + damping), counts)
+    starts = np.cumsum(counts) - counts
     first = np.asarray(setup.stencil.first)
     heights = [rows.spacing if rows else setup.grid.spacing[2] for rows in section.rows]
     stacked = zip(section.stacks, heights, strict=True)
@@ -192,8 +199,11 @@ def _squares(
     errors = []
     energies = []
     for source in sources:
-        motions = [network.motion(matrices, source, depths) for matrices in (approximate, true)]
-        energy = (np.abs(motions[1]) ** 2).sum(axis=(1, 2))
-        errors.append((np.abs(motions[0] - motions[1]) ** 2).sum(axis=(1, 2)) / energy)
-        energies.append(energy / network.radiated(source)[1])
+        moved, exactly = (network.motion(each, source, depths) for each in (approximate, true))
+        energy, error = (
+            np.add.reduceat((np.abs(motion) ** 2).sum(axis=2), starts, axis=1)
+            for motion in (exactly, moved - exactly)
+        )
+        errors.append(error / energy)
+        energies.append(energy / np.add.reduceat(network.radiated(source)[1], starts))
     return np.array(errors), np.array(energies)

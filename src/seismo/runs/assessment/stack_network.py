@@ -87,8 +87,8 @@ class StackNetwork:
         """Return how many kinds of waves a layer has; none above a surface."""
         return 0 if self.free and not layer else self.a[layer].shape[1]
 
-    def radiated(self, source: RadiatingSource) -> tuple[tuple[np.ndarray, np.ndarray], float]:
-        """Return amplitudes (wave, kinds) that go up and down, and the energy of what goes far.
+    def radiated(self, source: RadiatingSource) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """Return amplitudes (wave, kinds) that go up and down, and the energy (wave) that goes far.
 
         Those of an explosion, or of a force along z (Aki & Richards 2002, section 9.1).
         """
@@ -105,7 +105,7 @@ class StackNetwork:
         speeds = np.array([rock.vp, rock.vs][: a.shape[1]])
         far = np.abs(self.s.imag)[:, None] / speeds > k
         size = np.abs(up) ** 2 * (np.abs(a) ** 2 + k**2)
-        return (up, down), float((size * far).sum())
+        return (up, down), (size * far).sum(axis=1)
 
     def motion(
         self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
