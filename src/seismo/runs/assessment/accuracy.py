@@ -37,6 +37,7 @@ from seismo.runs.assessment.near_contacts import (
     near_receivers,
     near_sources,
 )
+from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.sideways import sideways_error
 from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
@@ -94,11 +95,6 @@ class Expected:
         causes = [{"cause": what, "error": error} for what, error in self.causes]
         sets = [{"name": name, "error": error} for name, error in self.sets]
         return {"error": self.error, "causes": causes, "receivers": sets}
-
-
-def percent(error: float) -> str:
-    """Format a relative error."""
-    return "more than 70 %" if error > 0.7 else f"{100.0 * error:.2g} %"
 
 
 def expected_error(setup: Discretization) -> Expected:

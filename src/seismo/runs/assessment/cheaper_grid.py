@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from seismo.errors import SeismoError
-from seismo.runs.assessment.accuracy import Expected, expected_error, percent
+from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import (
     MOST_TRIED,
     TRIALS,

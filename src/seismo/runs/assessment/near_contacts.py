@@ -40,6 +40,7 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.stretching import moved
+from seismo.runs.assessment.percent import up_to
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -160,14 +161,14 @@ def near_contacts(
         if source.error > _LEAST:
             yield (
                 f"source {source.name}: a contact of media lies {source.cells:.2g} points away: "
-                f"amplitudes err by up to about {_percent(source.error)}; move it away from the "
+                f"amplitudes err by {up_to(source.error)}; move it away from the "
                 "contact, or use a finer grid.spacing"
             )
     for group in receivers:
         if group.affected:
             yield (
                 f"receivers {group.name}: {group.affected} on a contact of media or near it, "
-                f"where motion bends: traces err by up to about {_percent(group.error)}; move "
+                f"where motion bends: traces err by {up_to(group.error)}; move "
                 "them away from the contact, or use a finer grid.spacing"
             )
 
@@ -189,10 +190,6 @@ def near_maps(setup: Discretization) -> WarningLines:
                 f"grid hold {setup.halo} points of their neighbours: peaks there err by up to "
                 f"10 %; use grid.order {2 * RADIUS} or more, or receivers"
             )
-
-
-def _percent(error: float) -> str:
-    return f"{float(f'{100 * error:.2g}'):g} %"
 
 
 def _error(setup: Discretization, law: _Law, cells: float, ratio: float) -> float:

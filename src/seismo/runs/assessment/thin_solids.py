@@ -25,6 +25,7 @@ import numpy as np
 from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
+from seismo.runs.assessment.percent import up_to
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
@@ -76,7 +77,7 @@ def thin_solid_lines(setup: Discretization) -> WarningLines:
             yield (
                 f"model: {thin.cells:.2g} cells of solid between the fluid at z = {thin.fluid:.6g} "
                 f"m and the solid at z = {thin.solid:.6g} m: one-sided differences of {rows} rows "
-                f"reach over it: traces err by up to about {100.0 * thin.error:.2g} %; use a "
+                f"reach over it: traces err by {up_to(thin.error)}; use a "
                 f"grid.spacing of {setup.grid.spacing[2] * thin.cells / rows:.3g} m or less, which "
                 f"gives it {rows} cells"
             )
