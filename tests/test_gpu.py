@@ -9,6 +9,7 @@ waves after some thousand; the bar of 1e-4 is the promise of the README.
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -180,6 +181,26 @@ def test_a_layout_that_the_card_refuses_does_it_no_harm(gpu, tmp_path):
     with pytest.raises(RuntimeError):
         solver.build(document, tmp_path, backend=refused)
     compare(document, tmp_path, gpu)
+
+
+@pytest.mark.parametrize("name", ["elastic", "viscoelastic", "acoustic_tti"])
+def test_planes_together_change_no_bit(name, gpu, tmp_path):
+    """Parts of other heights, whose threads take one plane, are to have the bits of all."""
+    order = 8 if name == "acoustic_tti" else 4
+    document = solver.plan(
+        name, 3, random_medium=tmp_path, steps=20, precision="float32", order=order,
+        cells=(40, 29, 29),
+    )  # fmt: skip
+
+    def alone(precision):
+        backend = gpu(precision)
+        shapes = backend.shapes
+        assert any(shape.together > 1 for shape in shapes.values())
+        backend.shapes = {key: replace(shape, together=1) for key, shape in shapes.items()}
+        return backend
+
+    found, wanted = (solver.simulate(document, tmp_path, backend=b) for b in (gpu, alone))
+    assert solver.identical(solver.wavefield(found), solver.wavefield(wanted))
 
 
 def test_a_second_batch_starts_from_rest(gpu, tmp_path):

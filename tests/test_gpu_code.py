@@ -8,6 +8,7 @@ result, so that no other test sees them.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -32,6 +33,7 @@ from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
 from seismo.backends.kernels import faults, peaks, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
+from seismo.solver import memory_storage  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -216,6 +218,35 @@ def test_a_layer_asks_the_cache_for_what_it_changes(compiler):
     codes = compiler((9, 0), "elastic", 3, "layers", wanted=layer("y"), order=4)
     asked = [len(code.instructions(r"prefetch\.global\.L2")) for code in codes]
     assert sorted(asked) == [6, 9]
+
+
+def test_a_layer_does_not_ask_for_what_it_only_writes(compiler):
+    """Slopes are new: but for the two memory variables along y nothing is read before."""
+    codes = compiler((9, 0), "acoustic_tti", 3, "layers", wanted=layer("y"), order=8)
+    asked = [len(code.instructions(r"prefetch\.global\.L2")) for code in codes if slopes_of(code)]
+    assert asked
+    assert set(asked) == {2}
+
+
+def slopes_of(code: Code) -> bool:
+    return code.kernel.formula.kind == "centred"
+
+
+@pytest.mark.parametrize(("storage", "count"), [(16, 12), (32, 0)])
+def test_memory_of_16_bits_is_asked_for_before_it_is_late(storage, count, compiler, monkeypatch):
+    """Three shear stresses and their nine memory variables, read after stores of normal ones."""
+    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", math.inf)
+    attenuation = {"reference_frequency": 20.0, "storage": storage}
+    codes = compiler(
+        (9, 0), "viscoelastic", 3, "layers", wanted=is_interior, order=4, attenuation=attenuation
+    )
+    asked = [len(c.instructions(r"prefetch\.global\.L2")) for c in codes if is_stress(c)]
+    assert asked
+    assert set(asked) == {count}
+
+
+def is_stress(code: Code) -> bool:
+    return code.kernel.formula.kind == "memory"
 
 
 def test_the_highest_order_is_not_too_deep_for_the_compiler(compiler):

@@ -93,6 +93,21 @@ class Formula:
         return tuple(n for n, name in enumerate(arrays) if name in names)
 
     @property
+    def read_back(self) -> tuple[int, ...]:
+        """Numbers of the fields that it changes and reads on the spot."""
+        return self._changed(self._counted.read)
+
+    @property
+    def read_late(self) -> tuple[int, ...]:
+        """Numbers of those that it reads when it has changed others already."""
+        return self._changed(self._counted.read_late)
+
+    def _changed(self, names: set[str]) -> tuple[int, ...]:
+        """Return the numbers of fields of some names that it changes."""
+        some = names & self._counted.written
+        return tuple(n for n, name in enumerate(self.fields) if name in some)
+
+    @property
     def kind(self) -> Kind:
         """What kind of formula it is, of which backends lay out threads alike."""
         if self._counted.centred_ones:
@@ -116,6 +131,8 @@ class _DerivativeCounter:
         self.memories = Counter[str]()
         self.along: dict[str, set[str]] = {axis: set() for axis in axes}
         self.written: set[str] = set()
+        self.read: set[str] = set()
+        self.read_late: set[str] = set()
         self.centred_ones = 0
         self.means = False
         self._kinds: dict[str, str] = {}
@@ -160,6 +177,10 @@ class _DerivativeCounter:
         return Nothing()
 
     def __getitem__(self, name: str) -> Nothing:
+        """Note what is read, and whether something was written before."""
+        if self.written and name not in self.read:
+            self.read_late.add(name)
+        self.read.add(name)
         return Nothing()
 
     def next(self, name: str, axes: str) -> Nothing:

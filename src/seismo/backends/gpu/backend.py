@@ -35,9 +35,15 @@ from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
-from seismo.backends.gpu.march import SweepConstants
-from seismo.backends.gpu.march_shapes import can_have_tile, can_march, cut_in_pieces
+from seismo.backends.gpu.march_shapes import (
+    asked_arrays,
+    can_have_tile,
+    can_march,
+    cut_in_pieces,
+    together_if_even,
+)
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
+from seismo.backends.gpu.sweep_constants import SweepConstants
 from seismo.backends.rows import Rows
 
 if TYPE_CHECKING:
@@ -280,6 +286,7 @@ class _Sweep:
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
         marches = bool(operands.reads) and can_march(variant, stretched)
         shape = cut_in_pieces(shape, boxes, lanes.width) if marches else replace(shape, planes=1)
+        shape = together_if_even(shape, boxes)
         tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
         # A slab is no wider than the boxes: behind them blocks would idle.
         rows = int((boxes[:, 3] - boxes[:, 2]).max())
@@ -291,7 +298,7 @@ class _Sweep:
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
-            variant.scaled,
+            variant.scaled, asked_arrays(self._formula, variant, stretched, shape),
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel.
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.cluster_layout import ClusterLayout
-from seismo.backends.gpu.march import inner_nodes
+from seismo.backends.gpu.sweep_constants import inner_nodes
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, KernelConstants
 from seismo.backends.gpu.cluster_layout import WARP, X_BITS
 from seismo.backends.gpu.cluster_memory import BlockRows, PlaneRegion, SharedMemory
 from seismo.backends.gpu.launch_order import SweepCall
-from seismo.backends.gpu.march import inner_nodes
+from seismo.backends.gpu.sweep_constants import inner_nodes
 
 # Measured on an H100: time of a lane of each kind of points over that of one of the interior, and
 # what a column of them takes beside its lanes.

@@ -28,8 +28,8 @@ from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout
 from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.launch_order import GpuLaunch
-from seismo.backends.gpu.march import built_in, inner_nodes
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
+from seismo.backends.gpu.sweep_constants import built_in, inner_nodes
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend

@@ -24,10 +24,11 @@ from seismo.backends.base import Variant
 from seismo.backends.gpu.block_table import BLOCK_COLUMNS
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
-from seismo.backends.gpu.march import Sweep, SweepConstants, marching
+from seismo.backends.gpu.march import Sweep, marching
 from seismo.backends.gpu.march_tile import tiled
 from seismo.backends.gpu.march_x import across
 from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
+from seismo.backends.gpu.sweep_constants import SweepConstants
 from seismo.backends.gpu.thread import Thread
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
@@ -206,9 +207,10 @@ class SweepKernel:
 
     def _planes(self, thread: Thread, start: IRValue, end: Any) -> tuple[IRValue, IRValue]:
         """Return a thread's first plane z of a block's, and behind its last."""
-        # A march gives each thread `planes` consecutive planes; other kernels one, side by side.
+        # A thread has consecutive planes in a march, and of those that it updates together; else
+        # one.
         per_block = self.shape.points(1)[2]
-        thread_planes = self.shape.planes
+        thread_planes = self.shape.planes * self.shape.together
         plane_distance, reach = (
             (thread_planes, thread_planes) if thread_planes > 1 else (1, per_block)
         )

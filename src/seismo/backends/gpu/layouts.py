@@ -39,6 +39,11 @@ class BlockShape:
         waves: that blocks must come in at least, or a march is cut in pieces; 0 for any number.
         slab: rows y whose blocks go through all planes before the next ones do, so that what they
             read of planes behind is in the second-level cache yet; 0 for all.
+        together: planes next to one another that a thread updates, reading once what they share;
+            where all boxes are a multiple of so many planes high.
+        sectors: whether one thread of each sector of memory asks the second-level cache for what a
+            layer's update changes, not each for its own lane.
+        asks: whether threads outside the layers do so, too, of formulas with fields of 16 bits.
     """
 
     threads: tuple[int, int, int]
@@ -48,6 +53,9 @@ class BlockShape:
     tile: bool = False
     waves: int = 0
     slab: int = 0
+    together: int = 1
+    sectors: bool = False
+    asks: bool = False
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -64,11 +72,14 @@ class BlockShape:
 
         In a plane threads that would idle along x take rows further down, while warps reach over
         whole lines of memory. In a volume blocks become so narrow that few idle, but stay whole
-        lines wide, so that all of a row's blocks begin on one.
+        lines wide, so that all of a row's blocks begin on one. Blocks of a row in a volume share
+        rows evenly, or take several short ones.
         """
         # Trade threads along x for rows along z while whole warps would idle, down to a line of
         # lanes.
         width, y, z = self.threads
+        if y == z == 1:
+            return self._sharing(lanes)
         while y == 1 and width > LINE_LANES and 2 * z <= MOST_ALONG_Z and _idle(lanes, width):
             width = width // 2
             z = 2 * z
@@ -83,6 +94,16 @@ class BlockShape:
                 return replace(self, threads=(block_width, *taken))
         # Else divide the row's lanes evenly among its blocks.
         return replace(self, threads=(-(-lanes // -(-lanes // width)), y, z))
+
+    def _sharing(self, lanes: int) -> BlockShape:
+        """Return blocks of whole lines that share a row of so many lanes evenly."""
+        # Threads that a block has less than others take its next rows, or further blocks fit.
+        most = self.threads[0]
+        share = -(-lanes // -(-lanes // most))
+        width = -(-share // LINE_LANES) * LINE_LANES
+        rows = max(1, most // width)
+        blocks = max(1, self.blocks_per_multiprocessor * most // (width * rows))
+        return replace(self, threads=(width, rows, 1), blocks_per_multiprocessor=blocks)
 
     def blocks(self, sizes: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
         """Blocks along x, y, z of a box of some points; of rows of slabs where there are some."""
@@ -101,7 +122,7 @@ class BlockShape:
     def points(self, lane: int) -> tuple[int, int, int]:
         """Points of a block along x, y, z."""
         x, y, z = self.threads
-        return x * lane, y, z * self.planes
+        return x * lane, y, z * self.planes * self.together
 
 
 def _idle(lanes: int, width: int) -> bool:
@@ -159,10 +180,12 @@ H200: Shapes = {
     # They spill, which costs less than fewer warps.
     **_alike("second", "side", BlockShape((8, 8, 4), 1, 4), orders=_HIGH),
     **_alike("second", "corner", BlockShape((8, 4, 4), 1, 4), orders=(4, 8, *_HIGH)),
-    **_alike("divergence", "inner", BlockShape((16, 8, 1), 1, 5)),
+    ("xyz", "divergence", "inner", 4): BlockShape((32, 4, 1), 1, 4, together=2),
+    ("xyz", "divergence", "inner", 8): BlockShape((16, 8, 1), 1, 5),
     ("xyz", "divergence", "inner", 12): BlockShape((8, 4, 4), 1, 6),
     ("xyz", "divergence", "inner", 16): BlockShape((8, 4, 4), 1, 4),
-    **_alike("divergence", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    **_alike("divergence gradient", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    ("xyz", "divergence", "layer", 4): BlockShape((32, 4, 1), 1, 6),
     **_alike("divergence gradient", "layer edge", BlockShape((8, 4, 4), 1, 4), orders=_HIGH),
     **_alike("divergence", "side", BlockShape((8, 8, 2), 1, 4), orders=(4, 8, 12)),
     ("xyz", "divergence", "side", 16): BlockShape((8, 8, 4), 1, 3),
@@ -171,22 +194,26 @@ H200: Shapes = {
     ("xyz", "gradient", "inner", 4): BlockShape((16, 8, 1), 1, 8),
     ("xyz", "gradient", "inner", 8): BlockShape((16, 8, 1), 1, 6),
     **_alike("gradient", "inner", BlockShape((8, 4, 4), 1, 5), orders=_HIGH),
-    **_alike("gradient", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    ("xyz", "gradient", "layer", 4): BlockShape((32, 4, 1), 1, 5),
     **_alike("gradient", "side corner", BlockShape((8, 8, 2), 1, 4)),
+    ("xyz", "gradient", "side", 4): BlockShape((8, 4, 1), 1, 16, sectors=True),
     **_alike("gradient", "side", BlockShape((8, 4, 2), 1, 6), orders=_HIGH),
     **_alike("gradient", "corner", BlockShape((8, 8, 1), 1, 6), orders=_HIGH),
-    **_alike("memory", "inner", BlockShape((32, 4, 1), 1, 3)),
-    **_alike("memory", "layer edge", BlockShape((32, 4, 1), 1, 2)),
+    **_alike("memory", "inner", BlockShape((128, 1, 1), 1, 3, slab=128, asks=True)),
+    **_alike("memory", "edge", BlockShape((32, 2, 1), 1, 4)),
     ("xyz", "memory", "layer", 4): BlockShape((32, 4, 1), 1, 2, slab=64),
-    **_alike("memory", "side corner", BlockShape((8, 8, 2), 1, 4)),
+    ("xyz", "memory", "layer", 8): BlockShape((32, 4, 1), 1, 3, slab=64),
+    **_alike("memory", "side corner", BlockShape((8, 4, 1), 1, 12, sectors=True)),
     ("xyz", "centred", "inner", 4): BlockShape((32, 4, 2), 1, 4),
-    ("xyz", "centred", "inner", 8): BlockShape((8, 8, 2), 1, 8, slab=64),
-    **_alike("centred", "layer edge", BlockShape((32, 8, 1), 1, 3)),
+    ("xyz", "centred", "inner", 8): BlockShape((8, 4, 2), 1, 8, slab=192, together=2),
+    **_alike("centred", "layer edge", BlockShape((32, 8, 1), 1, 3), orders=(4,)),
+    ("xyz", "centred", "edge", 8): BlockShape((8, 4, 2), 1, 12),
     ("xyz", "centred", "layer", 8): BlockShape((16, 4, 4), 1, 4, slab=64),
     **_alike("centred", "side corner", BlockShape((8, 8, 2), 1, 4)),
     ("xyz", "mixed", "inner", 4): BlockShape((32, 4, 2), 1, 2),
-    ("xyz", "mixed", "inner", 8): BlockShape((8, 8, 2), 1, 4, slab=64),
-    **_alike("mixed", "layer edge", BlockShape((32, 8, 1), 1, 2)),
+    ("xyz", "mixed", "inner", 8): BlockShape((8, 8, 2), 1, 4, slab=96),
+    **_alike("mixed", "layer edge", BlockShape((32, 8, 1), 1, 2), orders=(4,)),
+    ("xyz", "mixed", "edge", 8): BlockShape((8, 8, 1), 1, 6),
     ("xyz", "mixed", "layer", 8): BlockShape((8, 4, 4), 1, 3, slab=64),
     **_alike("mixed", "side corner", BlockShape((8, 8, 2), 1, 4)),
     **_alike("second", "inner", BlockShape((32, 1, 8), 1, 4), "xz"),

@@ -5,88 +5,19 @@ Strides, coefficients and spacings are constants of the kernel: each grid compil
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.lanes import Column, CudaLanes
 from seismo.backends.gpu.layouts import BlockShape
 from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
+from seismo.backends.gpu.sweep_constants import SweepConstants, built_in, inner_nodes
 from seismo.backends.operators.stencils import AXES, KernelContext
 from seismo.backends.traced import IRValue, repeat, when
 
-
-@dataclass(frozen=True)
-class SweepConstants:
-    """What a sweep's kernel has built in.
-
-    Attributes:
-        tables: strides, coefficients, profiles, surface weights.
-        stretched: axes whose derivatives pass through layer memory.
-        closed: whether the rows are those under a free surface.
-        masked: whether rows may end within a lane.
-        half: half the order of the differences.
-        writes: arrays that the formula changes; they come first.
-        reads: arrays that it differentiates; they follow.
-        columns: numbers of the arrays that it differentiates along z.
-        arrays: all arrays.
-        memories: memory variables of a point, where derivatives pass through one after the other.
-        short: whether each array is kept in 16 bits.
-        scaled: whether derivatives along z are divided by how tall their cells are.
-    """
-
-    tables: KernelConstants
-    stretched: str
-    closed: bool
-    masked: bool
-    half: int
-    writes: int
-    reads: int
-    columns: tuple[int, ...]
-    arrays: int
-    memories: int
-    short: tuple[bool, ...]
-    scaled: bool = False
-
-    def __str__(self) -> str:
-        """Name all that a kernel has built in; the profiles come as arguments."""
-        # Profiles are passed as arrays; all other numbers are literals of the kernel's code, hence
-        # hashed.
-        t = self.tables
-        shapes = [a.shape for a in (*t.profiles, t.up)]
-        rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
-        counts = self.arrays, self.memories, self.columns, self.short
-        return f"{digest_of(t)} {t.surface} {shapes} {rest} {counts} {t.inside}"
-
-
-def digest_of(tables: KernelConstants) -> str:
-    """Identify the numbers that kernels have built in."""
-    digest = hashlib.sha256()
-    for a in (tables.strides, tables.first, tables.second, tables.on_nodes, tables.numbers):
-        digest.update(np.ascontiguousarray(a).tobytes())
-    return digest.hexdigest()
-
-
-def built_in(tables: KernelConstants) -> dict[str, list]:
-    """Return coefficients and scalars as Python numbers: they become immediate operands."""
-    coefficients = ("first", "second", "on_nodes")
-    numbers = {name: [[float(c) for c in row] for row in getattr(tables, name)]
-               for name in coefficients}  # fmt: skip
-    return numbers | {"numbers": [float(c) for c in tables.numbers]}
-
-
-def inner_nodes(tables: KernelConstants, axis: str, width: int) -> tuple[int, int]:
-    """Return the first and the last node along an axis whose medium layers go on with.
-
-    Along x they begin a lane of `width` numbers, so that loads stay aligned.
-    """
-    low, high = tables.inside[AXES.index(axis)]
-    lane = width if axis == "x" else 1
-    return int((low - 1 - lane) // lane * lane), int(-(-high // lane) * lane)
+SECTOR_BYTES = 32  # the least that the memory gives
 
 
 @dataclass(frozen=True)
@@ -268,19 +199,33 @@ class Sweep:
             for n in self._spot_arrays
         ]
 
-    def ask_changed(self, i: IRValue, context: KernelContext) -> None:
-        """Ask the cache for what a layer's update changes.
+    def ask_changed(self, i: IRValue, context: KernelContext, sectors: bool) -> None:
+        """Ask the cache for what an update changes, by each thread or one of each sector.
 
         What it reads of it comes after stores, of which the compiler must assume that they changed
         it: the memory's latency would count for each of the fields and memory variables.
         """
         # Prefetch in the order of use: memory variables, then the fields written.
-        if not self.constants.memories:
-            return
-        for n in range(self.constants.memories):
-            self.lanes.ask(context.memory, context.j + context.slot * n)
-        for n in range(self.constants.writes):
-            self._ask(n, i)
+        constants = self.constants
+        if constants.memories:
+            with self._asking_threads(context.j, sectors):
+                for n in range(constants.memories):
+                    self.lanes.ask(context.memory, context.j + context.slot * n)
+        for short in (False, True):
+            some = [n for n in constants.asked_arrays if constants.short[n] == short]
+            if some:
+                with self._asking_threads(i, sectors, short):
+                    for n in some:
+                        self._ask(n, i)
+
+    def _asking_threads(
+        self, index: IRValue, sectors: bool, short: bool = False
+    ) -> AbstractContextManager[None]:  # fmt: skip
+        """Write the code of the block for threads that ask: all, or those a sector begins with."""
+        if not sectors:
+            return nullcontext()
+        numbers = SECTOR_BYTES // (2 if short else self.lanes.size)
+        return when((index & (numbers - 1)).equals(0))
 
     def _ask(self, n: int, index: IRValue) -> None:
         """Ask the cache for number `index` of the n-th array."""
@@ -315,11 +260,14 @@ def marching(update: Callable, shape: BlockShape) -> March:
     """Return what writes a thread's planes; of several it keeps what is around a point along z."""
 
     def single(sweep: Sweep, first: IRValue, last: IRValue) -> None:
-        # One plane for each thread: neighbours along z come from memory.
+        # One plane for each thread, or a few: neighbours along z come from memory.
         i = sweep.index(first)
-        context = sweep.context(first)
-        sweep.ask_changed(i, context)
-        update(i, context, *sweep.arrays)
+        for n in range(shape.together):
+            # What several planes read at the same places the compiler reads once.
+            at = i + n * sweep.plane if n else i
+            context = sweep.context(first + n if n else first)
+            sweep.ask_changed(at, context, shape.sectors)
+            update(at, context, *sweep.arrays)
 
     def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
         # March along z: a queue of 2 half lanes for each field, in registers (Micikevicius 2009).

@@ -1,4 +1,4 @@
-"""What becomes of a march's layout of threads on a grid: pieces, and planes in shared memory."""
+"""What becomes of a layout of threads on a grid: pieces of marches, planes in shared memory."""
 
 from __future__ import annotations
 
@@ -38,6 +38,32 @@ def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int) -> BlockShap
     # The first two columns of a box are its first plane, and behind its last.
     planes = int((boxes[:, 1] - boxes[:, 0]).max())
     return replace(shape, planes=min(shape.planes, max(2, -(-planes // pieces))))
+
+
+def together_if_even(shape: BlockShape, boxes: np.ndarray) -> BlockShape:
+    """Return a layout whose threads take one plane where some box leaves one over.
+
+    Args:
+        shape: the layout.
+        boxes: rows of `BOX_COLUMNS`.
+    """
+    left_over = (boxes[:, 1] - boxes[:, 0]) % shape.together
+    return replace(shape, together=1) if left_over.any() else shape
+
+
+def asked_arrays(
+    formula: Formula, variant: Variant, stretched: str, shape: BlockShape
+) -> tuple[int, ...]:
+    """Return the numbers of arrays that the cache is asked for before a point is updated.
+
+    Loads of what a kernel changes wait for the stores before them: in layers those of memory
+    variables, elsewhere those of fields. Marches keep memory's latency in flight otherwise.
+    """
+    if variant.at_once or shape.planes > 1:
+        return ()
+    if stretched:
+        return formula.read_back if variant.slots else ()
+    return formula.read_late if shape.asks and formula.short else ()
 
 
 def can_have_tile(

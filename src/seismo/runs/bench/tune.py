@@ -159,6 +159,8 @@ class KernelLayout:
         traits += [f"{shape.planes} planes"] * (shape.planes > 1)
         traits += ["ahead"] * bool(shape.ahead)
         traits += ["in shared memory"] * shape.tile
+        traits += [f"{shape.together} planes together"] * (shape.together > 1)
+        traits += ["asking by sectors"] * shape.sectors
         return f"{' '.join(map(str, self.key))}: {', '.join(traits)}"
 
 
