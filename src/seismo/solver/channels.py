@@ -3,17 +3,18 @@
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
 along the layers are of the position's own rock (`seismo.solver.strain_reading`). A channel of a
-fibre is a sum of velocities at several positions (`seismo.acquisition.fibre`).
+fibre is a sum of velocities at several positions (`seismo.acquisition.fibre`), or of strains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 
+from seismo.acquisition.fibre import Fibre
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.table import Field, Term
 from seismo.errors import ScenarioError
@@ -21,9 +22,12 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.solver.fibre_reading import strain_places
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.strain_reading import StrainReading, joined
 from seismo.solver.surface_slope import Points
+
+_NO_WEIGHT = 1e-9  # of directions: what rounding leaves
 
 
 def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
@@ -187,20 +191,64 @@ def receiver_points(
     if group.fibre is None:
         terms = observables[base][component]
         return channel_points(around, terms, position, stencil)
-    points_by_field = dict[str, Points]()
-    ends = zip(group.fibre.ends[number], group.fibre.weights[number], strict=True)
-    for end, weights in ends:
-        # Fibre: weighted velocities at the ends of the gauge length.
-        shares = {f"v{a}": weights[AXES.index(a)] for a in around.physics.axes}
+    return _fibre_points(around, group.fibre, number, stencil)
+
+
+def _fibre_points(
+    around: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
+) -> dict[str, Points]:
+    """Return the points, by their field, that read the mean strain along a channel's gauge length.
+
+    Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
+    """
+    observables = around.physics.observables
+    corners = fibre.ends[number]
+    weights = fibre.weights[number].copy()
+    sums: list[tuple[np.ndarray, tuple[Term, ...]]] = []
+    for n, (begin, end) in enumerate(pairwise(corners)):
+        length = float(np.linalg.norm(end - begin))
+        direction = (end - begin) / length
+        strain_shares = strain_places(around, begin, end)
+        if strain_shares:
+            # Neither end of the piece is read for it.
+            weights[n] += direction / fibre.gauge_length
+            weights[n + 1] -= direction / fibre.gauge_length
+        for position, share in strain_shares:
+            share *= length / fibre.gauge_length
+            sums.append((position, _along_fibre(around, direction, share)))
+    least = _NO_WEIGHT / fibre.gauge_length
+    for corner, some in zip(corners, weights, strict=True):
+        # Ends and bends: weighted velocities.
+        shares = {f"v{a}": some[AXES.index(a)] for a in around.physics.axes}
         terms = tuple(
             replace(term, factor=share * term.factor)
             for name, share in shares.items()
-            for term in (observables["velocity"][name] if share else ())
+            for term in (observables["velocity"][name] if abs(share) > least else ())
         )
-        for name, points in channel_points(around, terms, end, stencil).items():
-            earlier = (points_by_field[name],) if name in points_by_field else ()
-            points_by_field[name] = joined(*earlier, points)
-    return points_by_field
+        sums.append((corner, terms))
+    points_by_field: dict[str, list[Points]] = {}
+    for position, terms in sums:
+        for name, points in channel_points(around, terms, position, stencil).items():
+            points_by_field.setdefault(name, []).append(points)
+    return {name: joined(*several) for name, several in points_by_field.items()}
+
+
+def _along_fibre(
+    around: PointInterpolation, direction: np.ndarray, share: float
+) -> tuple[Term, ...]:
+    """Return the terms of a share of t . e t, the rate of strain along a direction t."""
+    axes = around.physics.axes
+    strains = around.physics.observables["strain_rate"]
+    terms = list[Term]()
+    for a, b in combinations_with_replacement(axes, 2):
+        # t_a^2 e_aa, and 2 t_a t_b e_ab.
+        weight = direction[AXES.index(a)] * direction[AXES.index(b)] * (1.0 if a == b else 2.0)
+        if abs(weight) > _NO_WEIGHT:
+            terms += [
+                replace(term, factor=share * weight * term.factor)
+                for term in strains[f"e{a}{b}_rate"]
+            ]
+    return tuple(terms)
 
 
 def refuse_unreadable(around: PointInterpolation, group: ReceiverGroup, stencil: Stencil) -> None:

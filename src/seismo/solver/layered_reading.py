@@ -24,6 +24,7 @@ from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model import Earth
 from seismo.model.column import SAMPLES
+from seismo.model.contact_depths import contact_depths
 from seismo.model.loss import effective_medium, without_losses
 from seismo.solver.field_slopes import SlopeKind, Values, kinks_of, moduli
 from seismo.solver.one_sided_reading import ON_CONTACT, below
@@ -57,6 +58,11 @@ class Layers:
     first: tuple[float, ...]
     contacts: tuple[Contact, ...]
     losses: tuple[str, ...] = ()
+
+    @cached_property
+    def contact_depths(self) -> np.ndarray:
+        """Depths (n) in m where a medium ends suddenly, from the top."""
+        return contact_depths(self.earth, self.grid)
 
     @cached_property
     def _rows(self) -> np.ndarray:

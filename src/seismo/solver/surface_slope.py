@@ -41,10 +41,16 @@ class Points(NamedTuple):
 
     def added_up(self) -> Points:
         """Return each point once, with the sum of its weights."""
-        # Each point once, weights added up.
-        indices, which = np.unique(np.array(self[:3]), axis=1, return_inverse=True)
-        x, y, z = indices
-        return Points(x, y, z, np.bincount(which.ravel(), self.weights))
+        indices = np.array(self[:3])
+        if not indices.size:
+            return self
+        # One number for each point, in the order of x, y, z: weights of equal ones are added.
+        low = indices.min(axis=1)
+        size = indices.max(axis=1) - low + 1
+        flat = np.ravel_multi_index(tuple(indices - low[:, None]), tuple(size))
+        flat, which = np.unique(flat, return_inverse=True)
+        x, y, z = (i + n for i, n in zip(np.unravel_index(flat, tuple(size)), low, strict=True))
+        return Points(x, y, z, np.bincount(which, self.weights))
 
 
 @dataclass(frozen=True)
