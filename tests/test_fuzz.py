@@ -45,7 +45,7 @@ def test_times_that_no_clock_counts_are_refused(tmp_path, old, new, said):
 
 def test_changed_scenarios(tmp_path):
     """Here, where warnings are errors."""
-    for number in range(40):
+    for number in range(25):
         assert not fuzz.scenario(tmp_path, random.Random(f"scenarios {number}")), number
 
 
@@ -57,7 +57,7 @@ def run_fuzz(kind: str, *numbers: int) -> None:
 
 
 def test_a_few_files():
-    run_fuzz("files", 8)
+    run_fuzz("files", 4)
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def test_a_source_beside_a_contact_is_of_its_own_side(media, kind, cells, bar) -
 def test_receivers_beside_a_contact_read_their_own_side(media) -> None:
     """Velocities, strains and stresses, of waves from below; some jump across the contact."""
     source, step = (0.0, 450.0), 0.5
-    places = [(150.0, CONTACT + H * cells) for cells in (-2.0, -1.0, -0.4, -0.01, 0.3, 0.5, 2.0)]
+    places = [(150.0, CONTACT + H * cells) for cells in (-2.0, -0.4, -0.01, 0.3, 0.5)]
     wet = media is FLUIDS
     quantities = ("velocity", "stress", "divergence", "pressure")
     quantities += () if wet else ("rotation",)

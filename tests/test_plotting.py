@@ -784,7 +784,7 @@ def test_a_long_line_hides_no_station(two):
 @pytest.mark.parametrize(
     ("x", "z"),
     [
-        ((500, 1100), (10, 600)),
+        pytest.param((500, 1100), (10, 600), marks=pytest.mark.slow),
         pytest.param((0, 2000), (300, 500), marks=pytest.mark.slow),
         ((900, 1000), (0, 700)),
     ],

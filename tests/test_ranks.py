@@ -151,15 +151,15 @@ def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path):
 
 
 def test_killed_and_stopped_runs_go_on_to_the_same_bits(tmp_path, alone):
-    """One rank of three is killed, and its newest checkpoint is damaged: all take the one before.
+    """One rank of two is killed, and its newest checkpoint is damaged: all take the one before.
 
-    Two go on with what three left until one is asked to stop, and one process with theirs.
+    Two go on with what they left until one is asked to stop, and one process with theirs.
     """
     words, folder = command(tmp_path, checkpoint={"steps": 6}), tmp_path / "x.h5.run"
-    done = launch(3, tmp_path, what="command", command=words, dying=1, soon=20)
+    done = launch(2, tmp_path, what="command", command=words, dying=1, soon=20)
     assert done.returncode != 0
     assert not (tmp_path / "x.h5").exists()
-    assert sorted(path.name for path in folder.glob("rank-*")) == ["rank-1", "rank-2"]
+    assert [path.name for path in folder.glob("rank-*")] == ["rank-1"]
     newest = sorted((folder / "rank-1").glob("*.zip"))[-1]
     assert newest.stem == "checkpoint-000000000018"
     newest.write_bytes(newest.read_bytes()[:-100])

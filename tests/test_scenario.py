@@ -106,7 +106,7 @@ def test_a_scenario_written_out_loads_back_equal():
     assert from_dict(scenario.model_dump()) == scenario
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.text(max_size=40).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)))
 def test_any_title_survives_the_way_through_yaml(title):
     scenario = parse(template("x")).model_copy(update={"title": title})

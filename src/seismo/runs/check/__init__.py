@@ -12,7 +12,7 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.opening import results_target
-from seismo.runs.assessment import assess
+from seismo.runs.assessment import Assessment, assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
@@ -40,17 +40,10 @@ PAGE = 100  # characters of a table's line
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a scenario comes down to.
+    """What a scenario comes down to: its demands, and how good it will be where that is asked.
 
     Attributes:
         setup: grid, physics, earth, clock, geometry.
-        f_max: highest frequency of the sources in Hz.
-        f_dominant: lowest dominant frequency of the sources in Hz.
-        layers: media of the earth and how the grid carries their waves.
-        points_needed: points per wavelength with which dispersion keeps to the wanted accuracy.
-        expected: error of the traces, and what it comes from.
-        cheaper: a grid that keeps to the wanted accuracy by much less work, if there is one.
-        attenuation: how well media attenuate, None where none does.
         memory: bytes in memory.
         demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
@@ -60,20 +53,11 @@ class Plan:
         points_per_second: expected point updates a second, on all of them.
         seconds: expected time of stepping, maps included.
         map_seconds: of it for maps of largest values.
-        warnings: what a seismologist would ask about, and what follows.
-        errors: of these, why the grid does not carry the waves at all.
-        refusals: of these, why the run would not start on this machine.
+        refusals: why the run would not start on this machine.
         exit_code: that `run` would end with for that, 0 where it would start.
     """
 
     setup: Discretization
-    f_max: float
-    f_dominant: float
-    layers: list[LayerResolution]
-    points_needed: float
-    expected: Expected
-    cheaper: CheaperGrid | None
-    attenuation: AttenuationFit | None
     memory: Memory
     demands: list[MemoryDemand]
     output: OutputSize
@@ -83,10 +67,57 @@ class Plan:
     points_per_second: float
     seconds: float
     map_seconds: float
-    warnings: list[str]
-    errors: list[str]
     refusals: list[str]
     exit_code: int = 0
+
+    @cached_property
+    def _assessment(self) -> Assessment:
+        return assess(self.setup)
+
+    @property
+    def f_max(self) -> float:
+        """Highest frequency of the sources in Hz."""
+        return self._assessment.f_max
+
+    @property
+    def f_dominant(self) -> float:
+        """Lowest dominant frequency of the sources in Hz."""
+        return self.setup.dominant_frequency
+
+    @property
+    def layers(self) -> list[LayerResolution]:
+        """Media of the earth and how the grid carries their waves."""
+        return self._assessment.layers
+
+    @property
+    def expected(self) -> Expected:
+        """Error of the traces, and what it comes from."""
+        return self._assessment.expected
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a seismologist would ask about, and what follows; refusals last."""
+        return self._assessment.warnings + self.refusals
+
+    @cached_property
+    def errors(self) -> list[str]:
+        """Why the grid does not carry the waves at all."""
+        return list(uncarried(self.setup, self.layers))
+
+    @cached_property
+    def points_needed(self) -> float:
+        """Points per wavelength with which dispersion keeps to the wanted accuracy."""
+        return points_needed(self.setup, self.layers)
+
+    @cached_property
+    def cheaper(self) -> CheaperGrid | None:
+        """A grid that keeps to the wanted accuracy by much less work, if there is one."""
+        return cheaper_grid(self.setup, self.expected)
+
+    @cached_property
+    def attenuation(self) -> AttenuationFit | None:
+        """How well media attenuate, None where none does."""
+        return attenuation_fit(self.setup)
 
     @cached_property
     def remedy(self) -> str:
@@ -220,23 +251,16 @@ def make_plan(
     ranks = HypotheticalRanks(devices)
     setup, sharing = place_run(prepared(scenario, backend, ranks, known=known), backend, ranks)
     division = divide(setup, backend, ranks)
-    assessment = assess(setup)
-    layers = assessment.layers
     memory = memory_of(setup, backend)
     output = output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
     together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
     refused = _resource_problems(setup, needs, memory.checkpoints)
-    refusals = [text for _, text in refused]
     return Plan(
-        setup, assessment.f_max, setup.dominant_frequency, layers,
-        points_needed(setup, layers), assessment.expected,
-        cheaper_grid(setup, assessment.expected), attenuation_fit(setup), memory, needs, output,
-        backend.describe()["device"], division, sharing, together,
+        setup, memory, needs, output, backend.describe()["device"], division, sharing, together,
         speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
-        assessment.warnings + refusals, list(uncarried(setup, layers)), refusals,
-        next((code for code, _ in refused), 0),
+        [text for _, text in refused], next((code for code, _ in refused), 0),
     )  # fmt: skip
 
 
