@@ -170,7 +170,7 @@ def difference(given: dict, points: float) -> float:
     rows = stacks.rows_about(setup, stack, depth)
     slowest = min(m.vs or m.vp for m in stack.media)
     s, k = waves(np.radians([5.0, 15.0]), slowest / h, points, 1e-3)
-    found = scattering.on_grid(stack, rows, np.asarray(setup.stencil.first), h, s, k / h)
+    found = scattering.on_grid(stack, rows, np.asarray(setup.stencil.first), s, k / h)
     true = scattering.exact(stack, s, k / h)
     return float((np.abs(found - true) / np.abs(true).max()).max())
 
@@ -183,7 +183,7 @@ def test_contacts_of_one_medium_scatter_nothing() -> None:
     rows = stacks.rows_about(setup, none, depth)
     h = setup.grid.spacing[2]
     s, k = waves(np.radians([0.0, 30.0, 70.0]), ROCK.vs / h)
-    found = scattering.on_grid(none, rows, np.asarray(setup.stencil.first), h, s, k / h)
+    found = scattering.on_grid(none, rows, np.asarray(setup.stencil.first), s, k / h)
     np.testing.assert_allclose(found, np.tile(np.eye(4)[[2, 3, 0, 1]], (3, 1, 1)), atol=1e-9)
 
 

@@ -121,6 +121,17 @@ class Equation:
     energy: Callable[[str], tuple[StoredEnergy, ...]] | None = None
 
     @property
+    def waves_in_layers(self) -> LayeredWaves:
+        """Return `layered` of an equation that has it.
+
+        Raises:
+            TypeError: this one does not.
+        """
+        if self.layered is None:
+            raise TypeError(f"the equation {self.name} does not declare its waves in layers")
+        return self.layered
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Names of its parameters."""
         return tuple(parameter.name for parameter in self.parameters)

@@ -87,7 +87,7 @@ def pressure(
     down = np.abs(along)
 
     def transfer(s: np.ndarray) -> np.ndarray:
-        columns = [_response(x, down, across, rock, strengths, weights, dimensions) for x in s]
+        columns = [_response(x, down, across, rock, strengths, weights) for x in s]
         return np.array(columns).T
 
     return respond(transfer, source, dt)
@@ -95,9 +95,9 @@ def pressure(
 
 def _response(
     s: complex, down: np.ndarray, across: np.ndarray, rock: VtiRock, strengths: np.ndarray,
-    weights: np.ndarray, dimensions: int,
+    weights: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """Return the pressure (receiver) for one s."""
+    """Return the pressure (receiver) for one s, in 2-D where both pressures weigh the same."""
     d = rock.epsilon - rock.delta
     speeds = [rock.vp * np.sqrt(1.0 + 2.0 * rock.epsilon)]
     speeds += [rock.vp * np.sqrt(2.0 * d)] if d > 0.0 else []
@@ -106,7 +106,7 @@ def _response(
         k = path.k
         spectrum = _spectrum(s, k, down[:, None], rock, strengths, weights)
         argument = k * across[:, None]
-        if dimensions == 2:
+        if weights[0] == weights[1]:
             kernel = _plane(argument, path.travelling) / np.pi
         else:
             kernel = k * _round(argument, path.travelling) / (2.0 * np.pi)

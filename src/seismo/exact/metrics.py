@@ -21,6 +21,8 @@ import numpy as np
 
 from seismo.errors import SeismoError
 
+_W0 = 6.0  # radians of the Morlet wavelet
+
 
 def relative_l2(trace: np.ndarray, reference: np.ndarray) -> float:
     """Return ||trace - reference|| / ||reference|| over everything given (any equal shapes)."""
@@ -84,7 +86,6 @@ def time_frequency_misfit(
     f_min: float,
     f_max: float,
     frequencies: int = 100,
-    w0: float = 6.0,
 ) -> Misfit:
     """Return EM and PM of trace against reference, (component, time) or (time).
 
@@ -94,8 +95,8 @@ def time_frequency_misfit(
     """
     trace, reference = _pair(trace, reference)
     f = np.geomspace(f_min, f_max, frequencies)
-    transform = wavelet_transform(trace, dt, f, w0)
-    reference_transform = wavelet_transform(reference, dt, f, w0)
+    transform = wavelet_transform(trace, dt, f)
+    reference_transform = wavelet_transform(reference, dt, f)
     weight = np.abs(reference_transform)
     plane = (-2, -1)
     envelope = np.sqrt(np.sum((np.abs(transform) - weight) ** 2, axis=plane))
@@ -105,9 +106,7 @@ def time_frequency_misfit(
     return Misfit(envelope / norm, phase / norm)
 
 
-def wavelet_transform(
-    trace: np.ndarray, dt: float, frequencies: np.ndarray, w0: float = 6.0
-) -> np.ndarray:
+def wavelet_transform(trace: np.ndarray, dt: float, frequencies: np.ndarray) -> np.ndarray:
     """Return the Morlet transform (..., frequency, time) of a trace (..., time).
 
     Kristekova et al. (2006) eq. 4, by the analytic spectrum of the wavelet.
@@ -116,8 +115,8 @@ def wavelet_transform(
     count = trace.shape[-1]
     padded = 1 << int(np.ceil(np.log2(3 * count)))
     omega = 2 * np.pi * np.fft.fftfreq(padded, dt)
-    scales = w0 / (2 * np.pi * np.asarray(frequencies))
-    exponent = -0.5 * (scales[:, None] * omega - w0) ** 2
+    scales = _W0 / (2 * np.pi * np.asarray(frequencies))
+    exponent = -0.5 * (scales[:, None] * omega - _W0) ** 2
     wavelets = np.pi**-0.25 * np.sqrt(2 * np.pi * scales[:, None]) * np.exp(exponent)
     spectrum = np.fft.fft(trace, padded)[..., None, :]
     return np.fft.ifft(spectrum * wavelets)[..., :count]

@@ -31,6 +31,7 @@ from seismo.backends.operators import fused_pml
 from seismo.backends.operators.stencils import (
     AXES,
     KernelContext,
+    Neighbours,
     added,
     centred_sum,
     column_sum,
@@ -110,8 +111,10 @@ class Operators:
     def _difference(self, axis: str, up: bool, f: Any, i: Any, s: KernelContext) -> Any:
         # Difference about i + 1/2 (up, start 1) or i - 1/2 (down, start 0), by the staggered
         # coefficients.
-        weights = s.first[AXES.index(axis)]
-        return staggered_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, int(up))
+        return staggered_sum(self._neighbours(axis, f, i, s), s.first[AXES.index(axis)], int(up))
+
+    def _neighbours(self, axis: str, f: Any, i: Any, s: KernelContext) -> Neighbours:
+        return Neighbours(self.lanes, axis, f, i, stride_of(s, axis))
 
     def _relaxed(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
         """Pass a derivative through its memory variable: d / kappa + psi."""
@@ -131,35 +134,35 @@ class Operators:
 
         kappa is 1 here: the flux correction is then the memory variable itself.
         """
-        lanes = self.lanes
         a = AXES.index(axis)
+        neighbours = self._neighbours(axis, f, i, s)
         # Interior: the centred difference alone.
         if axis not in self.stretched:
-            return centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
+            return centred_sum(neighbours, s.second[a])
         slot = self.slot(axis)
         # Fused update of flux and outer memory; a march along z has the fluxes around it in
         # registers.
         if self.at_once and self.across:
-            return fused_pml.across(lanes, self.order, f, i, s, slot)
+            return fused_pml.across(neighbours, self.order, s, slot)
         if self.at_once:
-            return fused_pml.at_once(lanes, self.order, axis, f, i, s, slot)
+            return fused_pml.at_once(neighbours, self.order, s, slot)
         # Two-pass update: the difference of the flux memory, which `flux` has updated at half
         # points in the stage before, corrects the second derivative; the sum passes through the
         # outer memory.
-        stride = memory_stride_of(s, axis)
         along = s.j + slot * s.slot
         flux = s.memory if s.flux is None else s.flux  # a march has those around the point
-        correction = staggered_sum(lanes, axis, flux, along, stride, s.first[a], 0)
-        total = centred_sum(lanes, axis, f, i, stride_of(s, axis), s.second[a])
+        fluxes = Neighbours(self.lanes, axis, flux, along, memory_stride_of(s, axis))
+        correction = staggered_sum(fluxes, s.first[a], 0)
+        total = centred_sum(neighbours, s.second[a])
         return self._relaxed(total + correction, axis, False, s, 1)
 
     def centred(self, axis: str, f: Any, i: Any, s: KernelContext, coefficient: Any, n: int) -> Any:
         """Return a first derivative on the spot, of a coefficient times a field if there is one."""
         # First derivative on the node by antisymmetric coefficients, stretched in a layer as others
         # are.
-        weights = s.on_nodes[AXES.index(axis)]
         node = i - s.shot
-        d = odd_sum(self.lanes, axis, f, i, stride_of(s, axis), weights, coefficient, node)
+        factors = None if coefficient is None else self._neighbours(axis, coefficient, node, s)
+        d = odd_sum(self._neighbours(axis, f, i, s), s.on_nodes[AXES.index(axis)], factors)
         return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
 
     def mean(self, axes: str, f: Any, i: Any, s: KernelContext, up: bool) -> Any:
@@ -171,8 +174,7 @@ class Operators:
 
         def row(n: int, start: Any) -> Any:
             at = start + stride_of(s, along) * n
-            stride = stride_of(s, across)
-            return midpoint_sum(self.lanes, across, f, at, stride, MIDPOINT, int(up))
+            return midpoint_sum(self._neighbours(across, f, at, s), MIDPOINT, int(up))
 
         # SBP rows: the interpolation that is adjoint in the norms of the closure stands behind the
         # derivative's weights.
@@ -191,7 +193,7 @@ class Operators:
 
     def flux_to_come(self, f: Any, i: Any, s: KernelContext) -> Any:
         """Return the flux that a plane brings to a march across the layer."""
-        return fused_pml.flux_to_come(self.lanes, self.order, f, i, s, self.slot("z"))
+        return fused_pml.flux_to_come(self._neighbours("z", f, i, s), self.order, s, self.slot("z"))
 
     def put(self, f: Any, i: Any, s: KernelContext, value: Any, short: bool) -> None:
         """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""

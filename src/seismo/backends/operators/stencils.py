@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 AXES = ("x", "y", "z")
 
@@ -73,85 +73,79 @@ def weighted(weights: Sequence, terms: Iterable) -> Any:
     return added(weight * value for weight, value in zip(weights, terms, strict=True))
 
 
-def shifted(lanes: Any, axis: str, f: Any, i: Any, n: int, stride: Any) -> Any:
-    """Read a field n points further along an axis."""
-    # Along x the lane straddles two aligned ones (`lanes.beside`).
-    if axis == "x" and n:
-        return lanes.beside(f, i, n)
-    # Along y the lane is aligned, in another row.
-    if axis == "y" and n:
-        return lanes.row(f, i, n, stride)
-    # Along z a march has planes in registers (`lanes.level`).
-    return lanes.level(f, i, n, stride)
+class Neighbours(NamedTuple):
+    """A field around a lane of points, along an axis.
+
+    Attributes:
+        lanes: of a backend.
+        axis: along which.
+        field: the field.
+        index: of the lane.
+        stride: distance of neighbours.
+    """
+
+    lanes: Any
+    axis: str
+    field: Any
+    index: Any
+    stride: Any
+
+    def at(self, n: int) -> Any:
+        """Read the field n points further."""
+        lanes, axis, f, i, stride = self
+        # Along x the lane straddles two aligned ones (`lanes.beside`).
+        if axis == "x" and n:
+            return lanes.beside(f, i, n)
+        # Along y the lane is aligned, in another row.
+        if axis == "y" and n:
+            return lanes.row(f, i, n, stride)
+        # Along z a march has planes in registers (`lanes.level`).
+        return lanes.level(f, i, n, stride)
 
 
-def _about_midpoint(
-    lanes: Any, axis: str, f: Any, i: Any, stride: Any, count: int, start: int
-) -> Iterator[tuple[Any, Any]]:  # fmt: skip
+def _about_midpoint(neighbours: Neighbours, count: int, start: int) -> Iterator[tuple[Any, Any]]:
     """Yield f[i+start+m] and f[i+start-1-m] for m = 0, 1, ... count - 1."""
     # The m-th pair lies (m + 1/2) spacings from the midpoint, at start - 1/2.
     for m in range(count):
-        ahead = shifted(lanes, axis, f, i, start + m, stride)
-        yield ahead, shifted(lanes, axis, f, i, start - 1 - m, stride)
+        ahead = neighbours.at(start + m)
+        yield ahead, neighbours.at(start - 1 - m)
 
 
-def staggered_sum(
-    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
-) -> Any:  # fmt: skip
+def staggered_sum(neighbours: Neighbours, weights: Sequence, start: int) -> Any:
     """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
     # Antisymmetric weights: each coefficient multiplies the difference of its pair.
-    pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
+    pairs = _about_midpoint(neighbours, len(weights), start)
     return weighted(weights, (ahead - behind for ahead, behind in pairs))
 
 
-def centred_sum(lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence) -> Any:
+def centred_sum(neighbours: Neighbours, weights: Sequence) -> Any:
     """d[0] f[i] + d[1] (f[i+s] + f[i-s]) + ..."""
 
     # Symmetric weights: the centre once, then the sum of each pair.
     def pairs():
-        yield shifted(lanes, axis, f, i, 0, stride)
+        yield neighbours.at(0)
         for m in range(1, len(weights)):
-            ahead = shifted(lanes, axis, f, i, m, stride)
-            yield ahead + shifted(lanes, axis, f, i, -m, stride)
+            ahead = neighbours.at(m)
+            yield ahead + neighbours.at(-m)
 
     return weighted(weights, pairs())
 
 
-def odd_sum(
-    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, coefficient: Any,
-    node: Any,
-) -> Any:  # fmt: skip
-    """e[0] (n[i+s] f[i+s] - n[i-s] f[i-s]) + ...; without n where `coefficient` is None.
-
-    Args:
-        lanes: of a backend.
-        axis: along which.
-        f: the field.
-        i: index of the lane.
-        stride: distance of neighbours.
-        weights: e.
-        coefficient: the coefficient n.
-        node: index of its lane.
-    """
+def odd_sum(neighbours: Neighbours, weights: Sequence, coefficient: Neighbours | None) -> Any:
+    """e[0] (n[i+s] f[i+s] - n[i-s] f[i-s]) + ...; without a coefficient n where it is None."""
 
     def term(n: int) -> Any:
-        value = shifted(lanes, axis, f, i, n, stride)
-        return (
-            value
-            if coefficient is None
-            else shifted(lanes, axis, coefficient, node, n, stride) * value
-        )
+        value = neighbours.at(n)
+        return value if coefficient is None else coefficient.at(n) * value
 
     # Antisymmetric about a node: no weight on the node itself.
     return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
 
 
-def midpoint_sum(
-    lanes: Any, axis: str, f: Any, i: Any, stride: Any, weights: Sequence, start: int
-) -> Any:  # fmt: skip
+def midpoint_sum(neighbours: Neighbours, weights: Sequence, start: int) -> Any:
     """w[0] (f[i+start] + f[i+start-1]) + w[1] (f[i+start+1] + f[i+start-2]) + ..."""
     # Symmetric weights about a midpoint.
-    pairs = _about_midpoint(lanes, axis, f, i, stride, len(weights), start)
+    pairs = _about_midpoint(neighbours, len(weights), start)
     return weighted(weights, (ahead + behind for ahead, behind in pairs))
 
 

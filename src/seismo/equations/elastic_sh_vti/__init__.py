@@ -48,15 +48,13 @@ def tables(axes: str, options: None) -> Physics:
 
 def _like(vs, rho, gamma):
     """Return the P-SV medium of isotropic rock, whose contacts tell what those err, roughly."""
-    return _LAYERED.medium(vs, rho)
+    return elastic_sh.EQUATION.waves_in_layers.medium(vs, rho)
 
 
 def _plain(vp, vs, rho):
-    return (*_LAYERED.parameters(vp, vs, rho), 0.0)
+    return (*elastic_sh.EQUATION.waves_in_layers.parameters(vp, vs, rho), 0.0)
 
 
-_LAYERED = elastic_sh.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="elastic_sh_vti",
     parameters=(VS, RHO, GAMMA),
@@ -65,7 +63,7 @@ EQUATION = Equation(
     dimensions=(2,),
     nanoseconds={"cpu": {2: 1.6}},
     bandwidth_share={"gpu": {2: 0.68}},
-    layered=replace(_LAYERED, medium=_like, parameters=_plain),
+    layered=replace(elastic_sh.EQUATION.waves_in_layers, medium=_like, parameters=_plain),
     extends="elastic_sh",
     energy=elastic_sh.energy,
 )

@@ -163,8 +163,6 @@ def tables(axes: str, options: None) -> Physics:
     )  # fmt: skip
 
 
-_LAYERED = elastic_vti.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="elastic_tti",
     parameters=(*elastic_vti.EQUATION.parameters, THETA, PHI),
@@ -173,6 +171,6 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {3: 0.8}},
     # Contacts err about as those of rock whose axis is upright, and as the axes differ
     # (`seismo.runs.assessment.turned_rock`).
-    layered=_LAYERED.with_further(0.0, 0.0),
+    layered=elastic_vti.EQUATION.waves_in_layers.with_further(0.0, 0.0),
     extends="elastic",
 )

@@ -89,8 +89,6 @@ def tables(axes: str, options: None) -> Physics:
     return of_rocks(elastic.tables(axes, options))
 
 
-_LAYERED = elastic.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="elastic_vti",
     parameters=(VP, VS, RHO, EPSILON, DELTA, GAMMA),
@@ -98,7 +96,7 @@ EQUATION = Equation(
     instead=given_rock.OF_VTI,
     nanoseconds={"cpu": {2: 3.9, 3: 10.5}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
-    layered=replace(_LAYERED, medium=_like, parameters=_plain),
+    layered=replace(elastic.EQUATION.waves_in_layers, medium=_like, parameters=_plain),
     extends="elastic",
     energy=elastic.energy,
 )

@@ -23,8 +23,6 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     return replace(table, conversion=rock_conversions.attenuating(rock_conversions.sh(), QS.name))
 
 
-_LAYERED = elastic_sh_vti.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="viscoelastic_sh_vti",
     parameters=(*elastic_sh_vti.EQUATION.parameters, QS),
@@ -33,5 +31,5 @@ EQUATION = Equation(
     dimensions=(2,),
     extends="elastic_sh",
     nanoseconds={"cpu": {2: 3.1}},
-    layered=_LAYERED.with_further(math.inf),
+    layered=elastic_sh_vti.EQUATION.waves_in_layers.with_further(math.inf),
 )

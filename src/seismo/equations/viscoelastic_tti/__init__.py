@@ -206,12 +206,10 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     )  # fmt: skip
 
 
-_LAYERED = elastic_tti.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="viscoelastic_tti",
     parameters=(*elastic_tti.EQUATION.parameters, QP, QS),
     tables=tables,
-    layered=_LAYERED.with_further(math.inf, math.inf),
+    layered=elastic_tti.EQUATION.waves_in_layers.with_further(math.inf, math.inf),
     extends="elastic",
 )

@@ -33,8 +33,6 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     )
 
 
-_LAYERED = elastic_vti.EQUATION.layered
-assert _LAYERED is not None
 EQUATION = Equation(
     name="viscoelastic_vti",
     parameters=(*elastic_vti.EQUATION.parameters, QP, QS),
@@ -42,5 +40,5 @@ EQUATION = Equation(
     instead=given_rock.OF_VTI,
     extends="elastic",
     nanoseconds={"cpu": {2: 8.4, 3: 39.0}},
-    layered=_LAYERED.with_further(math.inf, math.inf),
+    layered=elastic_vti.EQUATION.waves_in_layers.with_further(math.inf, math.inf),
 )

@@ -95,11 +95,21 @@ def gather(
     refuse_empty(results, traces, names, index)
     figure, grid = panels(1, len(names), 5.0, width=min(WIDTH, 1.5 + 3.3 * len(names)))
     every = {name: np.nan_to_num(traces.values_of(name, index))[order] for name in names}
-    every, time_label = _processed(every, traces, index, source, order, gain, reduction)
-    normalise = True if gain is not None else normalise
+    if gain is not None:
+        every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
+        normalise = True
+    distances, words = offsets(traces, index, source)
+    every, time_label = _reduced(
+        every, traces.time, None if words is None else distances[order], reduction
+    )
     codes = [traces.codes[k] for k in order]
     for panel, name in zip(grid[0], every, strict=True):
-        draw(panel, _record(name, every, traces, positions, codes, clip, normalise, colours))
+        least = _NOISE * _loudest(name, every, traces)
+        samples = _normalised(every[name], least) if normalise else every[name]
+        unit = "" if normalise else traces.unit(name)
+        draw(panel, Record(
+            name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
+        ))  # fmt: skip
         _label(panel, label, ticks, len(positions), time_label)
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))
@@ -108,19 +118,13 @@ def gather(
     return figure
 
 
-def _record(
-    name: str, every: dict[str, np.ndarray], traces: TraceSet, positions: np.ndarray,
-    codes: list[str], clip: float, normalise: bool | None, colours: str,
-) -> Record:  # fmt: skip
-    """Return what a panel shows: one component of all."""
-    # A component that is rounding beside others of its unit is not blown up.
-    alike = [v for n, v in every.items() if traces.unit(n) == traces.unit(name)]
-    least = _NOISE * max(float(_peak(v, None)) for v in alike)
-    samples = _normalised(every[name], least) if normalise else every[name]
-    unit = "" if normalise else traces.unit(name)
-    return Record(
-        name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
-    )
+def _loudest(name: str, every: dict[str, np.ndarray], traces: TraceSet) -> float:
+    """Return the largest magnitude of the components that have the unit of one.
+
+    One that is rounding beside others of its unit is not blown up.
+    """
+    alike = [v for other, v in every.items() if traces.unit(other) == traces.unit(name)]
+    return max(float(_peak(v, None)) for v in alike)
 
 
 def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_label: str) -> None:
@@ -133,26 +137,22 @@ def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_la
     panel.set_ylabel(time_label)
 
 
-def _processed(
-    every: dict[str, np.ndarray], traces: TraceSet, index: int, source: dict[str, float],
-    order: np.ndarray, gain: str | None, reduction: str | float | None,
+def _reduced(
+    every: dict[str, np.ndarray], time: np.ndarray, distances: np.ndarray | None,
+    reduction: str | float | None,
 ) -> tuple[dict[str, np.ndarray], str]:  # fmt: skip
-    """Return traces by component with gain at reduced times, and the label of the times.
+    """Return traces by component at reduced times, and the label of the times.
 
     Raises:
-        ScenarioError: one of the two is not understood, or there is no source to reduce by.
+        ScenarioError: the velocity is not understood, or there is no source to count from.
     """
-    time_label = "time (s)"
-    if gain is not None:
-        every = {name: with_gain(v, traces.time, gain) for name, v in every.items()}
-    if reduction is not None:
-        velocity = reduction_velocity(reduction)
-        distances, words = offsets(traces, index, source)
-        if words is None:
-            raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
-        time_label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
-        every = {n: reduced(v, traces.time, distances[order], velocity) for n, v in every.items()}
-    return every, time_label
+    if reduction is None:
+        return every, "time (s)"
+    velocity = reduction_velocity(reduction)
+    if distances is None:
+        raise ScenarioError(f"reduction {reduction!r}: there is no source to count from")
+    label = f"time - distance / ({pretty_unit(with_unit(velocity, 'm/s'))}) (s)"
+    return {name: reduced(v, time, distances, velocity) for name, v in every.items()}, label
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ def _squares(
     approximate = list(true)
     for n, (stack, rows) in enumerate(zip(section.stacks, section.rows, strict=True)):
         if rows is not None:
-            grid = on_grid(stack, rows, first, rows.spacing, s, k)
+            grid = on_grid(stack, rows, first, s, k)
             approximate[n] = np.where(np.isnan(grid), true[n], grid)
     network = StackNetwork(section, s, k, [slopes(rock, s, k) for rock in section.layers])
     errors = []

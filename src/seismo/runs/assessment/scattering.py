@@ -184,8 +184,7 @@ def _jump(
 
 @np.errstate(over="ignore", invalid="ignore")  # of what NaN stands for
 def on_grid(
-    stack: ContactStack, rows: DiscreteStack, first: np.ndarray, spacing: float,
-    s: np.ndarray, k: np.ndarray,
+    stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray,
     surface_rows: int = 1,
 ) -> np.ndarray:  # fmt: skip
     """Return what `exact` does, of waves on the grid, with W half a row below a surface.
@@ -197,7 +196,6 @@ def on_grid(
         stack: the media.
         rows: of the grid about its contacts; of a free surface from the surface down.
         first: (M) staggered coefficients, spacing 1.
-        spacing: of rows in m.
         s: (wave) 1/s.
         k: (wave) wavenumbers along x in 1/m.
         surface_rows: rows of W below a surface to return.
@@ -208,7 +206,7 @@ def on_grid(
     nodes = np.arange(n)
     halves = np.arange(n - 1)
     ends = [(stack.media[0], False, rows.contact_index)] * (not free)
-    ends += [(stack.media[-1], True, rows.contact_index + stack.depths[-1] / spacing)]
+    ends += [(stack.media[-1], True, rows.contact_index + stack.depths[-1] / rows.spacing)]
     beyond = np.zeros(2 * n - 1, bool)
     equations = np.zeros(2 * n - 1, bool)
     entering = list[tuple[np.ndarray, np.ndarray]]()
@@ -221,11 +219,11 @@ def on_grid(
         equations |= np.concatenate([(index[0] == edge) & (rock.vs > 0.0), index[1] == edge])
         beyond |= np.concatenate(far)
         at = nodes[far[0]] - contact_index, halves[far[1]] + 0.5 - contact_index
-        exponents = _exponents(first, spacing * slopes(rock, s, k))
+        exponents = _exponents(first, rows.spacing * slopes(rock, s, k))
         for down, waves in ((low, leaving), (not low, entering)):
             field = vectors(rock, s, k, down)
             waves.append((np.concatenate(far), _waves(field, exponents, down, at)))
-    system = _equations(rows, free, spacing, s, k, np.flatnonzero(equations | ~beyond))
+    system = _equations(rows, free, s, k, np.flatnonzero(equations | ~beyond))
     unknown = [system[:, :, ~beyond], *(system[:, :, far] @ waves for far, waves in leaving)]
     known = np.concatenate([system[:, :, far] @ waves for far, waves in entering], axis=-1)
     amplitudes = solved(np.concatenate(unknown, axis=-1), -known)
@@ -273,11 +271,11 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
 
 
 def _equations(
-    rows: DiscreteStack, free: bool, spacing: float, s: np.ndarray, k: np.ndarray, kept: np.ndarray
+    rows: DiscreteStack, free: bool, s: np.ndarray, k: np.ndarray, kept: np.ndarray
 ) -> np.ndarray:
     """Return those kept (n) of the equations of U and W (wave, n, rows), node rows first."""
-    up = rows.up / spacing
-    down = rows.down / spacing
+    up = rows.up / rows.spacing
+    down = rows.down / rows.spacing
     c11 = rows.c11.copy()
     bears = np.ones(len(rows.c11))
     if free:  # Z = 0 in the row of the surface

@@ -69,9 +69,7 @@ def _stack(setup: Discretization, depths: list[float], top: float | None) -> Con
 
 def layered_waves(setup: Discretization) -> LayeredWaves:
     """Return the P-SV waves that those of an equation are, where it has `stacks`."""
-    layered = setup.scenario.equation.layered
-    assert layered is not None  # else there are no stacks
-    return layered
+    return setup.scenario.equation.waves_in_layers
 
 
 def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
