@@ -81,23 +81,39 @@ def test_a_triangle_of_acceleration_has_its_exact_integrals():
     assert measures.arias_intensity(ground, 2.0) == pytest.approx(pi / (2 * 9.80665) * square)
 
 
-@pytest.fixture
-def station(tmp_path):
+def write_station(path, time):
     """Write one station: acceleration along x and z, velocity; x points east."""
-    path = tmp_path / "quake.h5"
     one = {"x": [3e3], "y": [4e3], "z": [0.0], "longitude": [10.0], "latitude": [50.0]}
-    ground = np.exp(-((TIME - 4) ** 2)) * np.sin(8 * TIME)
-    traces = {"ax": ground, "ay": 0 * TIME, "az": 0.5 * ground, "vx": 2 * ground}
+    ground = np.exp(-((time - 4) ** 2)) * np.sin(8 * time)
+    traces = {"ax": ground, "ay": 0 * time, "az": 0.5 * ground, "vx": 2 * ground}
     units = {name: "m/s^2" if name[0] == "a" else "m/s" for name in traces}
     with ResultsWriter(path, scenario_text="", resolved="", attributes={"f_max": 2.0}) as writer:
         writer.write_sources([{"name": "s", "type": "force", "x": 0.0, "y": 0.0, "z": 1e3}])
         writer.create_traces(
             "net", shots=["shot_000"], codes=["CI.A"], positions=one | {"x_azimuth": [90.0]},
-            requested=one, time=TIME, quantities=units,
+            requested=one, time=time, quantities=units,
         )  # fmt: skip
         for name, samples in traces.items():
             writer.write(f"traces/net/{name}", 0, samples[None].astype("f4"))
     return path, ground
+
+
+@pytest.fixture
+def station(tmp_path):
+    return write_station(tmp_path / "quake.h5", TIME)
+
+
+def test_measures_do_not_depend_on_the_sampling_interval(tmp_path):
+    """Four samples in the shortest period: peaks, integrals and durations to 0.3 %."""
+    tables = []
+    for interval in (0.005, 0.125):
+        path, _ = write_station(tmp_path / f"{interval}.h5", np.arange(0.0, 12.0, interval))
+        with open_results(path) as results:
+            tables.append(results.ground_motion(periods=[0.5, 0.8, 3.0]))
+    for fine, coarse in zip(*tables, strict=True):
+        for title in fine:
+            if title.startswith(("pg", "sa_", "arias", "cav", "d5")):
+                assert coarse[title] == pytest.approx(fine[title], 3e-3, 1e-6, nan_ok=True), title
 
 
 def test_the_table_has_a_row_for_each_component(station, tmp_path, command_line):
