@@ -40,7 +40,8 @@ def errors(depth: float, layer: dict[str, float], rock: dict[str, float]) -> lis
 @pytest.mark.parametrize(
     ("depth", "vx", "vz"),
     [
-        (50.0, 0.010, 0.015), (200.0, 0.005, 0.005),
+        (50.0, 0.010, 0.015),
+        pytest.param(200.0, 0.005, 0.005, marks=pytest.mark.slow),
         pytest.param(55.0, 0.006, 0.006, marks=pytest.mark.slow),
         pytest.param(70.0, 0.009, 0.014, marks=pytest.mark.slow),
     ],

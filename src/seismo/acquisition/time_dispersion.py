@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -61,13 +62,7 @@ def add(signal: np.ndarray, dt: float, offset: float | np.ndarray = 0.0) -> np.n
 
     Literature: Koene et al. (2018), the forward time-dispersion transform.
     """
-    n = signal.shape[-1]
-    fade = _fade_length(n)
-    size = _fast_length(n + 2 * fade + 64)
-    theta = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # discrete frequency times dt
-    source = 2.0 * np.sin(0.5 * theta)
-    plan = _Plan(n, fade, size, source, theta, _low_pass(source), offset)
-    return _apply(plan, signal)
+    return _apply(_adding(signal.shape[-1]), signal, offset)
 
 
 def remove(traces: np.ndarray, dt: float, offset: float = 0.0, every: int = 1) -> np.ndarray:
@@ -84,18 +79,7 @@ def remove(traces: np.ndarray, dt: float, offset: float = 0.0, every: int = 1) -
 
     Literature: Koene et al. (2018), the inverse time-dispersion transform.
     """
-    n = traces.shape[-1]
-    fade = _fade_length(n)
-    size = _fast_length(int(_STRETCH * (n + fade)) + 64)
-    target = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times sample interval
-    sine = target / (2.0 * every)
-    highest_sine = np.sin(0.5 * np.pi / every)  # what the recorded Nyquist frequency stands for
-    target = target[sine <= min(_TAPER[1], highest_sine)]
-    sine = sine[: target.size]
-    source = 2.0 * every * np.arcsin(sine)
-    return _apply(
-        _Plan(n, fade, size, source, target, _low_pass(2.0 * sine), offset / every), traces
-    )
+    return _apply(_removing(traces.shape[-1], every), traces, offset / every)
 
 
 def margin(steps: int) -> int:
@@ -117,10 +101,38 @@ class _Plan:
     source: np.ndarray
     target: np.ndarray
     gain: np.ndarray
-    offset: float | np.ndarray
+
+    @cached_property
+    def reader(self) -> _SpectrumReader:
+        """What reads the spectrum of the faded samples."""
+        return _SpectrumReader(self.samples + self.fade, self.source)
 
 
-def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
+@lru_cache(maxsize=2)
+def _adding(n: int) -> _Plan:
+    """Return the transform of `add` for n samples."""
+    fade = _fade_length(n)
+    size = _fast_length(n + 2 * fade + 64)
+    theta = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # discrete frequency times dt
+    source = 2.0 * np.sin(0.5 * theta)
+    return _Plan(n, fade, size, source, theta, _low_pass(source))
+
+
+@lru_cache(maxsize=2)
+def _removing(n: int, every: int) -> _Plan:
+    """Return the transform of `remove` for n samples."""
+    fade = _fade_length(n)
+    size = _fast_length(int(_STRETCH * (n + fade)) + 64)
+    target = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times sample interval
+    sine = target / (2.0 * every)
+    highest_sine = np.sin(0.5 * np.pi / every)  # what the recorded Nyquist frequency stands for
+    target = target[sine <= min(_TAPER[1], highest_sine)]
+    sine = sine[: target.size]
+    source = 2.0 * every * np.arcsin(sine)
+    return _Plan(n, fade, size, source, target, _low_pass(2.0 * sine))
+
+
+def _apply(plan: _Plan, signals: np.ndarray, offset: float | np.ndarray) -> np.ndarray:
     """Transform signals (..., time) in blocks that bound the memory."""
     signals = np.asarray(signals)
     dtype = signals.dtype if signals.dtype.kind == "f" else np.dtype(float)
@@ -128,8 +140,7 @@ def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
         return np.empty(signals.shape, dtype)
     signal_rows = signals.reshape(-1, plan.samples)
     result = np.empty(signal_rows.shape, dtype)
-    reader = _SpectrumReader(plan.samples + plan.fade, plan.source)
-    offsets = np.asarray(plan.offset, float).reshape(-1, 1)
+    offsets = np.asarray(offset, float).reshape(-1, 1)
     alike = bool(np.all(offsets == offsets[0]))
     shift = plan.target - plan.source
     phase = np.exp(1j * offsets[0] * shift) * plan.gain
@@ -139,7 +150,7 @@ def _apply(plan: _Plan, signals: np.ndarray) -> np.ndarray:
         if not alike:
             phase = np.exp(1j * offsets[first : first + block] * shift) * plan.gain
         spectrum = np.zeros((len(extended), plan.size // 2 + 1), complex)
-        spectrum[:, : plan.source.size] = reader(extended) * phase
+        spectrum[:, : plan.source.size] = plan.reader(extended) * phase
         result[first : first + block] = np.fft.irfft(spectrum, plan.size)[:, : plan.samples]
     return result.reshape(signals.shape)
 

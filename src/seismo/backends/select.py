@@ -154,19 +154,7 @@ def choose_all(
     """
     if gpus is None:
         return [choose(wanted, device, threads, ranks, detect=detect, opened=opened)]
-    if ranks is not None and ranks.has_others:
-        raise DeviceError(
-            f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
-            "rank takes a GPU of its own"
-        )
-    if gpus != "auto" and not isinstance(gpus, int):
-        raise DeviceError(f"gpus: {gpus!r}; give a number of GPUs, or 'auto'")
-    if wanted == "cpu":
-        raise DeviceError(f"gpus: {gpus} with backend cpu; leave one of the two out")
-    if device is not None:
-        raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
-    if threads is not None:
-        raise DeviceError(_NO_THREADS.format(threads))
+    _refuse_besides(gpus, wanted, device, threads, ranks)
     environment = detect()
     open_card = opened or _open
     numbers = able_gpus(environment)
@@ -183,6 +171,30 @@ def choose_all(
     return [
         BackendChoice("gpu", note, partial(_taken, open_card, n), count) for n in numbers[:count]
     ]
+
+
+def _refuse_besides(
+    gpus: Any, wanted: str, device: int | None, threads: int | None,
+    ranks: SerialCommunicator | None,
+) -> None:  # fmt: skip
+    """Refuse what cannot be asked for together with a number of GPUs.
+
+    Raises:
+        DeviceError: it was, or that is no number.
+    """
+    if ranks is not None and ranks.has_others:
+        raise DeviceError(
+            f"gpus: {gpus} for each of {ranks.count} ranks; leave it out: with --backend gpu each "
+            "rank takes a GPU of its own"
+        )
+    if gpus != "auto" and not isinstance(gpus, int):
+        raise DeviceError(f"gpus: {gpus!r}; give a number of GPUs, or 'auto'")
+    if wanted == "cpu":
+        raise DeviceError(f"gpus: {gpus} with backend cpu; leave one of the two out")
+    if device is not None:
+        raise DeviceError(f"device: {device} is one GPU, gpus: {gpus}; give one of the two")
+    if threads is not None:
+        raise DeviceError(_NO_THREADS.format(threads))
 
 
 def _taken(open_card: Callable[[int], Card], number: int, precision: str) -> Backend:

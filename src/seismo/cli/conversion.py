@@ -11,30 +11,32 @@ import typer
 from seismo.cli.arguments import ForceOption
 from seismo.errors import ScenarioError
 
+ConvertedInput = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT", help="Input file of SW4, run folder of SPECFEM3D, or .npz of arrays."
+    ),
+]
+ConvertedOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="NAME.yaml", help="The scenario [default: INPUT's name]."
+    ),
+]
+ArrayAxes = Annotated[
+    Literal["zx", "xz", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"] | None,
+    typer.Option(help="Axes of the arrays of an .npz [default: zx, or zyx]."),
+]
+VelocityUnits = Annotated[
+    Literal["m/s", "km/s"] | None,
+    typer.Option(help="Units of its velocities [default: by their size]."),
+]
+
 
 def convert(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT", help="Input file of SW4, run folder of SPECFEM3D, or .npz of arrays."
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="NAME.yaml", help="The scenario [default: INPUT's name]."
-        ),
-    ] = None,
-    axes: Annotated[
-        Literal["zx", "xz", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"] | None,
-        typer.Option(help="Axes of the arrays of an .npz [default: zx, or zyx]."),
-    ] = None,
-    units: Annotated[
-        Literal["m/s", "km/s"] | None,
-        typer.Option(help="Units of its velocities [default: by their size]."),
-    ] = None,
-    force: ForceOption = False,
-) -> None:
+    source: ConvertedInput, output: ConvertedOutput = None, axes: ArrayAxes = None,
+    units: VelocityUnits = None, force: ForceOption = False,
+) -> None:  # fmt: skip
     """Make a scenario of a run of another program; list what cannot be carried over, and why."""
     from seismo.output.atomic_file import write_file, write_new
     from seismo.scenario import load

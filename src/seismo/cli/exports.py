@@ -11,23 +11,26 @@ import typer
 from seismo.cli.arguments import ResultsFile
 from seismo.errors import ScenarioError
 
+FormatName = Annotated[
+    str,
+    typer.Argument(
+        metavar="FORMAT",
+        show_default=False,
+        help="miniseed, asdf, sac, segy, su, netcdf, geotiff or ground-motion.",
+    ),
+]
+ExportFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="Folder of the files; it is made [default: next to RESULTS]."
+    ),
+]
+
 
 def export(
     results: ResultsFile,
-    format_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="FORMAT",
-            show_default=False,
-            help="miniseed, asdf, sac, segy, su, netcdf, geotiff or ground-motion.",
-        ),
-    ] = "",  # so that the formats are named where none is given
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", help="Folder of the files; it is made [default: next to RESULTS]."
-        ),
-    ] = None,
+    format_name: FormatName = "",  # so that the formats are named where none is given
+    output: ExportFolder = None,
     receivers: Annotated[
         str | None, typer.Option(metavar="NAME", help="A set of receivers [default: all].")
     ] = None,

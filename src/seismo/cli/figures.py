@@ -15,38 +15,39 @@ if TYPE_CHECKING:
     from seismo.output.results import Results
 
 
+DrawnFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A results file, or a scenario that is to be run.")
+]
+FigureKinds = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KIND]...",
+        help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these that "
+        "the file has the data for]; wavelets, telemetry. Of a scenario: model, wavelets.",
+    ),
+]
+FigureOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="File name of a single figure, or a folder [default: next to FILE]."
+    ),
+]
+FigureOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="NAME=VALUE",
+        help="An option such as field=vz of the figures that have it; repeatable. An unknown name "
+        "is an error that lists the known ones.",
+    ),
+]
+
+
 def plot(
-    results: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A results file, or a scenario that is to be run."),
-    ],
-    kinds: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[KIND]...",
-            help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these "
-            "that the file has the data for]; wavelets, telemetry. Of a scenario: model, wavelets.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File name of a single figure, or a folder [default: next to FILE].",
-        ),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-O",
-            metavar="NAME=VALUE",
-            help="An option such as field=vz of the figures that have it; repeatable. An unknown "
-            "name is an error that lists the known ones.",
-        ),
-    ] = None,
-) -> None:
+    results: DrawnFile, kinds: FigureKinds = None, output: FigureOutput = None,
+    option: FigureOptions = None,
+) -> None:  # fmt: skip
     """Draw figures of a results file, or of a scenario before it is run."""
     import matplotlib as mpl
 

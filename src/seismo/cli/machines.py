@@ -53,14 +53,17 @@ def verify(
     print("all errors are below their bars")
 
 
+BenchmarkCases = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[CASE]...",
+        help="W1 to W5 [default on CPUs], G1 to G24 [default on GPUs]; of the ladder its rows.",
+    ),
+]
+
+
 def bench(
-    cases: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CASE]...",
-            help="W1 to W5 [default on CPUs], G1 to G24 [default on GPUs]; of the ladder its rows.",
-        ),
-    ] = None,
+    cases: BenchmarkCases = None,
     repeats: Annotated[int, typer.Option(min=1, help="Times each case is measured.")] = 3,
     output: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the numbers as JSON too.")

@@ -132,11 +132,10 @@ class RowCorrections:
         put = self._backend.array
         memory, slopes = self._memory(array_name, box, bases.size, number)
         at = put(bases)
-        coefficients = np.asarray(tables.first[a], number)
         arguments = (
             source, put(self._offsets(list(term.weights))),
             put(np.array(list(term.weights.values()), number)), at,
-            stride, 0 if term.up else -stride, put(coefficients),
+            stride, 0 if term.up else -stride, put(np.asarray(tables.first[a], number)),
             put(np.ascontiguousarray(profile)), put(profile_index), memory, slopes,
         )  # fmt: skip
         # One derivative, added to each target row with its own factor.
@@ -144,8 +143,7 @@ class RowCorrections:
             (self._arrays[name], at, int(self._offsets(row)), number.type(gain), slopes)
             for (name, row), gain in inside.items()
         ]
-        size = bases.size
         return [
-            backend.each_row(slope, size, length, arguments, (9, 10), shots),
-            *(backend.each_row(add_scaled, size, length, add, (0,), shots) for add in adds),
+            backend.each_row(slope, bases.size, length, arguments, (9, 10), shots),
+            *(backend.each_row(add_scaled, bases.size, length, add, (0,), shots) for add in adds),
         ]

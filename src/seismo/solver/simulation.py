@@ -67,10 +67,9 @@ class Simulation:
         self.ranks = ranks or SerialCommunicator()
         # Subdomains of this rank.
         self.division = divide(setup, backend, self.ranks, counts)
-        around = setup.interpolation
-        subdomains = self.division.subdomains
         self._numbered = {
-            n: SubdomainSolver(setup, backend, subdomains[n]) for n in self.division.local_numbers
+            n: SubdomainSolver(setup, backend, self.division.subdomains[n])
+            for n in self.division.local_numbers
         }
         self.solvers = list(self._numbered.values())
         fields = {n: solver.fields for n, solver in self._numbered.items()}
@@ -91,12 +90,12 @@ class Simulation:
         self.total_steps = setup.total_steps
         # Receivers and maps read what a step has left.
         self.recorder = Recorder(
-            backend, around, self.division, fields, setup.groups, setup.stencil,
+            backend, setup.interpolation, self.division, fields, setup.groups, setup.stencil,
             self.total_steps,
         )  # fmt: skip
         self.maps = PeakMaps(
-            backend, MapReading(around, never_cut(setup)), setup.maps, list(fields.values()),
-            setup.batch, setup.clock, self.ranks,
+            backend, MapReading(setup.interpolation, never_cut(setup)), setup.maps,
+            list(fields.values()), setup.batch, setup.clock, self.ranks,
         )  # fmt: skip
         self.load(setup.shots[: setup.batch])
 
@@ -238,13 +237,7 @@ class Simulation:
             halo = self._halos[parity][n]
             # Sources near a cut act with the edges, the others with the core.
             edge_sources, core_sources = (
-                [
-                    launch
-                    for p in self.solvers
-                    for bound_of in (p.injection.bound, *(f.bound for f in p.faults))
-                    for launch in bound_of(stage.name, inner, parity)
-                ]
-                for inner in (False, True)
+                self._acting(stage.name, inner, parity) for inner in (False, True)
             )
             images = [fill for solver in self.solvers for fill in solver.images[parity][stage.name]]
             name = stage.name
@@ -268,6 +261,15 @@ class Simulation:
         schedule += _each(self.recorder.launches(parity), "receivers")
         schedule += _each(self.maps.launches(parity), "maps")
         return [group for group in schedule if group]
+
+    def _acting(self, stage: str, inner: bool, parity: int) -> list[Launch]:
+        """Return the launches of sources that act in a stage, away from cuts or near them."""
+        return [
+            launch
+            for p in self.solvers
+            for bound_of in (p.injection.bound, *(f.bound for f in p.faults))
+            for launch in bound_of(stage, inner, parity)
+        ]
 
     def views(self, name: str) -> list[tuple[Box, FieldView]]:
         """Return each part's owned points and its view (shot, z, y, x) of a field after a step."""

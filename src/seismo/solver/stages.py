@@ -218,29 +218,26 @@ class BoundStage:
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
-        axes = binding.subdomain.grid.axes
         launches = list[list[Launch]]()
         # Interior rows, the longest launches, come first.
-        interior_first = sorted(grouped.items(), key=lambda item: len(item[0][0]))
-        for (middle, ends, closed, even), rows in interior_first:
+        for key, rows in sorted(grouped.items(), key=lambda item: len(item[0][0])):
+            middle, ends, closed, even = key
             formula = binding.fields.physics.formula(stage, even)
             writes, reads, model = (
                 tuple(arrays[n] for n in names)
                 for names in (stage.writes, stage.reads, formula.coefficients)
             )
-            operands = KernelFields(writes, reads, model)
             width = binding.closed_width if closed else 0
             # Operators in the interior and in the PML segments of a row. Layers across z have the
             # heights of cells in their profile; closed rows all have the same.
             scaled = binding.stretched and not closed and "z" not in middle + ends
             variant = Variant(
-                binding.order, axes, middle, ends, memory.slots, width, memory.at_once,
-                binding.damped, scaled and self.stage.where != "surface",
+                binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
+                memory.at_once, binding.damped, scaled and stage.where != "surface",
             )  # fmt: skip
             launches.append(binding.backend.sweep(
                 formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
-                operands,
-                back=(self._number + parity) % 2 == 1,
+                KernelFields(writes, reads, model), back=(self._number + parity) % 2 == 1,
             ))  # fmt: skip
         # the longest first; ends of rows, where they are apart, fill what is left of the card
         return [one for turn in zip_longest(*launches) for one in turn if one is not None]

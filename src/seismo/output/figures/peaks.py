@@ -79,13 +79,10 @@ def peaks(
     fired = map_group.shots[number] if len(map_group.shots) > 1 else None
     axes = map_group.axes
     surface = surface_of(results, axes)
-    through = {**source_position(results, fired), **surface}
-    plane = chosen_section(axes, through, section or ("z" if surface else None))
+    section = section or ("z" if surface else None)
+    plane = chosen_section(axes, source_position(results, fired) | surface, section)
     length_scale, unit = length_unit(*axes.values())
-    columns = min(len(names), 2)
-    row_count = -(-len(names) // columns)
-    height = row_count * ((WIDTH / columns - 1.3) * plane.shape_ratio(axes) + 0.7) + 0.8
-    figure, grid = panels(row_count, columns, float(np.clip(height, 2.2, 11.0)))
+    figure, grid = _panels_for(len(names), plane.shape_ratio(axes))
     for panel, name in zip(grid.flat, names, strict=False):
         map_values = plane.oriented(map_group.values_of(name, (number, *plane.index(axes))), axes)
         largest = float(np.nanmax(map_values, initial=0.0))
@@ -102,9 +99,17 @@ def peaks(
         panel.set_title(f"{label}, at most {largest * factor:.3g}")
         side_bar(panel, image, extend="max" if scale == "linear" else "min")
     outer_labels(grid, len(names))
-    at = [f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items()]
+    at = (f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items())
     entitle(figure, results, shot_words(results, fired), plane.title(), *at)
     return figure
+
+
+def _panels_for(count: int, ratio: float) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its axes for so many maps, whose height over width is given."""
+    columns = min(count, 2)
+    row_count = -(-count // columns)
+    height = row_count * ((WIDTH / columns - 1.3) * ratio + 0.7) + 0.8
+    return panels(row_count, columns, float(np.clip(height, 2.2, 11.0)))
 
 
 def _logarithmic(

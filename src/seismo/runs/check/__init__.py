@@ -137,7 +137,7 @@ class Plan:
     def __repr__(self) -> str:
         """Name the plan, its grid and its expected error in a line."""
         setup = self.setup
-        size = " x ".join(str(n) for n in self.as_dict()["points"].values())
+        size = " x ".join(str(n) for n in _described(setup)["points"].values())
         count = len(self.warnings)
         return (
             f"<Plan {setup.scenario.title!r}: {size} points, {setup.clock.steps} steps, expected "
@@ -151,34 +151,8 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         setup = self.setup
-        grid = setup.grid
-        clock = setup.clock
-        points = dict(zip("xyz", grid.points, strict=True))
         return {
-            "title": setup.scenario.title,
-            "physics": setup.scenario.physics,
-            "equation": setup.scenario.equation.name,
-            "dimensions": grid.dimensions,
-            "points": {a: points[a] for a in grid.axes},
-            "grid_points": grid.size,
-            "dt": clock.dt,
-            "dt_limit": clock.limit,
-            "steps": clock.steps,
-            "extra_steps": setup.extra_steps,
-            "duration": clock.steps * clock.dt,
-            "shots": len(setup.shots),
-            "shots_together": setup.batch,
-            "sources": [
-                {
-                    "name": s.name,
-                    "type": s.kind,
-                    "wavelet": s.wavelet.type,
-                    "start": s.start,
-                    "centre": s.centre,
-                }
-                for s in setup.shots[0].summaries
-            ],
-            "receivers": {g.name: len(g) for g in setup.groups},
+            **_described(setup),
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],
@@ -203,6 +177,34 @@ class Plan:
             "refusals": self.refusals,
             "exit_code": self.exit_code,
         }
+
+
+def _described(setup: Discretization) -> dict[str, Any]:
+    """Describe grid, time steps, sources and receivers as plain data."""
+    grid = setup.grid
+    clock = setup.clock
+    points = dict(zip("xyz", grid.points, strict=True))
+    return {
+        "title": setup.scenario.title,
+        "physics": setup.scenario.physics,
+        "equation": setup.scenario.equation.name,
+        "dimensions": grid.dimensions,
+        "points": {a: points[a] for a in grid.axes},
+        "grid_points": grid.size,
+        "dt": clock.dt,
+        "dt_limit": clock.limit,
+        "steps": clock.steps,
+        "extra_steps": setup.extra_steps,
+        "duration": clock.steps * clock.dt,
+        "shots": len(setup.shots),
+        "shots_together": setup.batch,
+        "sources": [
+            {"name": s.name, "type": s.kind, "wavelet": s.wavelet.type, "start": s.start,
+             "centre": s.centre}
+            for s in setup.shots[0].summaries
+        ],
+        "receivers": {g.name: len(g) for g in setup.groups},
+    }  # fmt: skip
 
 
 def check(

@@ -81,6 +81,13 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "cheaper", str(plan.cheaper)
     if plan.attenuation:
         yield "attenuation", str(plan.attenuation)
+    yield from _damping(setup)
+    yield from _resources(plan)
+    yield from _speed(plan)
+
+
+def _damping(setup: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield from when on layers are damped, and what they reflect before and after."""
     (_, early), *later = layer_errors(setup)
     for time, error in later:
         yield (
@@ -89,8 +96,6 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
             f"ground; until then they reflect {percent(early)} of the traces, later "
             f"{percent(error)}",
         )
-    yield from _resources(plan)
-    yield from _speed(plan)
 
 
 def _rows(setup: Discretization) -> str:
