@@ -182,7 +182,7 @@ def _jump(
     return sign * wave.at(stack, z, s, k)[:, kept]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of what NaN stands for
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of what NaN stands for
 def on_grid(
     stack: ContactStack, rows: DiscreteStack, first: np.ndarray, s: np.ndarray, k: np.ndarray,
     surface_rows: int = 1,
