@@ -41,7 +41,7 @@ def told(of: dict) -> dict[str, float]:
 
 @pytest.mark.parametrize("frequency", [12.0, 24.0])
 def test_peaks_err_as_is_told(frequency: float) -> None:
-    """Six and three points in the shortest wavelength: pgv 4 and 13 % too small, found."""
+    """6.7 and 3.3 points in the shortest wavelength: PGV errs by 4.2 and 14, PGA 3.3 and 18 %."""
     with seismo.run(document(frequency)) as results:
         traces = {n: results.traces["end"].values_of(n, 0)[0] for n in ("vx", "vz", "ax", "az")}
         maps = results.maps["m"]

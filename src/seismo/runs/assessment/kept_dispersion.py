@@ -6,8 +6,9 @@ A wave of true spectrum U(f) that has travelled for a time T is, on a grid of ti
 
 (`seismo.acquisition.time_dispersion`): short waves come too early, and the peak changes. Its phase
 follows from dimensions, wavelet and reflections; of one that is symmetric and one turned by 90
-degrees the root mean square is taken. Measured with Ricker wavelets, 3 and 6 points in the shortest
-wavelength, up to 1.3 s: 7.2 to 22 % told, 3 to 26 % found (peaks in 2-D, within a factor of 2.6).
+degrees the root mean square is taken. Measured with Ricker
+wavelets in 2-D, 6.7 and 3.3 points in the shortest wavelength: after 22 and 45 of these PGV errs
+by 4.2 and 14 %, PGA by 3.3 and 18 %, where 5.5 and 16 % are told; a snapshot by 16 % of 14 told.
 """
 
 from __future__ import annotations
