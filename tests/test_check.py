@@ -110,6 +110,19 @@ def test_what_a_body_keeps_of_the_rock_beneath_is_told(beneath, above, said):
     assert not said or (lines[0].startswith("model[1]: ") and said in lines[0])
 
 
+@pytest.mark.parametrize(("physics", "below", "said"), [
+    ("acoustic", 2500.0, True), ("acoustic", 1000.0, False),
+    ("acoustic_variable_density", 2500.0, False),
+])  # fmt: skip
+def test_densities_that_acoustic_waves_do_not_feel_are_told(physics, below, said):
+    layers = [{"top": 0.0, "vp": 1500.0, "rho": 1000.0}, {"top": 90.0, "vp": 1500.0, "rho": below}]
+    model = [{"type": "layers", "layers": layers}]
+    plan = plan_of(model=model, receivers=[ON_TOP], physics=physics, sources=[SHALLOW], output={})
+    told = [line for line in plan.warnings if "constant density" in line]
+    assert bool(told) is said
+    assert all("acoustic_variable_density takes it" in line for line in told)
+
+
 def test_no_zero_of_the_page_has_a_sign(capsys):
     """Phase errors of -0.0001 % and less are 0.000 %."""
     fine = {"sources": [SHALLOW | {"wavelet": {"type": "ricker", "frequency": 2.0}}]}

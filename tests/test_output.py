@@ -503,7 +503,7 @@ def test_results_never_replace_what_is_not_theirs(content, tmp_path) -> None:
     kept, empty = tmp_path / "scenario.yaml", tmp_path / "new.h5"
     kept.write_bytes(content)
     empty.touch()
-    with pytest.raises(ScenarioError, match=r"holds no results of seismo that can be read; choose"):
+    with pytest.raises(ScenarioError, match=r"holds no results of seismo that can be read, or"):
         results_target(kept)
     assert kept.read_bytes() == content
     assert results_target(empty) == empty.resolve()

@@ -27,8 +27,8 @@ def results_target(path: str | os.PathLike[str]) -> Path:
     final = final_path(path)
     if final.exists() and final.stat().st_size and not _holds_results(final):
         raise ScenarioError(
-            f"{final}: is there and holds no results of seismo that can be read; "
-            "choose another name, or remove it"
+            f"{final}: is there and holds no results of seismo that can be read, or another "
+            "program writes to it; choose another name"
         )
     return final
 

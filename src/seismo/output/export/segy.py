@@ -308,7 +308,7 @@ def _text(gather: Gather) -> bytes:
         f"TRACES: {gather.name} in {unit}, {sign}",
         f"RECEIVERS: {gather.traces.name}; {len(gather.shots)} SHOTS, ONE AFTER THE OTHER",
         "COORDINATES: OF THE GRID, IN M, TIMES THE SCALARS IN BYTES 69 AND 71",
-        "ELEVATION: -Z IN BYTES 41, 45; SOURCE DEPTH BELOW THE TOP OF THE GRID IN 49",
+        "ELEVATION: -Z IN BYTES 41, 45 (THE GROUND); SOURCE DEPTH BELOW IT IN 49",
         "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
         "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
         f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",

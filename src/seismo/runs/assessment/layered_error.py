@@ -194,7 +194,7 @@ def _squares(
     for n, (stack, rows) in enumerate(zip(section.stacks, section.rows, strict=True)):
         if rows is not None:
             grid = on_grid(stack, rows, first, s, k)
-            approximate[n] = np.where(np.isnan(grid), true[n], grid)
+            approximate[n] = np.where(np.isfinite(grid), grid, true[n])
     network = StackNetwork(section, s, k, [slopes(rock, s, k) for rock in section.layers])
     errors = []
     energies = []

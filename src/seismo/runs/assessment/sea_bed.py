@@ -207,8 +207,8 @@ def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
         if on:
             yield (
                 f"receivers {group.name}: {on} on the contact of fluid and solid at z = {z}, where "
-                "horizontal motion jumps: they record that of the solid; move them up or down by "
-                "any little to choose a side"
+                "horizontal motion jumps: they record that of the solid, and pressure as the mean "
+                "of its normal stresses; move them up or down by any little to choose a side"
             )
         reach = setup.stencil.order // 2 + 3
         count = group.count_where(partial(_nearer, setup, contact, reach))

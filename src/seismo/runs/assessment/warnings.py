@@ -19,7 +19,7 @@ from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions, off_the_plane
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
-from seismo.runs.assessment.kept_properties import kept
+from seismo.runs.assessment.kept_properties import constant_density, kept
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
@@ -321,7 +321,7 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
-    kept, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources, surface_strains,
-    _close_maps, near_maps, unlike_the_motion, kept_dispersion, _at_the_surface, sea_bed,
-    weakened_coupling, _layer_strength, weak_sources,
+    kept, constant_density, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources,
+    surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
+    _at_the_surface, sea_bed, weakened_coupling, _layer_strength, weak_sources,
 )  # fmt: skip
