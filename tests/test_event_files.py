@@ -121,6 +121,7 @@ def test_a_nodal_plane_and_a_magnitude_do_for_a_tensor(tmp_path):
     ("text", "keys", "message"),
     [
         (CMT.replace("1.2100", "0.0"), {}, r"\.wavelet: missing: .* half_duration: 1.2 s"),
+        (CMT.replace("1.2100", "1e308"), {}, r"half duration of 1e\+308 s is above"),
         (CMT + CMT.replace("c2008", "c2009"), {}, r"has 2 events: give id, .* c2008, c2009"),
         (CMT, {"id": "c2010"}, r"sources\[0\].id: .*none of its events end so; it has c2008"),
         (CMT.replace("33.9500", "abc"), {}, r"event:5: 'abc' is no number"),

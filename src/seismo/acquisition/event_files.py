@@ -25,6 +25,7 @@ from seismo.scenario.source_files import EventSource
 from seismo.scenario.text_files import LARGEST, printable, version_of
 from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
 
+_LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more
 _SHOWN = 5  # events of a file, in messages
 
 
@@ -83,6 +84,12 @@ def event_wavelet(source: EventSource, base: Path | None) -> Wavelet:
             f"gaussian_rate, half_duration: {event.usual_half_duration:.2g} s}} (what the GCMT "
             "catalogue takes for this moment)",
             "wavelet",
+        )
+    if event.half_duration > _LONGEST:
+        raise ModelError(
+            f"{source.path}: its half duration of {event.half_duration:g} s is above "
+            f"{_LONGEST:g} s; give wavelet",
+            "path",
         )
     return GaussianRateWavelet(type="gaussian_rate", half_duration=event.half_duration)
 
