@@ -91,10 +91,8 @@ def decimate(traces: np.ndarray, every: int) -> np.ndarray:
     half_length = 25 * every
     taps = _low_pass(passed, half_length)
     padded = np.pad(traces, ((0, 0), (half_length, half_length)), mode="edge")
-    size = 1 << (padded.shape[1] + taps.size).bit_length()
-    spectrum = np.fft.rfft(padded, size) * np.fft.rfft(taps, size)
     last = 2 * half_length + traces.shape[1]
-    kept = np.fft.irfft(spectrum, size)[:, 2 * half_length : last : every]
+    kept = _convolved(padded, taps)[:, 2 * half_length : last : every]
     for sample in range(max(0, kept.shape[1] - 1 - half_length // every), kept.shape[1]):
         behind = traces.shape[1] - 1 - sample * every
         if behind < half_length:
@@ -121,10 +119,14 @@ def refine(traces: np.ndarray, factor: int) -> np.ndarray:
     extended = np.pad(traces.astype(float), [*edges, (0, 25)], mode="edge")
     spread = np.zeros((*extended.shape[:-1], extended.shape[-1] * factor))
     spread[..., ::factor] = extended
-    size = 1 << (spread.shape[-1] + taps.size).bit_length()
-    fine = np.fft.irfft(np.fft.rfft(spread, size) * np.fft.rfft(taps, size), size)
     count = (traces.shape[-1] - 1) * factor + 1
-    return fine[..., half_length : half_length + count]
+    return _convolved(spread, taps)[..., half_length : half_length + count]
+
+
+def _convolved(traces: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    """Return the convolution of traces (..., time) with taps, with zeros behind it."""
+    size = 1 << (traces.shape[-1] + taps.size).bit_length()
+    return np.fft.irfft(np.fft.rfft(traces, size) * np.fft.rfft(taps, size), size)
 
 
 def _low_pass(passed: float, half_length: int) -> np.ndarray:

@@ -157,7 +157,7 @@ def waves_of(
     sources = [source for shot in shots for source in shot.sources]
     quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
-    longest = _longest_path(grid, sources, groups, everywhere)
+    longest = longest_path(grid, sources, groups, everywhere)
     # S waves: from sources, contacts, a surface or anisotropy.
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
@@ -193,7 +193,7 @@ def waves_of(
     )  # fmt: skip
 
 
-def _longest_path(
+def longest_path(
     grid: Grid, sources: Sequence[Any], groups: Sequence[ReceiverGroup], everywhere: bool
 ) -> float:
     """Return the distance in m from a source to the farthest receiver, or corner of the extent."""

@@ -20,11 +20,11 @@ import numpy as np
 
 from seismo.acquisition.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
-from seismo.grid.grid import AXES
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.map_quantities import MapQuantity, PeakMapSet
+from seismo.solver.waves import longest_path
 
 _HIGHEST = 0.85  # of 2 / dt: frequencies, times pi, above which transforms fade, too
 _PERIODS = 8  # of the mean frequency, that the window of a pulse is long
@@ -40,8 +40,10 @@ def kept_dispersion(setup: Discretization) -> WarningLines:
     """Name maps whose peaks, and snapshots whose waves, time stepping changes."""
     if setup.waves.dt:
         return  # traces keep the error as well: it is part of what is expected of them
-    yield from _of_maps(setup)
-    yield from _of_snapshots(setup)
+    if setup.maps or setup.scenario.output.snapshots:
+        travelled = _travel_time(setup)
+        yield from _of_maps(setup, travelled)
+        yield from _of_snapshots(setup, travelled)
 
 
 def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
@@ -74,8 +76,7 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
     return float(np.sqrt(np.mean(np.square(changes), axis=1)).max())
 
 
-def _of_maps(setup: Discretization) -> Iterator[str]:
-    travelled = _travel_time(setup)
+def _of_maps(setup: Discretization, travelled: float) -> Iterator[str]:
     wanted = setup.scenario.grid.accuracy
     for maps in setup.maps:
         spectra = {q.name: _spectra(setup, maps, q) for q in maps.quantities}
@@ -99,8 +100,7 @@ def _of_maps(setup: Discretization) -> Iterator[str]:
         )
 
 
-def _of_snapshots(setup: Discretization) -> Iterator[str]:
-    travelled = _travel_time(setup)
+def _of_snapshots(setup: Discretization, travelled: float) -> Iterator[str]:
     spectra = _motion(setup, "velocity")
     for entry in setup.scenario.output.snapshots:
         time = min(travelled, setup.scenario.time.duration if entry.stop is None else entry.stop)
@@ -144,12 +144,8 @@ def _motion(setup: Discretization, quantity: str) -> Spectra:
 
 def _travel_time(setup: Discretization) -> float:
     """Return for how long in s waves of the run travel at most, up to the farthest corner."""
-    axes = [AXES.index(axis) for axis in setup.grid.axes]
-    limits = np.array([setup.grid.limits(axis) for axis in setup.grid.axes])
-    corners = np.array(np.meshgrid(*limits)).reshape(len(axes), -1).T
-    sources = {s.position for shot in setup.shots for s in shot.sources}
-    starts = np.array(sorted(sources))[:, axes]
-    farthest = float(np.linalg.norm(starts[:, None] - corners[None], axis=2).max())
+    sources = [source for shot in setup.shots for source in shot.sources]
+    farthest = longest_path(setup.grid, sources, (), everywhere=True)
     passages = setup.waves.passages
     # Through media that are crossed straight to the farthest receiver: straight to the corner.
     times = [
