@@ -28,14 +28,24 @@ OFFSETS = {
 }
 
 
+def modulus_of(simulation, quality: float):
+    """Give the modulus of P waves over that of the given velocity, a function of s."""
+    relaxation = simulation.setup.earth.relaxation
+    y = float(relaxation.cell_value("p", quality, 1.0, 0.0))
+    unrelaxed = float(relaxation.velocity_ratio("p", y)) ** 2
+    return lambda s: unrelaxed * relaxation.modulus("p", y, -1j * s)
+
+
 def compared(
     name: str, rock: VtiRock, kind: str, offsets: np.ndarray, points: float, duration: float,
-    margin: float = 1.0, layer: int = 12, **changes,
+    margin: float = 1.0, layer: int = 12, quality: float | None = None, **changes,
 ):  # fmt: skip
     """Give found and exact pressure, at so many points in the shortest wavelength of qP.
 
-    Offsets and the margin beside all points are in wavelengths of vp.
+    Offsets and the margin beside all points are in wavelengths of vp. Where waves lose energy the
+    exact ones have the modulus of the mechanisms.
     """
+    lost = {} if quality is None else {"qp": quality}
     h, axes = WAVELENGTH / 2.5 / points, solver.axes_of(offsets.shape[1])
     offsets = offsets * WAVELENGTH
     start = margin * WAVELENGTH - offsets.min(axis=0).clip(max=0.0)
@@ -46,7 +56,7 @@ def compared(
         grid={"extent": place(extent), "spacing": h, "order": 8, "stencil": "taylor"},
         time={"duration": duration},
         boundaries=solver.faces(len(axes)) | {"layer": {"points": layer}},
-        model=[{"type": "uniform", **rock._asdict()}],
+        model=[{"type": "uniform", **rock._asdict(), **lost}],
         sources=[{"type": kind, "position": place(start), "wavelet": WAVELET, **STRENGTH[kind]}],
         receivers=[solver.points([place(start + o) for o in offsets])],
         **changes,
@@ -55,7 +65,8 @@ def compared(
     (source,) = simulation.setup.shots[0].sources
     signal = source.signal(solver.times(simulation), 2 if kind == "explosion" else 0)
     action = "moment" if kind == "explosion" else "volume"
-    wanted = pressure(offsets, signal, simulation.dt, rock, action)
+    modulus = modulus_of(simulation, quality) if quality else None
+    wanted = pressure(offsets, signal, simulation.dt, rock, action, modulus)
     return solver.traces(simulation)["pressure"], wanted
 
 

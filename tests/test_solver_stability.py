@@ -26,7 +26,8 @@ def amplitude(simulation) -> float:
 
 # Waves without stiffness, along the axes of the medium, move on as they began: noise in their rate
 # adds up in proportion to the steps, by 66 times in 400 of them and 1030 in 6400.
-DRIFT = {"acoustic_vti": 400, "acoustic_tti": 400, "viscoacoustic_vti": 400}
+DRIFT = {f"{acoustic}_{axis}": 400 for acoustic in ("acoustic", "viscoacoustic")
+         for axis in ("vti", "tti")}  # fmt: skip
 # The limit is that of the fastest wave in all directions: none along the diagonals of cells is.
 ANISOTROPIC = ("vti", "tti", "orthorhombic", "triclinic")
 LOUD = {name: 1.2 for name in EQUATIONS if "elastic" in name and name.endswith(ANISOTROPIC)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import acoustic_vti, metrics
+from seismo.exact import acoustic_vti, metrics, viscoelastic
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 WAVELENGTH = VELOCITY / FREQUENCY
@@ -34,8 +34,15 @@ DIRECTIONS = {  # near the horizontal, aslant, near the axis
 }
 
 
-def compare(name: str, kind: str, dimensions: int, ppw: float, distance: float, **grid):
-    """Run once, `distance` wavelengths far; give the run and the exact pressure."""
+def compare(
+    name: str, kind: str, dimensions: int, ppw: float, distance: float,
+    quality: float | None = None, **grid,
+):  # fmt: skip
+    """Run once, `distance` wavelengths far; give the run and the exact pressure.
+
+    With a `quality` waves have that Q at all frequencies, and the velocities at the dominant one.
+    """
+    lost = {} if quality is None else {"qp": quality}
     rock, axes = (MEDIA | TILTED)[name], "xyz" if dimensions == 3 else "xz"
     h = WAVELENGTH / 2.5 / ppw
     offsets = DIRECTIONS[dimensions] * distance * WAVELENGTH
@@ -47,7 +54,8 @@ def compare(name: str, kind: str, dimensions: int, ppw: float, distance: float, 
         "physics": "acoustic", "precision": "float64",
         "grid": {"extent": cases.place(extent, axes), "spacing": h, **grid},
         "time": {"duration": (distance + 2.2) / FREQUENCY},
-        "model": [{"type": "uniform", **rock._asdict()}],
+        "model": [{"type": "uniform", **rock._asdict(), **lost}],
+        **({"attenuation": {"reference_frequency": FREQUENCY}} if lost else {}),
         "sources": [{"type": kind, "position": cases.place(start, axes), **STRENGTH[kind],
                      "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
         "receivers": [cases.points(start + offsets, ["pressure"], axes)],
@@ -57,7 +65,8 @@ def compare(name: str, kind: str, dimensions: int, ppw: float, distance: float, 
         (source,) = run.simulation.setup.shots[0].sources
         signal = source.signal(np.arange(run.source.size) * run.dt, 2)
         action = "moment"
-    return run, acoustic_vti.pressure(offsets, signal, run.dt, rock, action)
+    modulus = viscoelastic.constant_q(quality, FREQUENCY) if quality else None
+    return run, acoustic_vti.pressure(offsets, signal, run.dt, rock, action, modulus)
 
 
 def case(quick: bool) -> list[cases.Row]:

@@ -3,11 +3,13 @@
 Kjartansson's constant Q of P and of S waves, 10 points per wavelength of the S wave along the axis,
 source and receiver between the grid points. Velocities of forces in 2-D, in absolute
 amplitude against sums of plane waves of complex constants (`seismo.exact.anisotropic`), so that the
-fit of the mechanisms is part of the error.
+fit of the mechanisms is part of the error. Pressures of acoustic waves (`acoustic_anisotropy`) are
+compared likewise, with one modulus for all directions.
 """
 
 from __future__ import annotations
 
+import acoustic_anisotropy
 import cases
 import numpy as np
 
@@ -60,8 +62,21 @@ def compare(kind: str, name: str, quick: bool) -> tuple[cases.Row, list[cases.Pa
     return row, panels
 
 
+def acoustic(axis: str, distance: float) -> cases.Row:
+    """Compare the pressure of a source of volume in shale, `distance` wavelengths away."""
+    name = {"VTI": "shale", "TTI": "shale, tilt 35"}[axis]
+    run, exact = acoustic_anisotropy.compare(
+        name, "pressure", 2, PPW, distance, quality=QUALITY["qp"]
+    )
+    error = max(map(metrics.relative_l2, run.traces["pressure"], exact))
+    return cases.Row(
+        f"acoustic {axis} 2-D, Qp 40, pressure, {distance:g} wavelengths away", f"{PPW} ppw", error,
+        BAR, reference="wavenumber integral",
+    )  # fmt: skip
+
+
 def case(quick: bool) -> list[cases.Row]:
-    """Compare forces; the quick form is nearer the source."""
+    """Compare forces and pressures; the quick form is nearer the source."""
     done = [("TTI", "Fx")] if quick else [("VTI", "Fx"), ("TTI", "Fx")]
     rows = []
     panels = []
@@ -72,6 +87,7 @@ def case(quick: bool) -> list[cases.Row]:
     cases.draw_traces(
         "attenuation_anisotropy", "Anisotropic whole space, Qp 40, Qs 20", panels, "m/s"
     )
+    rows += [acoustic(axis, 3.0 if quick else 10.0) for axis in (["TTI"] if quick else AXES)]
     return rows
 
 

@@ -16,12 +16,16 @@ d > 0 both kinds of waves are in it: E vanishes for the second at k = -i s / (vp
 which g tends to a constant. Where d = 0 it is the isotropic solution, stretched across the axis.
 Here z is along the axis: a tilted one sees the offsets turned.
 
+With loss all moduli are M(s) times those of vp. Over M the equations are the lossless ones of
+s / sqrt(M), with sources a / M and b / M; those of a strain, which a modulus multiplies, stay.
+
 `pressure` is the mean stress. A `volume` source adds strains by the weights of that mean, so that
 p_tt / vp^2 - laplacian p = f(t) delta(x) in an isotropic fluid; a `moment` adds f(t) to both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -60,7 +64,7 @@ class VtiRock(NamedTuple):
 
 def pressure(
     offsets: np.ndarray, source: np.ndarray, dt: float, rock: VtiRock,
-    kind: Literal["volume", "moment"] = "volume",
+    kind: Literal["volume", "moment"] = "volume", modulus: Callable | None = None,
 ) -> np.ndarray:  # fmt: skip
     """Return the pressure (receiver, time) Pa of a point source at the origin.
 
@@ -70,6 +74,7 @@ def pressure(
         dt: s between them.
         rock: the medium, epsilon >= delta; its axis lies in the plane in 2-D.
         kind: how the source acts.
+        modulus: function(s) -> M(s), all moduli over those of `rock.vp`; 1 when None.
 
     Raises:
         SeismoError: a receiver lies on the axis through the source, or epsilon < delta.
@@ -87,8 +92,11 @@ def pressure(
     down = np.abs(along)
 
     def transfer(s: np.ndarray) -> np.ndarray:
-        columns = [_response(x, down, across, rock, strengths, weights) for x in s]
-        return np.array(columns).T
+        relative = modulus(s) if modulus else np.ones_like(s)
+        slowed = s / np.sqrt(relative)
+        columns = [_response(x, down, across, rock, strengths, weights) for x in slowed]
+        # Strain acts with the modulus, which the equations were divided by; stress does not.
+        return np.array(columns).T / (1.0 if kind == "volume" else relative)
 
     return respond(transfer, source, dt)
 

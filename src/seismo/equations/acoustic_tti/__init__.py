@@ -76,24 +76,19 @@ def flux(cell):
 
 def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
-    # Both levels of both fields, before they are overwritten.
-    p, r, past_p, past_r = (cell[name] for name in ("p", "r", "p_old", "r_old"))
-    # Read coefficients before the PML stores its memory.
-    k = cell["k"]
-    root = cell["root"]
-    rest = cell["rest"]
+    before = acoustic_vti.present(cell)
+    acoustic_vti.advance(cell, before, *curvatures(cell))
+
+
+def curvatures(cell):
+    """Return H p and N r."""
     laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
     # N p and N r
     along_p, along_r = (
         cell.sum(cell.centred(a, f"{name}_n", of=f"n_{a}") for a in cell.axes) for name in "pr"
     )
     # H p = (laplacian - N) p
-    across = laplacian - along_p
-    # The symmetric part w = k (root H p + N r), common to both equations.
-    w = k * (root * across + along_r)
-    # Leapfrog of both pressures, over those of a step before.
-    cell.put("p_old", 2.0 * p - past_p + root * w + rest * across)
-    cell.put("r_old", 2.0 * r - past_r + w)
+    return laplacian - along_p, along_r
 
 
 def coefficients(medium: dict, dt: float) -> dict:

@@ -12,6 +12,7 @@ stand in their places. `y` is the number of the loss of vp^2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from seismo.equations import acoustic_vti
@@ -34,38 +35,47 @@ CURVATURES = ("across", "along")
 
 def pressures(cell):
     """Advance both pressures by what lasts of H p and Z r."""
+    advance_by_what_lasts(cell, acoustic_vti.curvatures)
+
+
+def advance_by_what_lasts(cell, curvatures: Callable) -> None:
+    """Advance both pressures by curvatures(cell), those across and along the axis, less loss."""
     # H p and Z r, each less sum Y_l xi^l of its own memory.
     before = acoustic_vti.present(cell)
     y = cell["y"]
-    rates = dict(zip(CURVATURES, acoustic_vti.curvatures(cell), strict=True))
+    rates = dict(zip(CURVATURES, curvatures(cell), strict=True))
     memory = remember(cell, rates)
     lasting = [rate - loss(cell, "p", y, memory[name]) for name, rate in rates.items()]
     acoustic_vti.advance(cell, before, *lasting)
 
 
-def coefficients(medium: dict, dt: float) -> dict:
-    """Return those of `acoustic_vti`, and `y`."""
-    return acoustic_vti.coefficients(medium, dt) | {"y": medium["y_vp"]}
+def with_loss(plain: Physics, advance: Callable, relaxation: Relaxation) -> Physics:
+    """Return the table of a lossless equation of two pressures with the memory of curvatures.
 
-
-def tables(axes: str, options: Relaxation | None) -> Physics:
-    """Return the table along some axes."""
-    relaxation = options or UNKNOWN
-    plain = acoustic_vti.tables(axes, None)
-    flux, advance = plain.stages
+    Args:
+        plain: the table, whose last stage advances the pressures.
+        advance: function(cell), which does so with loss.
+        relaxation: the mechanisms.
+    """
+    *others, last = plain.stages
     # A source of volume is a strain rate of both kinds, as the mean stress weighs them.
-    share = 1.0 - 1.0 / len(axes)  # of the mean stress that p has
+    share = 1.0 - 1.0 / len(plain.axes)  # of the mean stress that p has
     shares = {"across": lambda mean, dt: share, "along": lambda mean, dt: 1.0 - share}
     volume = zip(plain.drives["pressure"], shares.items(), strict=True)
     remembered = tuple(name for strain in CURVATURES for name in names_of(strain, relaxation))
+
+    def coefficients(medium: dict, dt: float) -> dict:
+        # Those of the lossless equation, and y.
+        return plain.coefficients(medium, dt) | {"y": medium["y_vp"]}
+
     return replace(
         plain,
         fields=(*plain.fields, *memory_fields(dict.fromkeys(CURVATURES, ""), relaxation)),
         stages=(
-            flux,
+            *others,
             Stage(
-                "pressure", (*advance.writes, *remembered), advance.reads,
-                (*advance.coefficients, "y"), pressures, shares="flux",
+                last.name, (*last.writes, *remembered), last.reads, (*last.coefficients, "y"),
+                advance, shares=last.shares,
             ),
         ),
         coefficients=coefficients,
@@ -79,6 +89,11 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         },
         numbers=numbers_of(relaxation, "p"),
     )  # fmt: skip
+
+
+def tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes."""
+    return with_loss(acoustic_vti.tables(axes, None), pressures, options or UNKNOWN)
 
 
 EQUATION = Equation(

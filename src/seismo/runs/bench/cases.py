@@ -19,6 +19,7 @@ WARM_UP_STEPS = 4
 UPPER = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "qp": 80.0, "qs": 40.0}
 THOMSEN = {"epsilon": 0.2, "delta": 0.1, "gamma": 0.1, "theta": 30.0, "phi": 20.0}
 LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
+TTI = ("epsilon", "delta", "theta", "phi")  # of acoustic waves
 VTI_LOSS = ("epsilon", "delta", "gamma", "qp", "qs")
 MECHANISMS = 3  # of media that attenuate
 
@@ -130,9 +131,10 @@ CARD_CASES: dict[str, Case] = {
         _case("G13", "elastic", 3, 424, 4, 100, further=("epsilon", "delta", "gamma")),
         _case("G14", "acoustic", 3, 552, 8, 200, further=("epsilon", "delta")),
         _case("G15", "elastic", 3, 424, 4, 60, further=tuple(THOMSEN)),
-        _case("G16", "acoustic", 3, 584, 8, 100, further=("epsilon", "delta", "theta", "phi")),
+        _case("G16", "acoustic", 3, 584, 8, 100, further=TTI),
         _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
         _case("G18", "elastic", 3, 424, 4, 60, further=VTI_LOSS, bits=16),
+        _case("G25", "acoustic", 3, 584, 8, 60, further=(*TTI, "qp")),
         _case("G19", "acoustic", 3, 320, 8, 400, layer=DEFAULT_LAYER),
         _case("G20", "acoustic", 3, 320, 12, 400, layer=DEFAULT_LAYER),
         _case("G21", "acoustic", 3, 320, 16, 400, layer=DEFAULT_LAYER),
