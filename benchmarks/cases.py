@@ -7,7 +7,9 @@ JSON.
 
 Keys: shape interior nodes (z, [y,] x); layer absorbing points on each side; spacing m; step s;
 frequency Hz; interface index of z where the lower layer starts; upper, lower {vp, vs m/s, rho
-kg/m3}; sources one list of indices (z, [y,] x) per shot; receivers a list of such indices.
+kg/m3, Thomsen's parameters, angles in degrees}; further names of parameters that it has beside
+those of the physics; mechanisms of rock that attenuates; sources one list of indices (z, [y,] x)
+per shot; receivers a list of such indices.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import sys
 from typing import Any
 
+from seismo.equations.registry import EQUATIONS, equation_for
 from seismo.runs import bench
 
 
@@ -34,6 +37,10 @@ def plain(name: str) -> dict[str, Any]:
     shots = [shot["position"] for shot in scenario.get("survey", {}).get("shots", [])]
     positions = shots or [scenario["sources"][0]["position"]]
     upper, lower = scenario["model"][0]["layers"]
+    own = EQUATIONS[scenario["physics"]]
+    further = [key for key in upper if key not in {"top", *own.needs}]
+    # Points in which seismo's medium changes are absorbing ones to others.
+    collar = equation_for(own.name, len(axes), upper.keys() - {"top"}).beside_layers
     return {
         "name": case.name,
         "physics": scenario["physics"],
@@ -41,13 +48,15 @@ def plain(name: str) -> dict[str, Any]:
         "steps": case.steps,
         "points": case.points,
         "shape": [round(extent[axis] / bench.SPACING) + 1 for axis in axes],
-        "layer": scenario["boundaries"]["layer"]["points"],
+        "layer": scenario["boundaries"]["layer"]["points"] + (collar.points if collar else 0),
         "spacing": bench.SPACING,
         "step": bench.STEP,
         "frequency": bench.FREQUENCY,
         "interface": round(lower["top"] / bench.SPACING),
-        "upper": bench.UPPER,
-        "lower": bench.LOWER,
+        "upper": bench.UPPER | bench.THOMSEN,
+        "lower": bench.LOWER | bench.THOMSEN,
+        "further": further,
+        "mechanisms": scenario.get("attenuation", {}).get("mechanisms", 0),
         "sources": [_indices(position, axes) for position in positions],
         "receivers": [[*first[:-1], x] for x in range(first[-1], last[-1] + 1)],
         "label": f"{upper['vp']:g} over {lower['vp']:g} m/s",

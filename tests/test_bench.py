@@ -6,6 +6,7 @@ Expected numbers are products worked out by hand from the definitions in `seismo
 import io
 import itertools
 import json
+import runpy
 import subprocess
 import sys
 import types
@@ -133,8 +134,28 @@ def test_other_points_are_refused(solver, monkeypatch):
 
 def test_unknown_case_names_the_choices():
     """A wrong name is a scenario error that lists the right ones."""
-    with pytest.raises(ScenarioError, match="W9 does not exist; choose from W1, W2"):
-        list(bench.run_cases(["W9"], bandwidth=BANDWIDTH))
+    with pytest.raises(ScenarioError, match="W99 does not exist; choose from W1, W2"):
+        list(bench.run_cases(["W99"], bandwidth=BANDWIDTH))
+
+
+def restated(name: str) -> dict:
+    """Give a case as peers get it."""
+    return runpy.run_path(str(OUTPUT.with_name("cases.py")))["plain"](name)
+
+
+def test_cases_of_rock_have_their_equations():
+    """Those that peers are asked for, with as many points in all whoever has a collar."""
+    known = {n: from_dict(case.scenario).equation.name for n, case in bench.ROCK_CASES.items()}
+    assert known == {
+        "W6": "viscoacoustic_variable_density", "W7": "viscoacoustic_variable_density",
+        "W8": "viscoelastic", "W9": "viscoelastic", "W10": "acoustic_vti", "W11": "acoustic_tti",
+        "W12": "elastic_vti", "W13": "elastic_tti",
+    }  # fmt: skip
+    for case in bench.ROCK_CASES.values():
+        plain = restated(case.name)
+        (nodes,) = set(plain["shape"])
+        assert (nodes + 2 * plain["layer"]) ** 3 == case.points
+        assert set(plain["further"]) <= plain["upper"].keys()
 
 
 def test_table_and_file(solver, tmp_path):

@@ -23,7 +23,7 @@ from devito import Operator
 def case_for_examples(case: dict[str, Any]) -> dict[str, Any]:
     """Return a case as `devito_case` reads it: one rock above and below."""
     rock = {key: case[key] for key in case["rock"]}
-    return case | {"upper": rock, "lower": rock, "interface": 0}
+    return case | {"upper": rock, "lower": rock, "interface": 0, "further": []}
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     wave = ricker(case | {"steps": case["steps"] + 2})
     source.data[:, 0] = case["scale"] / case["spacing"] ** 3 * wave
     source.coordinates.data[0] = np.array(case["source"]) * case["spacing"]
-    equations = devito_case.elastic if case["physics"] == "elastic" else devito_case.acoustic
+    equations = devito_case.equations_of(case)
     operator = Operator(
         equations(case, model, source, receiver), subs=model.spacing_map, name="Forward",
         opt=devito_case.options_of({}),

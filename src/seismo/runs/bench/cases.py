@@ -37,10 +37,12 @@ class Case:
 def _case(
     name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1,
     further: tuple[str, ...] = (), bits: int = 32, layer: int = LAYER_POINTS,
+    mechanisms: int = MECHANISMS,
 ) -> Case:  # fmt: skip
     """Build the scenario of a cube (or square) of `total` points a side, layers included.
 
-    The model gives `further` parameters beside those of the physics; memory variables have `bits`.
+    The model gives `further` parameters beside those of the physics; memory variables, of so many
+    `mechanisms`, have `bits`.
     """
     collar = equation_for(physics, dimensions, further).beside_layers
     nodes = total - 2 * (layer + (collar.points if collar else 0))
@@ -59,7 +61,7 @@ def _case(
         **_medium_and_geometry((*EQUATIONS[physics].needs, *further), axes, nodes),
     }
     if {"qp", "qs"} & set(further):
-        scenario["attenuation"] = {"mechanisms": MECHANISMS, "storage": bits}
+        scenario["attenuation"] = {"mechanisms": mechanisms, "storage": bits}
     if shots > 1:
         first = scenario["sources"][0]["position"]
         columns = [number * (nodes - 1) // (shots - 1) for number in range(shots)]
@@ -110,6 +112,22 @@ CASES: dict[str, Case] = {
     )
 }
 
+
+# Rock that attenuates or is anisotropic, on CPUs: run where they are named, beside peers, which
+# have one mechanism (Devito) or any number.
+ROCK_CASES: dict[str, Case] = {
+    case.name: case
+    for case in (
+        _case("W6", "acoustic_variable_density", 3, 256, 8, 50, further=("qp",)),
+        _case("W7", "acoustic_variable_density", 3, 256, 8, 50, further=("qp",), mechanisms=1),
+        _case("W8", "elastic", 3, 160, 4, 40, further=("qp", "qs")),
+        _case("W9", "elastic", 3, 160, 4, 40, further=("qp", "qs"), mechanisms=1),
+        _case("W10", "acoustic", 3, 256, 8, 50, further=TTI[:2]),
+        _case("W11", "acoustic", 3, 256, 8, 50, further=TTI),
+        _case("W12", "elastic", 3, 160, 4, 40, further=("epsilon", "delta", "gamma")),
+        _case("W13", "elastic", 3, 160, 4, 40, further=tuple(THOMSEN)),
+    )
+}
 
 # For cards: the grids that their users have, layers of 20 points around them; then the small cubes
 # that high orders make of them, with layers of the default width.
@@ -168,12 +186,12 @@ def usual(choice: BackendChoice) -> list[str]:
 
 
 def select(names: Iterable[str] = ()) -> list[Case]:
-    """Return the named cases, or the five for CPUs.
+    """Return the named cases, or the first five for CPUs.
 
     Raises ScenarioError when a name is not a case.
     """
     wanted = [name.upper() for name in names] or list(CASES)
-    known = CASES | CARD_CASES
+    known = CASES | ROCK_CASES | CARD_CASES
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ScenarioError(
