@@ -23,15 +23,13 @@ TRACE = np.array([1.1 * ricker(2, 3.01) + 0.28 * ricker(1.3, 4.21), 0.48 * ricke
 
 
 def test_misfits_agree_with_obspy() -> None:
-    """Em, pm, eg, pg of ObsPy 1.5.1, norm global, 0.2 to 8 Hz.
+    """Em, pm of ObsPy 1.5.1, norm global, 0.2 to 8 Hz.
 
     It places the wavelet half a sample off; its printed values are met to 1e-5.
     """
     found = metrics.time_frequency_misfit(TRACE, REFERENCE, DT, 0.2, 8.0)
     np.testing.assert_allclose(found.envelope, [0.08877548, 0.02722747], rtol=1e-5)
     np.testing.assert_allclose(found.phase, [0.03929445, 0.03605846], rtol=1e-5)
-    np.testing.assert_allclose(found.envelope_goodness, [9.15050994, 9.73139856], rtol=1e-6)
-    np.testing.assert_allclose(found.phase_goodness, [9.60705554, 9.63941539], rtol=1e-6)
     single = metrics.time_frequency_misfit(TRACE[0], REFERENCE[0], DT, 0.2, 8.0)
     assert single.envelope == pytest.approx(0.08877548, rel=1e-5)
 
@@ -55,12 +53,6 @@ def test_l2_amplitude_and_shift_are_told_apart() -> None:
     assert metrics.relative_maximum(REFERENCE + 0.01, REFERENCE) == pytest.approx(
         0.01 / np.abs(REFERENCE).max()
     )
-
-
-def test_orders_of_convergence() -> None:
-    """Errors h^4 give 4."""
-    steps = np.array([0.4, 0.2, 0.1])
-    np.testing.assert_allclose(metrics.convergence_orders(steps, 3 * steps**4), 4.0)
 
 
 def test_comparisons_without_meaning_are_refused() -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import exp1, expi, roots_legendre
 
 from seismo.errors import SeismoError
-from seismo.exact.laplace import respond
+from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
 
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2}
 _VOIGT = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
@@ -129,11 +129,9 @@ def moment_response(
     moment (d, d) N m multiplies source (time): M(t), or its rate dM/dt [1/s] when time_function is
     "moment_rate". The rest as in `force_response`, without stress.
     """
-    powers = {"moment": 0, "moment_rate": -1}
-    if time_function not in powers:
-        raise SeismoError(f"time_function is {time_function!r}; it can be {', '.join(powers)}")
+    power = power_of("time_function", time_function, TIME_FUNCTIONS)
     moment = np.asarray(moment, float)
-    transfer = _transfer(offsets, moment, rock, quantity, powers[time_function])
+    transfer = _transfer(offsets, moment, rock, quantity, power)
     return respond(transfer, source, dt)
 
 
@@ -141,10 +139,8 @@ def _transfer(
     offsets: np.ndarray, strength: np.ndarray, rock: AnySolid, quantity: str, power: int = 0
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return the transfer function of s: a quantity at each offset, times s to a power."""
-    if quantity not in _POWERS:
-        raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
+    power += power_of("quantity", quantity, _POWERS)
     positions = _checked(offsets, len(strength))
-    power += _POWERS[quantity]
 
     def field(x: np.ndarray, s: np.ndarray) -> np.ndarray:
         is_force = strength.ndim == 1

@@ -12,13 +12,16 @@ needs no taper. Errors are of the order of suppression, or 1e-16 / sqrt(suppress
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 
 from seismo.errors import SeismoError
+
+# Powers of s that a source has which is the time function of a moment.
+TIME_FUNCTIONS = {"moment": 0, "moment_rate": -1}
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,24 @@ def transform(
     return Spectrum(s, spectrum[bins], bins, dt, source.size, padded)
 
 
+def power_of(what: str, name: str, powers: Mapping[str, int]) -> int:
+    """Return the power of s that an option of this name stands for.
+
+    Raises:
+        SeismoError: there is none of that name.
+    """
+    if name not in powers:
+        raise SeismoError(f"{what} is {name!r}; it can be {', '.join(powers)}")
+    return powers[name]
+
+
 def respond(
-    transfer: Callable[[np.ndarray], np.ndarray], source: np.ndarray, dt: float
-) -> np.ndarray:
-    """Return the response (..., time) to a source (time) of a transfer function of s [1/s]."""
-    spectrum = transform(source, dt)
+    transfer: Callable[[np.ndarray], np.ndarray], source: np.ndarray, dt: float,
+    suppression: float = 1e-12, cut: float = 1e-15,
+) -> np.ndarray:  # fmt: skip
+    """Return the response (..., time) to a source (time) of a transfer function of s [1/s].
+
+    suppression and cut as `transform` takes them.
+    """
+    spectrum = transform(source, dt, suppression, cut)
     return spectrum.to_time(transfer(spectrum.s))

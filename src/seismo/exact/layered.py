@@ -16,15 +16,14 @@ Accuracy: 1e-6 of the peak for a band-limited source. Cost: some 10 ms per frequ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import hankel1, hankel2, jv
 
-from seismo.errors import SeismoError
 from seismo.exact import whole_space
-from seismo.exact.laplace import Spectrum, transform
+from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
 from seismo.exact.layered_plane import decay_length, groups
 from seismo.exact.medium import Medium
 from seismo.exact.stack import PSV_SOURCES, SH_SOURCES, Stack, solve
@@ -33,6 +32,7 @@ from seismo.exact.wavenumber import IntegrationPath, paths
 # Order and shape of the azimuthal weights, the columns of every field below.
 _ORDERS = np.array([0, 1, 1, 2, 2])
 _SHIFTS = np.array([0.0, 0.0, 0.5, 0.0, 0.5]) * np.pi
+_SUPPRESSION = 1e-8  # of waves that come one period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "pressure": 0, "pressure_rate": 1}
 
 
@@ -54,9 +54,8 @@ def force_response(
     cut: relative level under which a frequency of the source is left out.
     """
     strengths = np.asarray(force, float), np.zeros((3, 3))
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    waves = _waves(stack, position, receivers, strengths, spectrum, quantity)
-    return spectrum.to_time(waves * spectrum.s ** _POWERS[quantity])
+    transfer = _transfer(stack, position, receivers, strengths, quantity)
+    return respond(transfer, source, dt, _SUPPRESSION, cut)
 
 
 def moment_response(
@@ -75,38 +74,46 @@ def moment_response(
     In a fluid only an explosion is possible. The rest as in `force_response`.
     """
     strengths = np.zeros(3), np.asarray(moment, float)
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    power = {"moment": 0, "moment_rate": -1}[time_function]
-    waves = _waves(stack, position, receivers, strengths, spectrum, quantity)
-    return spectrum.to_time(waves * spectrum.s ** (power + _POWERS[quantity]))
+    power = power_of("time_function", time_function, TIME_FUNCTIONS)
+    transfer = _transfer(stack, position, receivers, strengths, quantity, power)
+    return respond(transfer, source, dt, _SUPPRESSION, cut)
 
 
-def _waves(
+def _transfer(
     stack: Stack, position: np.ndarray, receivers: np.ndarray,
-    strengths: tuple[np.ndarray, np.ndarray], spectrum: Spectrum, quantity: str,
-) -> np.ndarray:  # fmt: skip
-    """Return displacement or pressure (receiver, component, frequency) of a force and a moment.
+    strengths: tuple[np.ndarray, np.ndarray], quantity: str, power: int = 0,
+) -> Callable[[np.ndarray], np.ndarray]:  # fmt: skip
+    """Return the transfer function of s of a force and a moment, times s to a power.
 
     Raises:
         SeismoError: there is no such quantity.
     """
-    if quantity not in _POWERS:
-        raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
+    power += power_of("quantity", quantity, _POWERS)
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
     is_pressure = quantity.startswith("pressure")
-    total = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
+    return lambda s: _waves(stack, position, receivers, strengths, s, is_pressure) * s**power
+
+
+def _waves(
+    stack: Stack, position: np.ndarray, receivers: np.ndarray,
+    strengths: tuple[np.ndarray, np.ndarray], frequencies: np.ndarray, is_pressure: bool,
+) -> np.ndarray:  # fmt: skip
+    """Return displacement or pressure (receiver, component, frequency) of a force and a moment."""
+    total = np.zeros((len(receivers), 1 if is_pressure else 3, frequencies.size), complex)
     offsets = np.hypot(*(receivers - position)[:, :2].T)
     mixes = _mixes(*strengths)
     for members in groups(stack, position[2], receivers, offsets):
         total[members] += _scattered(
-            stack, position, receivers[members], mixes, spectrum, is_pressure
+            stack, position, receivers[members], mixes, frequencies, is_pressure
         )
     source_layer = stack.layer_at(position[2])
     medium = stack.media[source_layer]
     for index, receiver in enumerate(receivers):
         if stack.layer_at(receiver[2]) == source_layer:
-            total[index] += _direct(receiver - position, spectrum.s, medium, strengths, is_pressure)
+            total[index] += _direct(
+                receiver - position, frequencies, medium, strengths, is_pressure
+            )
     return total
 
 
@@ -131,7 +138,7 @@ def _scattered(
     position: np.ndarray,
     receivers: np.ndarray,
     mixes: tuple[np.ndarray, np.ndarray],
-    spectrum: Spectrum,
+    frequencies: np.ndarray,
     is_pressure: bool,
 ) -> np.ndarray:
     """Return what the interfaces add in x, y, z (receiver, 3 or 1, frequency)."""
@@ -140,8 +147,8 @@ def _scattered(
     azimuths = np.arctan2(y, x)
     depths = np.array([decay_length(stack, position[2], z) for z in receivers[:, 2]])
     weight_columns = np.flatnonzero(mixes[0].any(axis=0) | mixes[1].any(axis=0))
-    polar = np.zeros((len(receivers), 1 if is_pressure else 3, spectrum.s.size), complex)
-    for column, s in enumerate(spectrum.s):
+    polar = np.zeros((len(receivers), 1 if is_pressure else 3, frequencies.size), complex)
+    for column, s in enumerate(frequencies):
         now = stack.at(s)
         for path in paths(s, now.speeds, offsets, depths):
             psv = solve(now, position[2], s, path.k, "psv", mixes[0][:, weight_columns])

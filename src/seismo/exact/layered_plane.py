@@ -11,17 +11,20 @@ Literature: Lamb (1904); Aki & Richards (2002) ch. 6, 7 and 9.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
-from seismo.exact.laplace import Spectrum, transform
+from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack, solve
 from seismo.exact.wavenumber import IntegrationPath, paths, steep
 
 # Parity in k of W for each of PSV_SOURCES (U has the other one).
 _EVEN = np.array([False, True, True, False, True])
+_SUPPRESSION = 1e-8  # of waves that come one period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "stress": 0, "stress_rate": 1}
 
 
@@ -44,9 +47,8 @@ def force_response(
     with a jump fills the whole band, and a larger cut then saves time.
     """
     weights = np.array([force[0], force[1], 0.0, 0.0, 0.0])
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    waves = _waves(stack, position, receivers, weights, spectrum, quantity)
-    return spectrum.to_time(waves * spectrum.s ** _POWERS[quantity])
+    transfer = _transfer(stack, position, receivers, weights, quantity)
+    return respond(transfer, source, dt, _SUPPRESSION, cut)
 
 
 def moment_response(
@@ -67,36 +69,42 @@ def moment_response(
     """
     moment = np.asarray(moment, float)
     weights = np.array([0.0, 0.0, moment[0, 0], moment[0, 1], moment[1, 1]])
-    spectrum = transform(source, dt, suppression=1e-8, cut=cut)
-    power = {"moment": 0, "moment_rate": -1}[time_function]
-    waves = _waves(stack, position, receivers, weights, spectrum, quantity)
-    return spectrum.to_time(waves * spectrum.s ** (power + _POWERS[quantity]))
+    power = power_of("time_function", time_function, TIME_FUNCTIONS)
+    transfer = _transfer(stack, position, receivers, weights, quantity, power)
+    return respond(transfer, source, dt, _SUPPRESSION, cut)
 
 
-def _waves(
+def _transfer(
     stack: Stack, position: np.ndarray, receivers: np.ndarray, weights: np.ndarray,
-    spectrum: Spectrum, quantity: str,
-) -> np.ndarray:  # fmt: skip
-    """Return displacement or stress (receiver, component, frequency).
+    quantity: str, power: int = 0,
+) -> Callable[[np.ndarray], np.ndarray]:  # fmt: skip
+    """Return the transfer function of s of PSV_SOURCES with weights, times s to a power.
 
     Raises:
         SeismoError: there is no such quantity.
     """
-    if quantity not in _POWERS:
-        raise SeismoError(f"quantity is {quantity!r}; it can be {', '.join(_POWERS)}")
+    power += power_of("quantity", quantity, _POWERS)
     position = np.asarray(position, float)
     receivers = np.atleast_2d(np.asarray(receivers, float))
     is_stress = quantity.startswith("stress")
-    total = np.zeros((len(receivers), 2, spectrum.s.size), complex)
+    return lambda s: _waves(stack, position, receivers, weights, s, is_stress) * s**power
+
+
+def _waves(
+    stack: Stack, position: np.ndarray, receivers: np.ndarray, weights: np.ndarray,
+    frequencies: np.ndarray, is_stress: bool,
+) -> np.ndarray:  # fmt: skip
+    """Return displacement or stress (receiver, component, frequency)."""
+    total = np.zeros((len(receivers), 2, frequencies.size), complex)
     for members in groups(stack, position[-1], receivers, receivers[:, 0] - position[0]):
         total[members] += _scattered(
-            stack, position, receivers[members], weights, spectrum, is_stress
+            stack, position, receivers[members], weights, frequencies, is_stress
         )
     source_layer = stack.layer_at(position[1])
     for index, receiver in enumerate(receivers):
         if stack.layer_at(receiver[1]) == source_layer:
             total[index] += _direct(
-                receiver - position, spectrum.s, stack.media[source_layer], weights, is_stress
+                receiver - position, frequencies, stack.media[source_layer], weights, is_stress
             )
     return total
 
@@ -127,15 +135,15 @@ def _scattered(
     position: np.ndarray,
     receivers: np.ndarray,
     weights: np.ndarray,
-    spectrum: Spectrum,
+    frequencies: np.ndarray,
     is_stress: bool,
 ) -> np.ndarray:
     """Return what the interfaces add, (receiver, 2, frequency)."""
     x = receivers[:, 0] - position[0]
     depths = np.array([decay_length(stack, position[1], z) for z in receivers[:, 1]])
     mix = np.stack([weights * _EVEN, weights * ~_EVEN], -1)
-    result = np.zeros((len(receivers), 2, spectrum.s.size), complex)
-    for column, s in enumerate(spectrum.s):
+    result = np.zeros((len(receivers), 2, frequencies.size), complex)
+    for column, s in enumerate(frequencies):
         now = stack.at(s)
         for path in paths(s, now.speeds, np.abs(x), depths):
             waves = solve(now, position[1], s, path.k, "psv", mix)

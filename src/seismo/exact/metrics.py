@@ -68,16 +68,6 @@ class Misfit:
     envelope: np.ndarray  # EM, relative
     phase: np.ndarray  # PM, relative to pi
 
-    @property
-    def envelope_goodness(self) -> np.ndarray:
-        """EG, 10 for a perfect envelope."""
-        return 10 * np.exp(-self.envelope)
-
-    @property
-    def phase_goodness(self) -> np.ndarray:
-        """PG, 10 for a perfect phase."""
-        return 10 * (1 - self.phase)
-
 
 def time_frequency_misfit(
     trace: np.ndarray,
@@ -120,11 +110,6 @@ def wavelet_transform(trace: np.ndarray, dt: float, frequencies: np.ndarray) -> 
     wavelets = np.pi**-0.25 * np.sqrt(2 * np.pi * scales[:, None]) * np.exp(exponent)
     spectrum = np.fft.fft(trace, padded)[..., None, :]
     return np.fft.ifft(spectrum * wavelets)[..., :count]
-
-
-def convergence_orders(steps: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Return the order log(e1/e2) / log(h1/h2) between consecutive grids of spacing `steps`."""
-    return np.diff(np.log(errors)) / np.diff(np.log(steps))
 
 
 def _pair(trace: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.errors import SeismoError
-from seismo.exact.laplace import respond
+from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
 from seismo.exact.medium import Medium
 from seismo.exact.scalar_green import gradient_tensor, radial_derivatives
 
@@ -75,10 +75,7 @@ def moment_response(
     """
     moment = np.asarray(moment, float)
     field = moment_field(moment, medium)
-    powers = {"moment": 0, "moment_rate": -1}
-    if time_function not in powers:
-        raise SeismoError(f"time_function is {time_function!r}; it can be {', '.join(powers)}")
-    power = powers[time_function]
+    power = power_of("time_function", time_function, TIME_FUNCTIONS)
     return respond(_transfer(offsets, len(moment), field, medium, quantity, power), source, dt)
 
 
