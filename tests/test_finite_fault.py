@@ -182,12 +182,12 @@ def test_the_sum_of_rates_has_the_sum_of_their_moments():
 
 def test_short_signals_take_time_dispersion_as_long_ones_do():
     """A pulse of 40 steps at step 2000, in a window that begins a quarter of that before it."""
-    dt, n, begin = 1e-3, 2400, 1460
+    n, begin = 2400, 1460
     pulse = np.zeros(n)
     pulse[1990:2031] = np.hanning(41)
-    whole = time_dispersion.add(pulse, dt, 0.5)
+    whole = time_dispersion.add(pulse, 0.5)
     window = time_dispersion.add(
-        np.stack([pulse[begin:2100], pulse[: 2100 - begin]]), dt, np.array([[begin + 0.5], [0.5]])
+        np.stack([pulse[begin:2100], pulse[: 2100 - begin]]), np.array([[begin + 0.5], [0.5]])
     )
     assert np.abs(window[0] - whole[begin:2100]).max() < 1e-4
     assert np.abs(whole[:begin]).max() < 3e-4  # the corners of the pulse

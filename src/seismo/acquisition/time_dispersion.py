@@ -47,13 +47,12 @@ _STRETCH = 3.0  # more than 1 / cos(arcsin(_TAPER[1])): the latest arrival of a 
 _BLOCK = 1 << 17  # complex numbers of one work array: they stay in the caches
 
 
-def add(signal: np.ndarray, dt: float, offset: float | np.ndarray = 0.0) -> np.ndarray:
+def add(signal: np.ndarray, offset: float | np.ndarray = 0.0) -> np.ndarray:
     """Return a source signal with the time dispersion that `remove` takes away.
 
     Args:
         signal: signal (..., time), sampled at t = (n + offset) dt; beyond its end it is extended by
             its last value, faded to zero.
-        dt: time step in s.
         offset: time of the first sample in steps (0, or 0.5 for half steps), of all signals or
             (signal, 1) of each.
 
@@ -65,21 +64,19 @@ def add(signal: np.ndarray, dt: float, offset: float | np.ndarray = 0.0) -> np.n
     return _apply(_adding(signal.shape[-1]), signal, offset)
 
 
-def remove(traces: np.ndarray, dt: float, offset: float = 0.0, every: int = 1) -> np.ndarray:
+def remove(traces: np.ndarray, offset: float = 0.0) -> np.ndarray:
     """Remove the time dispersion from recorded traces.
 
     Args:
-        traces: traces (..., time), sampled at t = (n every + offset) dt.
-        dt: time step in s that the scheme ran with.
+        traces: traces (..., time), sampled at t = (n + offset) dt.
         offset: time of the first sample in steps (0, or 0.5 for half steps).
-        every: steps between samples; traces must hold nothing above their own Nyquist frequency.
 
     Returns:
         The traces (..., time) at the same times and of the same dtype.
 
     Literature: Koene et al. (2018), the inverse time-dispersion transform.
     """
-    return _apply(_removing(traces.shape[-1], every), traces, offset / every)
+    return _apply(_removing(traces.shape[-1]), traces, offset)
 
 
 def margin(steps: int) -> int:
@@ -119,16 +116,15 @@ def _adding(n: int) -> _Plan:
 
 
 @lru_cache(maxsize=2)
-def _removing(n: int, every: int) -> _Plan:
+def _removing(n: int) -> _Plan:
     """Return the transform of `remove` for n samples."""
     fade = _fade_length(n)
     size = _fast_length(int(_STRETCH * (n + fade)) + 64)
-    target = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times sample interval
-    sine = target / (2.0 * every)
-    highest_sine = np.sin(0.5 * np.pi / every)  # what the recorded Nyquist frequency stands for
-    target = target[sine <= min(_TAPER[1], highest_sine)]
+    target = 2.0 * np.pi * np.arange(size // 2 + 1) / size  # true frequency times dt
+    sine = 0.5 * target
+    target = target[sine <= _TAPER[1]]
     sine = sine[: target.size]
-    source = 2.0 * every * np.arcsin(sine)
+    source = 2.0 * np.arcsin(sine)
     return _Plan(n, fade, size, source, target, _low_pass(2.0 * sine))
 
 

@@ -71,7 +71,7 @@ def finish(
     elif not half_step:
         traces = np.pad(traces, ((0, 0), (1, 0)))
     if removal:
-        traces = time_dispersion.remove(traces, dt, 0.5 if half_step else 0.0)
+        traces = time_dispersion.remove(traces, 0.5 if half_step else 0.0)
     if half_step:
         traces = _to_whole_steps(traces)
     return decimate(traces[:, : steps + 1], every).astype(record.dtype)

@@ -148,5 +148,5 @@ class FaultSignals:
         times = (first + self._offset) * self._dt - self._delay
         signals = self._rates.resampled(numbers, times, count, dt)
         if self._removal:
-            signals = time_dispersion.add(signals, dt, (first + self._offset)[:, None])
+            signals = time_dispersion.add(signals, (first + self._offset)[:, None])
         return signals.astype(self._kind)

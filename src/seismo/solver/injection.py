@@ -299,7 +299,7 @@ class Injection:
         )  # fmt: skip
         # Transform the signals, so that removing time dispersion from records restores them.
         if self._removal:
-            samples = time_dispersion.add(samples, dt, (offset + begins)[:, None])
+            samples = time_dispersion.add(samples, (offset + begins)[:, None])
         for n, (_, drive) in enumerate(sources):
             # Signals of memory variables relax with their rate.
             if drive.rate:
