@@ -20,6 +20,7 @@ class SeismoError(Exception):
     """Base of everything seismo raises on purpose."""
 
     exit_code = 70
+    tells_how_to_resume = False  # whether the message ends with what to go on with
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython and Jupyter show: the message, one line a mistake."""
@@ -122,8 +123,14 @@ class StorageError(SeismoError):
 class DiskSpaceError(StorageError):
     """The disk is so full that a run has to stop, while all can be kept."""
 
+    def __init__(self, message: str, tells_how_to_resume: bool = False) -> None:
+        """Describe what is left, and where a checkpoint was stored, how to go on."""
+        super().__init__(message)
+        self.tells_how_to_resume = tells_how_to_resume
+
 
 class StoppedError(SeismoError):
     """A run was asked to stop, and did so at a checkpoint that it can go on from."""
 
     exit_code = CHECKPOINTED
+    tells_how_to_resume = True

@@ -18,7 +18,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from seismo.errors import StoppedError
+from seismo.errors import SeismoError, StoppedError
 from seismo.output.checkpoint import checkpoint_files
 from seismo.output.lock import process_name
 from seismo.output.sealed_json import sealed, unsealed
@@ -69,7 +69,8 @@ class Heartbeat:
         self._over.set()
         self._thread.join()
         if kind is not None and checkpoint_files(self._folder):
-            self._write(_state_after(error), " ".join(str(error).split()))
+            tells = isinstance(error, SeismoError) and error.tells_how_to_resume
+            self._write(_state_after(error), " ".join(str(error).split()), tells)
         else:
             for name in (NAME, _new(NAME)):
                 with contextlib.suppress(OSError):
@@ -80,14 +81,20 @@ class Heartbeat:
         while not self._over.wait(EVERY):
             self._write("running")
 
-    def _write(self, state: str, message: str = "") -> None:
+    def _write(self, state: str, message: str = "", tells_how_to_resume: bool = False) -> None:
         """Replace the file; a full disk costs a sign of life, not the run."""
         latest = self._progress
         progress = {**vars(latest), "health": dict(latest.health)}
         progress["peak"] = None if latest.peak is None else asdict(latest.peak)
         text = sealed(
             self._facts
-            | {"state": state, "message": message, "updated": time.time(), "progress": progress}
+            | {
+                "state": state,
+                "message": message,
+                "tells_how_to_resume": tells_how_to_resume,
+                "updated": time.time(),
+                "progress": progress,
+            }
         )
         new = self._folder / _new(NAME)
         with contextlib.suppress(OSError):

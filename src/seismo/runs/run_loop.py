@@ -235,7 +235,7 @@ class Run:
             StoreCheckpoint(context, batch, self.checkpoints, monitor.confirm).store(step)
             stopped = context.stopped(batch.done + step)
             resume = self.checkpoints.resume_command
-            raise DiskSpaceError(f"{error}; {stopped}; {resume}") from None
+            raise DiskSpaceError(f"{error}; {stopped}; {resume}", True) from None
         context.send_traces(batch, self.setup.clock.steps)
         if batch is not self.batches[-1]:
             following = self.batches[batch.number + 1]

@@ -197,7 +197,7 @@ def _unfinished(results: Path, folder: Path) -> RunStatus:
         onwards = f"go on with: seismo resume {shlex.quote(str(folder))}"
         if step is None:
             onwards = "it left no checkpoint; run it again"
-        elif "seismo resume" in explanation:
+        elif state == beat.get("state") and beat.get("tells_how_to_resume"):
             onwards = ""  # as the run itself has said
         explanation = "; ".join(filter(None, (explanation, onwards)))
     return RunStatus(
