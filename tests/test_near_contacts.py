@@ -40,7 +40,7 @@ def document(kind: str, cells: float, places=PLACES, upper=SOFT) -> dict:
 
 def told(given: dict) -> list[str]:
     setup = discretize(from_dict(given))
-    return list(near_contacts(setup, near_sources(setup), near_receivers(setup)))
+    return list(near_contacts(near_sources(setup), near_receivers(setup)))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_an_acoustic_source_beside_a_contact_that_dips_is_told(kind: str, errs: 
     error = np.linalg.norm(found - wanted) / np.linalg.norm(wanted)
     setup = discretize(from_dict(beside_a_contact(dips, type=kind)))
     expected = dict(expected_error(setup).causes)["sources beside contacts"]
-    lines = list(near_contacts(setup, near_sources(setup), near_receivers(setup)))
+    lines = list(near_contacts(near_sources(setup), near_receivers(setup)))
     assert len(lines) == errs
     assert (error > 0.5) == errs
     assert min(error, 1.0) < 3.0 * expected or not errs

@@ -29,9 +29,7 @@ from seismo.solver.snapshot_series import MANTISSA_BITS, Series
 class _SnapshotBuffer:
     """One component of one series: its buffer on the device and the launches that fill it."""
 
-    def __init__(
-        self, backend: Backend, series: Series, component: Component, reader: FieldSampler
-    ) -> None:
+    def __init__(self, series: Series, component: Component, reader: FieldSampler) -> None:
         self.series = series
         self.component = component
         self.reader = reader
@@ -103,7 +101,7 @@ class SnapshotRecorder:
             for entry in series
         ]
         self._buffers = [
-            _SnapshotBuffer(backend, entry, component, reader)
+            _SnapshotBuffer(entry, component, reader)
             for entry, reader in zip(series, readers, strict=True)
             for component in entry.components
         ]

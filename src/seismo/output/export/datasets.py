@@ -161,11 +161,11 @@ def _dataset(
     described = {}
     for name, entry in coordinates.items():
         dimensions, numbers = entry if isinstance(entry, tuple) else (name, entry)
-        described[name] = xarray.Variable(dimensions, numbers, _description(results, name))
+        described[name] = xarray.Variable(dimensions, numbers, _description(name))
     return xarray.Dataset(arrays, described)
 
 
-def _description(results: Results, name: str) -> dict[str, str]:
+def _description(name: str) -> dict[str, str]:
     """Return the attributes of a coordinate."""
     words, unit = _DESCRIPTIONS.get(name, (long_name(name), unit_of(name)))
     facts = {"long_name": words, "units": unit, "axis": _AXES.get(name, "")}

@@ -148,13 +148,12 @@ def _among(positions: np.ndarray, affected: np.ndarray) -> np.ndarray:
 
 
 def near_contacts(
-    setup: Discretization, sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
+    sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
 ) -> WarningLines:
     """Name sources and receivers that err by more than `_LEAST` since a contact is near.
 
     Args:
-        setup: the run.
-        sources: its `near_sources`.
+        sources: `near_sources` of a run.
         receivers: its `near_receivers`.
     """
     for source in sources:

@@ -46,11 +46,11 @@ def phase_error(setup: Discretization, velocity: float, frequency: float) -> flo
     points = velocity / (frequency * setup.coarsest_spacing)
     dimensions = setup.grid.dimensions
     # On the diagonal every axis sees the projected wavelength.
-    errors = [_error(setup, p, velocity, frequency) for p in (points, points * dimensions**0.5)]
+    errors = [_error(setup, p, frequency) for p in (points, points * dimensions**0.5)]
     return max(errors, key=abs)
 
 
-def _error(setup: Discretization, points: float, velocity: float, frequency: float) -> float:
+def _error(setup: Discretization, points: float, frequency: float) -> float:
     operator = Operator(setup.stencil, setup.waves.second_order, setup.waves.spacing)
     k = 2.0 * math.pi / points
     ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k

@@ -48,7 +48,7 @@ def cautions(setup: Discretization, layers: list[LayerResolution], expected: Exp
     lines = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
     lines += [line for look in _EARTH for line in look(setup, layers)]
     lines += [line for look in _GEOMETRY for line in look(setup)]
-    lines += near_contacts(setup, expected.near_sources, expected.reading)
+    lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(setup)]
 
 

@@ -170,7 +170,7 @@ def rayleigh_wave() -> VerificationCase:
     """Lamb's problem in 2-D: a buried force and the Rayleigh wave that it leaves."""
     receivers = np.array([[500.0, 0.0], [900.0, 0.0]])
     depth = np.array([0.0, 43.0])
-    document = _half_space(((0.0, ROCK),), 8.0, depth, receivers, 700.0, 0.9) | {
+    document = _half_space(((0.0, ROCK),), 8.0, receivers, 700.0, 0.9) | {
         "sources": [_source(depth, type="force", force={"x": 0.0, "z": 1e9})]
     }
 
@@ -191,7 +191,7 @@ def fluid_contact() -> VerificationCase:
     receivers = np.array([[300.0, 150.0], [500.0, 300.0], [700.0, 150.0]])
     position = np.array([0.0, 61.0])
     layers = ((0.0, upper), (251.3, lower))
-    document = _half_space(layers, 10.0, position, receivers, 500.0, 0.8, "pressure") | {
+    document = _half_space(layers, 10.0, receivers, 500.0, 0.8, "pressure") | {
         "physics": "acoustic_variable_density",
         "sources": [_source(position, type="explosion", moment=1e9, time_function="moment")],
     }
@@ -213,7 +213,7 @@ def sea_bed() -> VerificationCase:
     bed = 302.3
     receivers = np.array([[600.0, bed - 100.0], [600.0, bed + 40.0]])
     position = np.array([0.0, bed - 150.0])
-    document = _half_space(((0.0, WATER), (bed, ROCK)), 10.0, position, receivers, 650.0, 0.8) | {
+    document = _half_space(((0.0, WATER), (bed, ROCK)), 10.0, receivers, 650.0, 0.8) | {
         "sources": [_source(position, type="explosion", moment=1e9, time_function="moment")],
     }
 
@@ -301,8 +301,8 @@ def _whole_space(
 
 
 def _half_space(
-    layers: tuple[tuple[float, Medium], ...], points: float, position: np.ndarray,
-    receivers: np.ndarray, depth: float, duration: float, quantity: str = "velocity",
+    layers: tuple[tuple[float, Medium], ...], points: float, receivers: np.ndarray,
+    depth: float, duration: float, quantity: str = "velocity",
 ) -> dict[str, Any]:  # fmt: skip
     """Return layers (top m, medium) under a free surface, a grid around source and receivers."""
     slowest = min(medium.vs or medium.vp for _, medium in layers)
