@@ -54,12 +54,12 @@ def run(physics, cells, source, at, sets, reach, model=None, **changes):
 def wanted(group, velocity, axes):
     """Sum exact velocities over ends and bends: velocity((n, axes) m) -> (n, axes, time)."""
     order = ["xyz".index(a) for a in axes]
-    return np.array(
-        [
-            np.einsum("na,nat->t", weights[:, order], velocity(ends[:, order]))
-            for ends, weights in zip(group.fibre.ends, group.fibre.weights, strict=True)
-        ]
-    )
+    ends = group.fibre.ends
+    # All of them at once: exact waves of layers share their work.
+    counts = np.cumsum([len(of_one) for of_one in ends])
+    motion = np.split(velocity(np.concatenate(ends)[:, order]), counts[:-1])
+    pairs = zip(group.fibre.weights, motion, strict=True)
+    return np.array([np.einsum("na,nat->t", w[:, order], v) for w, v in pairs])
 
 
 def errors(found, expected):
