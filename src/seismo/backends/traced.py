@@ -32,11 +32,12 @@ def _operator(name: str) -> tuple[Callable[..., IRValue], Callable[..., IRValue]
 class IRValue:
     """An LLVM value: an integer, a truth value, a number or a lane, at the end of a builder."""
 
-    __slots__ = ("builder", "value")
+    __slots__ = ("builder", "pointers", "value")
 
     def __init__(self, builder: ir.IRBuilder, value: ir.Value) -> None:
         self.builder = builder
         self.value = value
+        self.pointers: dict[ir.Type, ir.Instruction] = {}  # that were made of it, by their type
 
     __add__, __radd__ = _operator("add")
     __sub__, __rsub__ = _operator("sub")
@@ -171,8 +172,20 @@ def spread(one: IRValue, kind: ir.Type) -> IRValue:
 @lru_cache
 def _splat(kind: ir.VectorType) -> tuple[ir.Constant, ...]:
     """Return an undefined lane, its first place, and that place for all: as text only once."""
-    order = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
-    return ir.Constant(kind, ir.Undefined), ir.Constant(I32, 0), order
+    lane = ir.VectorType(I32, kind.count)
+    order = _Lane(lane, [0] * kind.count, "zeroinitializer")
+    return _Lane(kind, ir.Undefined, "undef"), ir.Constant(I32, 0), order
+
+
+class _Lane(ir.Constant):
+    """A lane that LLVM has a word for: its places would be half of the text of a kernel."""
+
+    def __init__(self, kind: ir.VectorType, places: Any, word: str) -> None:
+        super().__init__(kind, places)
+        self._word = word
+
+    def _get_reference(self) -> str:
+        return self._word
 
 
 @lru_cache
@@ -208,7 +221,12 @@ def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> 
     """
     builder = index.builder
     element = getattr(kind, "element", kind)
-    first = builder.inttoptr(address.value, _pointer_type(element, space))
+    type_of_first = _pointer_type(element, space)
+    first = address.pointers.get(type_of_first)
+    # Once in each block: the more instructions there are, the longer they take to compile.
+    if first is None or first.parent is not builder.block:
+        first = builder.inttoptr(address.value, type_of_first)
+        address.pointers[type_of_first] = first
     return builder.bitcast(builder.gep(first, [index.value]), _pointer_type(kind, space))
 
 
