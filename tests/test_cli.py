@@ -255,7 +255,7 @@ def test_mistakes_are_one_line_each(seismo_of, tmp_path):
     "arguments",
     [
         ("run", "none.yaml"), ("info", "none.h5"), ("plot", "none.h5"), ("nonsense",),
-        ("bench", "W9"),
+        ("bench", "W99"),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_exit_2(seismo_of, arguments):

@@ -33,7 +33,6 @@ from seismo.backends.cpu.threads import replay
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
 ONE_CALL = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
-_HALVINGS = 40  # of an interval of costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,16 +210,19 @@ def _tile_parallel(group: list[FusedTasks], threads: int) -> list[TaskRows]:
     Launches whose items are few and large, as where two layers meet, are dealt first: what they
     leave uneven the others make up for.
     """
-    # Small phases stay on one thread, which spares the barrier.
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
-    used = threads if sum(c.sum() for c in costs) >= SMALL else 1
+    task_lists: list[TaskRows] = [[] for _ in range(threads)]
+    # Small phases stay on one thread, which spares the barrier.
+    if threads == 1 or sum(cost.sum() for cost in costs) < SMALL:
+        for chain, cost in zip(group, costs, strict=True):
+            task_lists[0] += _rows(chain, 0, len(cost))
+        return task_lists
     cuts: dict[int, list[int]] = {}
-    dealt = np.zeros(used)
+    dealt = np.zeros(threads)
     for n in sorted(range(len(group)), key=lambda n: -_largest_run(group[n], costs[n])):
         cuts[n] = _cuts(group[n], costs[n], dealt)
         reached = np.cumsum([0.0, *costs[n]])
         dealt += np.diff(reached[cuts[n]])
-    task_lists: list[TaskRows] = [[] for _ in range(threads)]
     for n, chain in enumerate(group):
         for task_list, (first, last) in zip(task_lists, pairwise(cuts[n]), strict=False):
             if first < last:
@@ -236,17 +238,11 @@ def _largest_run(chain: FusedTasks, cost: np.ndarray) -> float:
 
 def _cuts(chain: FusedTasks, cost: np.ndarray, dealt: np.ndarray) -> list[int]:
     """Return where the items of a launch are cut, for threads that were dealt some costs before."""
-    # Level: threads below it are filled up to it by what there is (water filling).
+    # Level: threads below it are filled up to it by what there is (water filling). It is the lowest
+    # of those that the threads that were dealt least would reach, one, two, ... of them.
     reached = np.cumsum([0.0, *cost])
-    low = dealt.min()
-    high = dealt.max() + reached[-1]
-    for _ in range(_HALVINGS):
-        level = 0.5 * (low + high)
-        if np.maximum(level - dealt, 0.0).sum() < reached[-1]:
-            low = level
-        else:
-            high = level
-    shares = np.cumsum(np.maximum(high - dealt, 0.0))
+    levels = (reached[-1] + np.cumsum(np.sort(dealt))) / np.arange(1.0, dealt.size + 1.0)
+    shares = np.cumsum(np.maximum(levels.min() - dealt, 0.0))
     shares *= reached[-1] / shares[-1] if shares[-1] else 0.0
     # At the nearest item that is not linked to the one before it.
     free = np.flatnonzero(~np.append(False, _links(chain)))
