@@ -55,6 +55,14 @@ def test_where_they_will_not_do(changes, problem):
         scale(plan(**changes))
 
 
+def test_neighbours_are_sent_no_memory():
+    """They read none; copies between cards are of numbers of one size."""
+    physics = discretize(from_dict(plan(3))).physics
+    assert physics.short
+    for stage in physics.stages:
+        assert set(physics.exchanged(stage)) == {n for n in stage.writes if n[0] in "vs"}
+
+
 def test_a_point_and_step_take_fewer_bytes_and_check_says_so():
     numbers = {bits: check(plan(attenuation={"storage": bits})) for bits in (16, 32)}
     assert "memory variables in 16 bits" in str(numbers[16])

@@ -299,6 +299,14 @@ class Physics:
             tuple(name for name in fields if name in self.short),
         )
 
+    def exchanged(self, stage: Stage) -> tuple[str, ...]:
+        """Return the fields of a stage that are read beside where they stand.
+
+        Memory variables of a medium are not, but where some stage differentiates them.
+        """
+        read = {name for some in self.stages for name in some.reads}
+        return tuple(n for n in stage.writes if n in read or not self.named(n).remembers)
+
     def slots(self, owner: str) -> int:
         """Return the layer memory variables along one axis of a stage and those that share them."""
         # Stages that share memory need as many variables as the largest of them.

@@ -75,14 +75,20 @@ class Simulation:
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
+        physics = setup.physics
         self._halos = [
             [
                 Halo(
-                    backend, self.division, peer_fields, stage.writes, parity, setup.reached(stage)
+                    backend,
+                    self.division,
+                    peer_fields,
+                    physics.exchanged(stage),
+                    parity,
+                    setup.reached(stage),
                 )
-                for stage in setup.physics.stages
+                for stage in physics.stages
             ]
-            for parity in setup.physics.parities
+            for parity in physics.parities
         ]
         self.step = 0
         self._programs: list[Callable[[int, int], None]] = []  # for each phase of the layers
