@@ -90,7 +90,8 @@ def elastic(case: dict[str, Any]) -> Run:
 def viscoacoustic(case: dict[str, Any]) -> Run:
     """Return a function that runs the visco-acoustic case, of any density: volume, pressure."""
     rock = [torch.from_numpy(timing.two_layers(case, key)) for key in ("vp", "rho", "qp")]
-    fit = {"q_n_mechanisms": case["mechanisms"], "q_band": (2.0, 50.0)}
+    one = case["mechanisms"] == 1
+    fit = {"q_freq": case["frequency"]} if one else {"q_band": (2.0, 50.0)}
 
     def run(shots: list[list[int]], steps: int) -> Any:
         sources, receivers = positions(case, shots)
@@ -100,8 +101,8 @@ def viscoacoustic(case: dict[str, Any]) -> Run:
             source_amplitudes_pressure_rate=wavelets(case, shots, steps),
             source_locations_pressure_rate=sources,
             receiver_locations_p=receivers,
-            q_freq=case["frequency"],
-            **(fit if case["mechanisms"] > 1 else {}),
+            q_n_mechanisms=case["mechanisms"],
+            **fit,
         )
 
     return run

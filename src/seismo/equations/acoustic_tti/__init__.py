@@ -143,6 +143,7 @@ EQUATION = Equation(
     parameters=(VP, EPSILON, DELTA, THETA, PHI),
     tables=tables,
     extends="acoustic",
+    nanoseconds={"cpu": {2: 4.3, 3: 13.5}},
     bandwidth_share={"gpu": {3: 0.93}},
     energy=acoustic_vti.energy,
     beside_layers=Collar(COLLAR_POINTS, elliptic),
