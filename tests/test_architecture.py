@@ -225,6 +225,14 @@ def test_check_and_run_share_what_neither_of_them_owns():
         assert "seismo.runs.check" not in reached_from(f"seismo.runs.{start}")
 
 
+def test_bodies_of_kernels_reach_no_other_folder():
+    """Their compiled code is kept under the text of `backends` alone (`body_digest`)."""
+    bodies = {module for module in imported_names() if ".backends.kernels." in module}
+    assert len(bodies) == len(list((PACKAGE / "backends" / "kernels").glob("[!_]*.py")))
+    reached = set().union(*map(reached_from, bodies))
+    assert {module for module in reached if not module.startswith("seismo.backends.")} == set()
+
+
 def test_no_modules_import_each_other():
     """Imports inside functions and for annotations alone do not count."""
     modules = {dotted(path): path for path in files()}
