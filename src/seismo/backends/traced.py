@@ -180,8 +180,8 @@ def _splat(kind: ir.VectorType) -> tuple[ir.Constant, ...]:
 class _Lane(ir.Constant):
     """A lane that LLVM has a word for: its places would be half of the text of a kernel."""
 
-    def __init__(self, kind: ir.VectorType, places: Any, word: str) -> None:
-        super().__init__(kind, places)
+    def __init__(self, kind: ir.VectorType, of_places: Any, word: str) -> None:
+        super().__init__(kind, of_places)
         self._word = word
 
     def _get_reference(self) -> str:
