@@ -350,6 +350,17 @@ def test_a_file_that_was_not_copied_whole_says_so(elastic_2d, tmp_path):
         open_results(tmp_path / "r.h5")
 
 
+def test_a_file_that_another_program_writes_to_is_called_so(tmp_path):
+    """Or one that ended while it did."""
+    code = (
+        "import h5py, os, sys; file = h5py.File(sys.argv[1], 'w', libver='latest'); "
+        "file.flush(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "r.h5")], check=True)
+    with pytest.raises(ScenarioError, match=r"r.h5: cannot be .* another program writes to it"):
+        open_results(tmp_path / "r.h5")
+
+
 def test_a_foreign_hdf5_file_or_a_folder_is_refused(tmp_path):
     with h5py.File(tmp_path / "other.h5", "w") as file:
         file["traces"] = 1

@@ -83,6 +83,8 @@ def opened(path: Path) -> h5py.File:
         reason = os.strerror(number) if number else _FOREIGN
         if "truncated" in str(error):
             reason = "it is cut short; copy it again, or run the scenario again"
+        if "open for write" in str(error):
+            reason = "another program writes to it, or ended while it did; wait, or copy it again"
         raise ScenarioError(f"{path}: cannot be opened as results: {reason}") from error
     try:
         if text_attribute(file, "format") != FORMAT:
