@@ -102,3 +102,11 @@ def test_the_double_couple_is_what_its_comments_say():
     assert np.hypot(ring[:, 0], ring[:, 1]) == pytest.approx(5000.0, abs=0.01)
     azimuths = np.degrees(np.arctan2(ring[:, 1], ring[:, 0])) % 360
     assert azimuths == pytest.approx(45.0 * np.arange(8), abs=0.01)
+
+
+def test_the_gallery_shows_shipped_scenarios():
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    shown = set(re.findall(r"figures/gallery/(\S+\.png)", page))
+    assert shown == {path.name for path in (ROOT / "docs" / "figures" / "gallery").iterdir()}
+    for name in shown:
+        assert (ROOT / "scenarios" / f"{name.rpartition('-')[0]}.yaml").exists()

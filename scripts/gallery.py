@@ -1,0 +1,63 @@
+"""Run shipped scenarios and draw the figures of the documentation's gallery.
+
+python scripts/gallery.py results                     # all of them; results go to that folder
+python scripts/gallery.py results sea_bottom          # those of one scenario
+
+Results that stand in the folder already are drawn without a new run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+from pathlib import Path
+
+from PIL import Image
+
+import seismo
+
+ROOT = Path(__file__).parents[1]
+FIGURES = ROOT / "docs" / "figures" / "gallery"
+COLOURS = 200  # of a picture: a third of its size, and no difference to be seen
+DRAWN = (  # scenario, kind of figure, its options
+    ("quickstart", "snapshot", {}),
+    ("dipping_layers", "snapshot", {}),
+    ("thrust_tti", "snapshot", {}),
+    ("acoustic_3d", "snapshot", {}),
+    ("sea_bottom", "gather", {}),
+    ("streamer_survey", "gather", {}),
+    ("tilted_shale", "gather", {}),
+    ("deep_basin", "gather", {}),
+    ("basin_q", "gather", {}),
+    ("double_couple", "peaks", {}),
+)
+
+
+def draw(results: seismo.Results, kind: str, options: dict, path: Path) -> None:
+    """Draw one figure with few colours."""
+    drawn = io.BytesIO()
+    results.plot(kind, **options).savefig(drawn, dpi=100)
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    print(f"{path.stat().st_size / 1e3:4.0f} kB  {path}")
+
+
+def main() -> None:
+    """Draw what is asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="of results files")
+    parser.add_argument("scenarios", nargs="*", help="all when none is named")
+    arguments = parser.parse_args()
+    FIGURES.mkdir(exist_ok=True)
+    for name, kind, options in DRAWN:
+        if arguments.scenarios and name not in arguments.scenarios:
+            continue
+        file = arguments.folder / f"{name}.h5"
+        if not file.exists():
+            seismo.run(ROOT / "scenarios" / f"{name}.yaml", file).close()
+        with seismo.open_results(file) as results:
+            draw(results, kind, options, FIGURES / f"{name}-{kind}.png")
+
+
+if __name__ == "__main__":
+    main()
