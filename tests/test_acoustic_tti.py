@@ -152,12 +152,16 @@ def test_layers_begin_with_a_collar_that_does_not_damp() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dimensions", "case"),
-    [pytest.param(2, "mixed", marks=pytest.mark.slow), (2, "free_surface"), (3, "closed")],
-)
-def test_every_backend_gives_the_same(dimensions, case, tmp_path) -> None:
+    ("name", "dimensions", "case"),
+    [pytest.param("acoustic_tti", 2, "mixed", marks=pytest.mark.slow),
+     ("acoustic_tti", 2, "free_surface"), ("acoustic_tti", 3, "closed"),
+     ("viscoacoustic_tti", 2, "free_surface"),
+     pytest.param("viscoacoustic_tti", 2, "mixed", marks=pytest.mark.slow),
+     pytest.param("viscoacoustic_tti", 3, "mixed", marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_every_backend_gives_the_same(name, dimensions, case, tmp_path) -> None:
     """In a random medium."""
-    compare(planned("acoustic_tti", dimensions, tmp_path, case), tmp_path)
+    compare(planned(name, dimensions, tmp_path, case), tmp_path)
 
 
 # In a plane `test_solver_subdomains.py` tells it every day.
