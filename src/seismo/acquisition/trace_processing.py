@@ -107,7 +107,8 @@ def refine(traces: np.ndarray, factor: int) -> np.ndarray:
     """Return traces (..., time) that begin at rest, with so many samples for each interval.
 
     A Kaiser-windowed sinc (`decimate`) passes 90 % of their Nyquist frequency, and stops the images
-    of those from 110 % on. Beyond the last sample its value is taken to stay.
+    of those from 110 % on. Beyond the last sample its value is taken to stay; before the first,
+    when no source has acted yet, all is zero: one that is not rings as after a jump.
     """
     if factor == 1:
         return traces

@@ -61,7 +61,9 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
     # What is too early at the highest frequency, and the pulse itself.
     early = 1.0 - math.sqrt(1.0 - (math.pi * highest * dt) ** 2)
     window = min(2.0 * travelled * early + _PERIODS / mean, _LONGEST / highest)
-    grid_frequency = np.arange(1, math.ceil(highest * window)) / window
+    # Both waves have the frequencies up to the highest, which is a larger one on the grid.
+    last = math.asin(math.pi * highest * dt) / (math.pi * dt)
+    grid_frequency = np.arange(1, math.ceil(last * window)) / window
     count = _SAMPLES * (grid_frequency.size + 1)
     changes = []
     for density in amplitude:
@@ -69,6 +71,7 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
         for step in (0.0, dt):
             true = np.sinc(grid_frequency * step) * grid_frequency
             at = np.interp(true, frequency, density, left=0.0, right=0.0)
+            at[true > highest] = 0.0
             phase = 2.0 * math.pi * (grid_frequency - true) * travelled
             wave = np.fft.ifft(np.append(0.0, at * np.exp(1j * phase)), count)
             size.append([np.abs(wave.real).max(), np.abs(wave.imag).max()])
