@@ -16,6 +16,31 @@ _BELOW = 1e-4  # of 1 lie what singular values are projected to, so that the sea
 _ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
 
 
+def _exact_for_lines(
+    matrix: np.ndarray, node: np.ndarray, half: np.ndarray, rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the conditions on the changes of the block of M, and what M lacks to meet them.
+
+    Each row (and column) must interpolate x^0 and x^1: sum_h M_nh h^p = N_n n^p at nodes,
+    sum_n M_nh n^p = H_h h^p at half points, with the norms N of nodes and H of half points.
+    """
+    nodes = np.arange(len(matrix)) * 1.0
+    halves = np.arange(len(matrix)) + 0.5
+    conditions = []
+    missing = []
+    for k in range(rows):
+        for power in (0, 1):
+            of_node = np.zeros((rows, rows))
+            of_node[k] = halves[:rows] ** power
+            conditions.append(of_node.ravel())
+            missing.append(node[k] * nodes[k] ** power - matrix[k] @ halves**power)
+            of_half = np.zeros((rows, rows))
+            of_half[:, k] = nodes[:rows] ** power
+            conditions.append(of_half.ravel())
+            missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
+    return np.array(conditions), np.array(missing)
+
+
 def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
     """Return (rows, width) weights of node values at half points, and of half points at nodes.
 
@@ -35,24 +60,8 @@ def midpoint_weights(closure: SurfaceClosure) -> tuple[np.ndarray, np.ndarray]:
     half = np.ones(total)
     node[:rows] = closure.node_norm
     half[:rows] = closure.half_norm
-    nodes = np.arange(total) * 1.0
-    halves = np.arange(total) + 0.5
-    # Unknowns: the changes of the block of M. Each row (and column) must interpolate x^0 and x^1:
-    # sum_h M_nh h^p = N_n n^p at nodes, sum_n M_nh n^p = H_h h^p at half points.
-    conditions = []
-    missing = []
-    for k in range(rows):
-        for power in (0, 1):
-            of_node = np.zeros((rows, rows))
-            of_node[k] = halves[:rows] ** power
-            conditions.append(of_node.ravel())
-            missing.append(node[k] * nodes[k] ** power - matrix[k] @ halves**power)
-            of_half = np.zeros((rows, rows))
-            of_half[:, k] = nodes[:rows] ** power
-            conditions.append(of_half.ravel())
-            missing.append(half[k] * halves[k] ** power - matrix[:, k] @ nodes**power)
+    system, missing = _exact_for_lines(matrix, node, half, rows)
     # Least-norm change that meets all conditions, and the nearest ones to others.
-    system = np.array(conditions)
     inverse = np.linalg.pinv(system, rcond=1e-11)
     change = inverse @ missing
     scale = np.sqrt(np.outer(node, half))

@@ -213,36 +213,32 @@ def _run(
         _with_heartbeat(ranks, choice, setup, final, report) as report,
     ):
         start = take_up(folder, request.resume, report, ranks)
-        if start.paths:
+        begun = bool(start.paths)
+        if begun:
             refuse_another(start.header.get("identity", {}), identity, checked)
             if ranks.first:
                 remove_later(folder, start.paths[0])
         resumes = request.resume and ranks.first
-        begun = bool(start.paths)
         if ranks.allgather(resumes and _is_complete(final, identity, checked, begun))[0]:
             report(_complete_already(path))
             if ranks.first:
                 shutil.rmtree(folder, ignore_errors=True)
-        else:
-            if ranks.first and not begun and (note := replaced(final, identity)):
-                report(Progress("device", note=note))
-            setup = _shared(setup, backend, ranks, report, start.header.get("together"))
-            facts = _facts(
-                setup, identity=identity, backend=backend.name, shots=share and str(share),
-                results=final.name, ranks=ranks.count, gpus=choice.together,
-            )  # fmt: skip
-            memory = memory_of(setup, backend)
-            end = time_of_end(request.time_limit)
-            size = memory.state // ranks.count
-            checkpoints = Checkpoints(
-                folder, checked.checkpoint, facts, StopRequest(request.signals, end, size), ranks,
-                setup.total_steps,
-            )  # fmt: skip
-            with profile.kept(final, report):
-                Run(
-                    setup, memory, path, report, profile, ranks, digest(identity), start,
-                    checkpoints,
-                ).go()  # fmt: skip
+            return open_results(path) if ranks.first else None
+        if ranks.first and not begun and (note := replaced(final, identity)):
+            report(Progress("device", note=note))
+        setup = _shared(setup, backend, ranks, report, start.header.get("together"))
+        facts = _facts(
+            setup, identity=identity, backend=backend.name, shots=share and str(share),
+            results=final.name, ranks=ranks.count, gpus=choice.together,
+        )  # fmt: skip
+        memory = memory_of(setup, backend)
+        size = memory.state // ranks.count
+        stop = StopRequest(request.signals, time_of_end(request.time_limit), size)
+        checkpoints = Checkpoints(folder, checked.checkpoint, facts, stop, ranks, setup.total_steps)
+        with profile.kept(final, report):
+            Run(
+                setup, memory, path, report, profile, ranks, digest(identity), start, checkpoints
+            ).go()
     return open_results(path) if ranks.first else None
 
 

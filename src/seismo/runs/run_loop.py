@@ -127,12 +127,7 @@ class Run:
             self.setup, memory, self.backend, writer.path, memory.checkpoints * written, self.ranks
         )
         with writer:
-            self.report(Progress("model"))
-            if scenario.output.model:
-                writer.write_model(*file_contents.model_of(self.setup))
-            file_contents.write_sources(writer, self.setup)
-            file_contents.create_traces(writer, self.setup)
-            file_contents.create_maps(writer, self.setup)
+            self._lay_out(writer)
             self.report(Progress("build"))
             with self.compiling.watched():
                 simulation, snapshots = self._built(writer)
@@ -167,6 +162,15 @@ class Run:
         self.ranks.wait()
         if failure is not None:
             raise failure
+
+    def _lay_out(self, writer: ResultsWriter) -> None:
+        """Write what is known before the first step, and create what the steps fill."""
+        self.report(Progress("model"))
+        if self.setup.scenario.output.model:
+            writer.write_model(*file_contents.model_of(self.setup))
+        file_contents.write_sources(writer, self.setup)
+        file_contents.create_traces(writer, self.setup)
+        file_contents.create_maps(writer, self.setup)
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks)

@@ -109,6 +109,23 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     return excess / (1 - excess)
 
 
+def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) -> np.ndarray:
+    """Return b, a, 1/kappa and m (4, depth) at shares u of a thickness in m."""
+    # d = d0 (u^N + q u^M), d0 from R by the integral of the profile.
+    shape = u**layer.power + layer.steep * u**STEEP_POWER
+    mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
+    d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * mean) * shape
+    # kappa and alpha of the same depth.
+    kappa = 1 + (layer.kappa - 1) * u**layer.power
+    alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
+    # b = exp(-(d / kappa + alpha) dt), a = d (b - 1) / (kappa (d + kappa alpha))
+    decay = np.exp(-(d / kappa + alpha) * dt)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
+    # Damping of the fields themselves, m = exp(-p d dt).
+    return np.array([decay, np.nan_to_num(gain), 1 / kappa, np.exp(-layer.damping * d * dt)])
+
+
 def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarray:
     """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
 
@@ -140,23 +157,9 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             thickness = max(width, 1) - 0.5
             u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
-            # d = d0 (u^N + q u^M), d0 from R by the integral of the profile.
-            shape = u**layer.power + layer.steep * u**STEEP_POWER
-            mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
-            d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * h * mean) * shape
-            # kappa and alpha of the same depth.
-            kappa = 1 + (layer.kappa - 1) * u**layer.power
-            alpha = np.maximum(layer.alpha * (1 - layer.alpha_drop * u), layer.least_shift * d)
-            # b = exp(-(d / kappa + alpha) dt), a = d (b - 1) / (kappa (d + kappa alpha))
-            decay = np.exp(-(d / kappa + alpha) * dt)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
-            b[inside] = decay[inside]
-            ikappa[inside] = 1 / kappa[inside]
-            a[inside] = np.nan_to_num(gain[inside])
+            b[inside], a[inside], ikappa[inside], m = _at_depth(layer, u[inside], thickness * h, dt)
             if not shift:
-                # Damping of the fields themselves, m = exp(-p d dt).
-                kept[inside] = np.exp(-layer.damping * d[inside] * dt)
+                kept[inside] = m
         if stretching is not None:
             height = grid.heights(position)
             a, ikappa = a / height, ikappa / height

@@ -22,6 +22,31 @@ from seismo.solver.fields import Fields
 SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
 
 
+def _block_layout(box: Box, stretched: str, pad: int, lane: int) -> tuple[int, int, int, int]:
+    """Return the layout of one variable of a shot in a box: (z, y, x) with padding.
+
+    Args:
+        box: its points.
+        stretched: axes along which it is differentiated, and has `pad` zeros on both sides.
+        pad: zeros on a side; along x in whole lanes.
+        lane: points that the length of a row is a multiple of.
+
+    Returns:
+        index of grid point (0, 0, 0), so that kernels use grid indices; strides of y and of z;
+        length in all.
+    """
+    # Margin of flux memory that is differentiated, on whole lanes.
+    margin = [pad if a in stretched else 0 for a in AXES]
+    margin[0] = -(-margin[0] // lane) * lane
+    # Rows of whole lanes, planes of whole rows.
+    _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
+    pitch = margin[0] + -(-box.shape[0] // lane) * lane
+    corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
+    first = (corner[2] * ny + corner[1]) * pitch + corner[0]
+    # Variables are staggered in the cache.
+    return first, pitch, pitch * ny, pitch * ny * nz + SLOT_STAGGER * lane
+
+
 class LayerMemory:
     """Own the memory variables of one stage, in every region and span, in one array.
 
@@ -64,22 +89,15 @@ class LayerMemory:
             stretched = region.stretched(span)
             if not stretched or not box.size or not self.slots:
                 continue
-            # Margin of flux memory that is differentiated, on whole lanes.
-            margin = [pad if a in stretched else 0 for a in AXES]
             lane = LINE if span == 1 else backend.lane_width
-            margin[0] = -(-margin[0] // lane) * lane
-            _, ny, nz = (n + 2 * m for n, m in zip(box.shape, margin, strict=True))
-            pitch = margin[0] + -(-box.shape[0] // lane) * lane
-            # One variable of a shot: (z, y, x) with padding; variables are staggered in cache.
-            slot = pitch * ny * nz + SLOT_STAGGER * lane
-            # Index of grid point (0, 0, 0), so that kernels use grid indices.
-            corner = [m - lo for m, lo in zip(margin, box.lo, strict=True)]
-            first = size + (corner[2] * ny + corner[1]) * pitch + corner[0]
+            # One variable of a shot behind the other.
+            first, pitch, plane, slot = _block_layout(box, stretched, pad, lane)
+            first += size
             shot = slot * self.slots * len(stretched)
-            self._layout[region, span] = (first, pitch, pitch * ny, slot, shot)
+            self._layout[region, span] = (first, pitch, plane, slot, shot)
             size += -(-shot * subdomain.batch // LINE) * LINE
             # Global indices, so that a checkpoint fits another decomposition.
-            strides = (shot, slot, pitch * ny, pitch, 1)
+            strides = (shot, slot, plane, pitch, 1)
             start = first + z0 * strides[2] + y0 * pitch + region.spans[span][0]
             shots = (subdomain.shots.start, subdomain.shots.stop)
             counts = (shots, (0, shot // slot), (z0, z1), (y0, y1), region.spans[span])

@@ -29,6 +29,36 @@ from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
 
+def _profile(
+    subdomain: decomposition.Subdomain, axis: str, layers: dict[str, np.ndarray]
+) -> np.ndarray:
+    """Return the profile of the layers along an axis at the points of a subdomain."""
+    a = AXES.index(axis)
+    # x counts from before the first row; a lane may reach behind its end.
+    length = subdomain.shape[2 - a] + (2 * decomposition.LINE if axis == "x" else 0)
+    # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
+    padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
+    if axis in layers:
+        # The part of the profile that this subdomain owns.
+        lo = subdomain.owned.lo[a]
+        hi = subdomain.owned.hi[a]
+        start = lo + subdomain.offset[a]
+        padded[:, start : start + hi - lo] = layers[axis][:, lo:hi]
+    return padded
+
+
+def _surface_rows(setup: Discretization) -> tuple[np.ndarray, ...]:
+    """Return the closed differences below a free surface, up and down, in 1/m."""
+    closure = setup.closure
+    if closure is None:
+        return np.zeros((1, 1)), np.zeros((1, 1))
+    rows = closure.up / setup.grid.spacing[2], closure.down / setup.grid.spacing[2]
+    if not setup.physics.interpolates:
+        return rows
+    # And interpolation adjoint in the norms of the closure.
+    return tuple(np.hstack(pair) for pair in zip(rows, midpoint_weights(closure), strict=True))
+
+
 def _tables(
     setup: Discretization,
     subdomain: decomposition.Subdomain,
@@ -41,37 +71,19 @@ def _tables(
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2
     on_nodes = setup.stencil.on_nodes[None, :] / spacing
-    nz, ny, nx = subdomain.shape
-    profiles = []
-    # x counts from before the first row; a lane may reach behind its end.
-    for axis, length in zip(AXES, (nx + 2 * decomposition.LINE, ny, nz), strict=True):
-        a = AXES.index(axis)
-        # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
-        padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
-        if axis in grid.axes:
-            profile = layers[axis]
-            # The part of the profile that this subdomain owns.
-            lo = subdomain.owned.lo[a]
-            hi = subdomain.owned.hi[a]
-            start = lo + subdomain.offset[a]
-            padded[:, start : start + hi - lo] = profile[:, lo:hi]
-        # Fused second derivative: weights of the field and of the flux memory.
-        if at_once and axis != "x":
-            padded = np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
-        profiles.append(padded)
+    profiles = [_profile(subdomain, axis, layers) for axis in AXES]
+    # Fused second derivative: weights of the field and of the flux memory.
+    if at_once:
+        profiles[1:] = [
+            np.concatenate([padded[:6], cpml.coupled(padded, first[a], second[a])])
+            for a, padded in enumerate(profiles[1:], 1)
+        ]
     # Interior ranges of x, y and z in array indices: no layer damps there.
     within = subdomain.owned & grid.damped.extent
-    closure = setup.closure
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     # Closed differences below a free surface.
-    up, down = (closure.up, closure.down) if closure else (np.zeros((1, 1)), np.zeros((1, 1)))
-    up = up / grid.spacing[2]
-    down = down / grid.spacing[2]
-    if closure and setup.physics.interpolates:
-        # And interpolation adjoint in the norms of the closure.
-        means = midpoint_weights(closure)
-        up, down = (np.hstack(pair) for pair in zip((up, down), means, strict=True))
+    up, down = _surface_rows(setup)
     return KernelConstants(
         strides=np.array(subdomain.strides),
         first=first,

@@ -163,34 +163,56 @@ def waves_of(
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.all_positions[:, 2] for group in groups]
-    ends = np.concatenate(depths)
     recorded = 0.0 if everywhere else min(d.min() for d in depths[1:]) - grid.origin[2]
-    passages = []
+    duration = scenario.time.duration
+    # Paths in each medium, by what lies in it and below it.
+    ends = np.concatenate(depths)
     deepest = max(medium.bottom for medium in media)
-    for medium in media:
-        velocity = medium.slowest if shear else medium.vp or medium.slowest
-        # Path in each medium: the longest, as far as the duration lets a wave go.
-        crossed = min(longest, velocity * scenario.time.duration)
-        low = medium.top - grid.spacing[2] * medium.height
-        high = medium.bottom + grid.spacing[2] * medium.height
-        if medium.stands_for:
-            crossed *= medium.share
-        # Without source or receiver: twice through the layer.
-        elif not ((low <= ends) & (ends <= high)).any():
-            crossed = min(crossed, 2.0 * (high - low))
-        elif medium.bottom < deepest:  # what lies below sends waves back through it
-            crossed = min(max(crossed, 2.0 * (high - low)), velocity * scenario.time.duration)
-        passages.append(Passage(medium, velocity, crossed))
+    passages = tuple(
+        _passage(medium, shear, (longest, duration), grid.spacing[2], ends, deepest)
+        for medium in media
+    )
     axes = [AXES.index(axis) for axis in grid.axes]
     spacing = tuple(grid.spacing[axis] for axis in axes)
     radiating = (source for shot in shots for source in shot.summaries)
     return Waves(
-        spectra_of(radiating, quantities, grid.dimensions), tuple(passages), spacing,
+        spectra_of(radiating, quantities, grid.dimensions), passages, spacing,
         physics.differences == "second", longest, surface, surface_sources,
         0.0 if everywhere else _nearest(sources, groups, axes),
         float(depths[0].min() - grid.origin[2] + recorded),
-        scenario.time.duration, layered, scenario.boundaries.top != "absorbing",
+        duration, layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
+
+
+def _passage(
+    medium: RepresentativeMedium, shear: bool, most: tuple[float, float], spacing: float,
+    ends: np.ndarray, deepest: float,
+) -> Passage:  # fmt: skip
+    """Return how far waves travel in a medium.
+
+    Args:
+        medium: the medium.
+        shear: whether there are S waves.
+        most: longest path of all in m, and duration of the run in s.
+        spacing: height of a cell in m, where cells are not stretched.
+        ends: depths of sources and receivers in m.
+        deepest: bottom of all media in m.
+    """
+    velocity = medium.slowest if shear else medium.vp or medium.slowest
+    # Path in each medium: the longest, as far as the duration lets a wave go.
+    longest, duration = most
+    crossed = min(longest, velocity * duration)
+    # A cell beyond its ends counts as within.
+    low = medium.top - spacing * medium.height
+    high = medium.bottom + spacing * medium.height
+    if medium.stands_for:
+        crossed *= medium.share
+    # Without source or receiver: twice through the layer.
+    elif not ((low <= ends) & (ends <= high)).any():
+        crossed = min(crossed, 2.0 * (high - low))
+    elif medium.bottom < deepest:  # what lies below sends waves back through it
+        crossed = min(max(crossed, 2.0 * (high - low)), velocity * duration)
+    return Passage(medium, velocity, crossed)
 
 
 def longest_path(

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import TraceSet
 from seismo.output.arrays import choose
 from seismo.output.figures.abscissa import MOST_CODES, offsets, placed
 from seismo.output.figures.choice import (
@@ -22,7 +21,13 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
-from seismo.output.figures.processing import reduced, reduction_velocity, with_gain
+from seismo.output.figures.processing import (
+    largest_magnitude,
+    loudest,
+    reduced,
+    reduction_velocity,
+    with_gain,
+)
 from seismo.output.figures.section import source_position
 from seismo.output.figures.style import (
     DIVERGING,
@@ -104,7 +109,7 @@ def gather(
     )
     codes = [traces.codes[k] for k in order]
     for panel, name in zip(grid[0], every, strict=True):
-        least = _NOISE * _loudest(name, every, traces)
+        least = _NOISE * loudest(name, every, traces)
         samples = _normalised(every[name], least) if normalise else every[name]
         unit = "" if normalise else traces.unit(name)
         draw(panel, Record(
@@ -116,15 +121,6 @@ def gather(
     shot_text = shot_words(results, traces.shots[index])
     entitle(figure, results, traces.name, shown, shot_text, f"gain {gain}" if gain else "")
     return figure
-
-
-def _loudest(name: str, every: dict[str, np.ndarray], traces: TraceSet) -> float:
-    """Return the largest magnitude of the components that have the unit of one.
-
-    One that is rounding beside others of its unit is not blown up.
-    """
-    alike = [v for other, v in every.items() if traces.unit(other) == traces.unit(name)]
-    return max(float(_peak(v, None)) for v in alike)
 
 
 def _label(panel: Axes, label: str, ticks: dict[float, str], count: int, time_label: str) -> None:
@@ -189,13 +185,8 @@ def choose_mode(mode: str) -> Callable[[Axes, Record], None]:
 
 def _normalised(samples: np.ndarray, least: float) -> np.ndarray:
     """Return traces to their own peaks, or to `least` where these are smaller."""
-    peak = np.maximum(_peak(samples), least)[:, np.newaxis]
+    peak = np.maximum(largest_magnitude(samples), least)[:, np.newaxis]
     return samples / np.where(peak > 0, peak, 1.0)
-
-
-def _peak(samples: np.ndarray, axis: int | None = -1) -> np.ndarray:
-    """Return the largest magnitude of what is recorded, 0 where nothing is."""
-    return np.nanmax(np.abs(samples), axis=axis, initial=0.0)
 
 
 def _draw_image(panel: Axes, record: Record) -> None:
@@ -215,7 +206,7 @@ def _draw_image(panel: Axes, record: Record) -> None:
 
 
 def _draw_wiggles(panel: Axes, record: Record) -> None:
-    peaks = _peak(record.samples)
+    peaks = largest_magnitude(record.samples)
     level = 1.0 if record.normalised else typical_peak(peaks)
     individual = record.normalised is None and _uneven(peaks, level)
     levels = np.maximum(peaks, _NOISE * peaks.max()) if individual else np.full(peaks.size, level)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.output.array_sets import TraceSet
 from seismo.scenario import units
 
 _FLOOR = 1e-3  # of a trace's largest root mean square: quieter windows are not raised to it
@@ -84,3 +85,17 @@ def _number(option: str, text: str, unit: units.Dimension | None, name: str = "g
         return float(text) if unit is None else units.to_si(text.strip(), unit)
     except (ValueError, units.UnitError) as error:
         raise ScenarioError(f"{name} {option!r}: {error}") from None
+
+
+def largest_magnitude(samples: np.ndarray, axis: int | None = -1) -> np.ndarray:
+    """Return the largest magnitude of what is recorded, 0 where nothing is."""
+    return np.nanmax(np.abs(samples), axis=axis, initial=0.0)
+
+
+def loudest(name: str, samples_of: dict[str, np.ndarray], traces: TraceSet) -> float:
+    """Return the largest magnitude of the components that have the unit of one.
+
+    One that is rounding beside others of its unit is not blown up.
+    """
+    alike = [v for other, v in samples_of.items() if traces.unit(other) == traces.unit(name)]
+    return max(float(largest_magnitude(v, None)) for v in alike)

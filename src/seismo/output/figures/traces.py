@@ -17,6 +17,7 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
+from seismo.output.figures.processing import loudest
 from seismo.output.figures.style import COLOURS, REST, entitle, panels, quiet_frame, styled
 from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
@@ -61,18 +62,13 @@ def traces(
     height = 1.2 + 0.42 * len(indices)
     width = 1.4 + len(names) * float(np.clip(_WIDEST / len(names), 1.3, 2.6))
     figure, grid = panels(1, len(names), max(2.4, height), width=max(width, 6.6))
-    samples_of = [np.nan_to_num(stations.values_of(name, index)[indices]) for name in names]
-    largest = {
-        name: max(
-            np.abs(v).max()
-            for n, v in zip(names, samples_of, strict=True)
-            if stations.unit(n) == stations.unit(name)
-        )
-        for name in names
-    }
-    for column, (panel, name, samples) in enumerate(zip(grid[0], names, samples_of, strict=True)):
-        common = largest[name] if scale == "common" else None
-        least = common or REST * largest[name]
+    samples_of = {n: np.nan_to_num(stations.values_of(n, index)[indices]) for n in names}
+    for column, (panel, (name, samples)) in enumerate(
+        zip(grid[0], samples_of.items(), strict=True)
+    ):
+        largest = loudest(name, samples_of, stations)
+        common = largest if scale == "common" else None
+        least = common or REST * largest
         _draw_column(panel, stations.time, samples, least, COLOURS[column % 5])
         if common is None:
             _print_peaks(panel, samples, stations.unit(name))
