@@ -55,6 +55,12 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture
+def no_remedies(monkeypatch):
+    """Seek no grid that keeps to the accuracy: most of what a check takes, for other tests."""
+    monkeypatch.setattr("seismo.runs.assessment.remedy._remedy", lambda setup, expected: "")
+
+
+@pytest.fixture
 def script(monkeypatch):
     """Import one of the scripts, which are no package, by its name."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))

@@ -257,6 +257,7 @@ def test_shear_loss_alone_does_not_make_waves_grow(tmp_path):
     [({"qp": 40.0}, True), ({"qp": 40.0, "qs": math.inf}, False), ({"qs": 20.0}, False),
      ({"qp": 40.0, "qs": 20.0}, False), ({"qp": 40.0, "vs": 0.0}, False)],
 )  # fmt: skip
+@pytest.mark.usefixtures("no_remedies")
 def test_check_names_rock_whose_s_waves_lose_nothing(quality, said):
     document = solver.plan("elastic", 2, cells=20, steps=20)
     document["model"][0] |= quality

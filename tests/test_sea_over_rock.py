@@ -158,6 +158,7 @@ def test_nothing_grows_at_a_bed_of_tilted_rock_that_bends() -> None:
     assert 0.0 < levels[2] < 0.9 * levels[1] < 0.9 * levels[0]
 
 
+@pytest.mark.usefixtures("no_remedies")
 def test_check_says_that_a_bed_of_tilted_rock_is_averaged() -> None:
     """And within how many cells it would have to be upright."""
     said = str(seismo.check(sea(2, SHALE | {"theta": 35.0}, SHALE)))

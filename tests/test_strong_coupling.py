@@ -233,6 +233,7 @@ def test_couplings_go_on_in_layers(name: str, tmp_path) -> None:
     assert (np.diff(c[:-12, 12:-12], axis=1) != 0.0).any()
 
 
+@pytest.mark.usefixtures("no_remedies")
 @pytest.mark.parametrize(("coupling", "said"), [(0.6, True), (0.05, False)])
 def test_check_says_where_couplings_are_weakened(coupling: float, said: bool) -> None:
     """Beside rock four times as stiff: of six tenths of the shear energy 0.8 is left."""
