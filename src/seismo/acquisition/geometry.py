@@ -6,6 +6,8 @@ positions checked to lie inside the grid.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +21,7 @@ from seismo.acquisition.finite_fault import (
     unit_tensors,
 )
 from seismo.acquisition.locator import Coordinates, Locator, floats, xyz
+from seismo.acquisition.plane_wave import PlaneWave, first_corner, wave_box
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.receiver_sets import receiver_groups
 from seismo.acquisition.receivers import ReceiverGroup
@@ -30,7 +33,7 @@ from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
 from seismo.scenario.source_files import EventSource, FiniteFaultSource
-from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, Source, Survey
+from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, PlaneWaveSource, Source, Survey
 
 _DEGREES = ("longitude", "latitude", "depth")
 _MOST_NAMED = 5  # subfaults outside the grid, in a message
@@ -94,8 +97,41 @@ class Geometry:
             return self._event(source, number)
         if source.type == "finite_fault":
             return self._fault(source, number)
+        if source.type == "plane_wave":
+            return self._plane_wave(source, number)
         position = self._locate.position(source.position, "sources", number, "position")
         return self._source(source, number, position)
+
+    def _plane_wave(self, source: PlaneWaveSource, number: int) -> PlaneWave:
+        wavelet = wavelet_of(self._scenario, number)
+        middle = [0.5 * sum(self._grid.limits(axis)) for axis in AXES]
+        azimuth = (source.azimuth or 0.0) - self._azimuth((middle[0], middle[1], 0.0))
+        wave = PlaneWave(
+            name=source.name or SOURCE_NAME.format(number),
+            kind=source.type,
+            position=(0.0, 0.0, 0.0),
+            strength={"": source.amplitude},
+            wavelet=wavelet,
+            delay=source.delay,
+            derivative=0,
+            base=self._scenario.base,
+            wave=source.wave,
+            incidence=math.radians(source.incidence),
+            azimuth=math.radians(azimuth),
+            margin=source.margin,
+        )
+        if wave.start < 0.0:
+            raise self._scenario.mistake(
+                "sources", number, "delay",
+                problem="the wave is in its box before t = 0: give "
+                f"{source.delay - wave.start:.4g} s or more",
+            )  # fmt: skip
+        level = [
+            a for a in self._grid.axes.replace("z", "")
+            if getattr(self._scenario.boundaries, f"{a}_min") == "absorbing"
+        ]  # fmt: skip
+        box = wave_box(self._grid, source.margin, "".join(level))
+        return replace(wave, position=first_corner(self._grid, box, wave.level))
 
     def _event(self, source: EventSource, number: int) -> PointSource:
         key = ("sources", number)

@@ -54,6 +54,21 @@ class PointSource:
         return (rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * step)
 
     @property
+    def is_local(self) -> bool:
+        """Whether it acts at its position, and so errs by what is near."""
+        return True
+
+    @property
+    def silent_after(self) -> float:
+        """Time in s after which nothing of it enters the grid."""
+        return self.end
+
+    def travel_times(self, positions: np.ndarray, axes: list[int], speed: float) -> np.ndarray:
+        """Return when a wave of a speed in m/s comes straight to positions (n, 3) m, (n) in s."""
+        away = (positions - np.array(self.position))[:, axes]
+        return np.linalg.norm(away, axis=1) / speed
+
+    @property
     def start(self) -> float:
         """Time in s before which it is negligible."""
         return wavelets.start_time(self.wavelet, self.base) + self.delay

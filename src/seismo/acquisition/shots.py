@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
 from seismo.acquisition.finite_fault import ActingFault, PlacedFault, acting
+from seismo.acquisition.plane_wave import PlaneWave
 from seismo.acquisition.point_source import PointSource
 from seismo.errors import ScenarioError
-from seismo.model import Earth
+from seismo.grid.grid import Grid
+from seismo.model import Earth, Extremes
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,16 @@ def with_subfaults(shot: Shot, earth: Earth, dimensions: int) -> Shot:
             points.append(source)
         summaries.append(summary)
     return Shot(shot.name, tuple(points), tuple(summaries), tuple(faults))
+
+
+def with_plane_waves(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
+    """Return a shot whose plane waves know the rock that they come from (`PlaneWave.in_earth`)."""
+
+    def known(source: Any) -> Any:
+        return source.in_earth(earth, grid, extremes) if isinstance(source, PlaneWave) else source
+
+    points, summaries = (tuple(map(known, some)) for some in (shot.points, shot.summaries))
+    return replace(shot, points=points, summaries=summaries)
 
 
 def evenly(shots: int, each: int, grids: int = 1) -> int:

@@ -2,8 +2,8 @@
 
 Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
 the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
-a line, as in 2-D, is half an integration; displacement is one integration more than velocity,
-acceleration and the rate of strain are one derivative.
+a line, as in 2-D, is half an integration; plane waves are s itself. Displacement is one integration
+more than velocity, acceleration and the rate of strain are one derivative.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from seismo.grid.dispersion import Spectra
 MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
 _BINS = 500
 _NEGLIGIBLE = 1e-7  # of the energy, at either end
-_OF_SOURCES = {"pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
+_OF_SOURCES = {"plane_wave": 0.0, "pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
 _OF_MOMENTS = 2.0
 _OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0, "strain_rate": 1.0}
 
@@ -44,7 +44,11 @@ def spectra_of(
     recorded_derivative = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
     spreading = 0.5 if dimensions == 2 else 0.0
     kinds = {
-        (s.wavelet, s.base, derivatives_of(s) + recorded_derivative - spreading): None
+        (
+            s.wavelet,
+            s.base,
+            derivatives_of(s) + recorded_derivative - spreading * (s.kind != "plane_wave"),
+        ): None
         for s in sources
     }
     selected = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]

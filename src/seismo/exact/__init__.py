@@ -15,6 +15,7 @@ viscoelastic   media that attenuate, for all of these and for layers
 layered_plane  layers, free surface, fluids in 2-D (Lamb's problem)
 layered        the same in 3-D (Lamb's problem, LOH.1)
 interface      plane-wave coefficients (Zoeppritz), Rayleigh and Scholte speeds
+incident_plane plane waves from below, in layers
 surface_waves  dispersion of Rayleigh and Love modes
 scheme         what the discrete equations themselves do to a plane wave
 metrics        L2, amplitude, shift, envelope and phase misfits

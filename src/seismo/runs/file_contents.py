@@ -131,7 +131,8 @@ def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
 def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
     """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
     flat = setup.grid.axes == "xz"
-    amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s")}
+    amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s"),
+               "plane_wave": ("m/s", "m/s")}  # fmt: skip
     units = {amounts[kind][flat] for kind in kinds & amounts.keys()}
     amplitude = {"amplitude": units.pop()} if len(units) == 1 else {}  # else each row has its own
     return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude

@@ -219,7 +219,7 @@ class Run:
     def _run_batch(self, context: RunContext, prefetcher: Prefetcher, batch: Batch) -> None:
         simulation = context.simulation
         shots = prefetcher.load(batch.number)
-        quiet = max(source.end for shot in shots for source in shot.sources)
+        quiet = max(source.silent_after for shot in shots for source in shot.sources)
         monitor = StabilityMonitor(simulation, self.setup.physics.fields[0].name, quiet)
         begun = self._resume(context, monitor, batch.number)
         monitor.look(simulation.step)  # whatever has to be compiled for it is compiled now

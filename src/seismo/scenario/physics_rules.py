@@ -18,7 +18,7 @@ from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
 from seismo.scenario.receivers import ALONG_FIBRES
 from seismo.scenario.rules import Mistakes
-from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource
+from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource, PlaneWaveSource
 from seismo.scenario.suggestions import closest_match
 
 _PEAKS = ("pgv", "pga", "sa")
@@ -97,13 +97,55 @@ def sources(draft: Draft) -> Mistakes:
         return
     for index, source in enumerate(draft.sources or ()):
         path: KeyPath = ("sources", index)
-        if source is not None and getattr(source, "acts_as", source.type) not in table.drives:
+        if isinstance(source, PlaneWaveSource):
+            yield from _plane_wave(draft, table, path, source)
+        elif source is not None and getattr(source, "acts_as", source.type) not in table.drives:
             offers = ", ".join(table.drives)
             yield Mistake((*path, "type"), f"physics {draft.physics} has the sources {offers}")
         elif isinstance(source, ForceSource):
             yield from _force(draft, table, path, source)
         elif isinstance(source, MomentTensorSource):
             yield from _tensor(draft, table, path, source)
+
+
+def _plane_wave(draft: Draft, table: Physics, path: KeyPath, source: PlaneWaveSource) -> Mistakes:
+    """Check that the equation has such waves, and that the boundaries let them in."""
+    plane_waves = _plane_waves(table)
+    if source.wave not in plane_waves:
+        others = _others(len(table.axes), lambda other: source.wave in _plane_waves(other))
+        which = ", ".join(plane_waves)
+        has = f"has plane waves {which} from below" if which else "has no plane waves from below"
+        remedy = f"; physics {others} has {source.wave}" if others else ""
+        yield Mistake(
+            (*path, "wave"), f"physics {draft.physics} in {draft.dimensions}-D {has}{remedy}"
+        )
+    if draft.dimensions == 2 and source.azimuth not in (None, 0.0, 180.0, -180.0):
+        yield Mistake((*path, "azimuth"), "a 2-D run has waves along x alone: give 0 or 180 deg")
+    if draft.survey is not None:
+        yield Mistake(("survey",), "moves its source, and a plane wave has no place: leave it out")
+    faces = draft.boundaries
+    if faces is None:
+        return
+    if faces.top != "free_surface":
+        yield Mistake(("boundaries", "top"), "plane waves from below need a free_surface")
+    if faces.bottom != "absorbing":
+        yield Mistake(("boundaries", "bottom"), "plane waves come through it: make it absorbing")
+    for axis in "xy"[: (draft.dimensions or 2) - 1]:
+        face = f"{axis}_min"
+        if getattr(faces, face) == "rigid" or getattr(faces, f"{axis}_max") == "rigid":
+            yield Mistake(("boundaries", face), "reflects plane waves: make both sides absorbing")
+        elif getattr(faces, face) == "periodic" and source.incidence != 0.0:
+            problem = "lets through waves straight up alone: use incidence: 0 deg, or absorbing"
+            yield Mistake(("boundaries", face), problem)
+
+
+def _plane_waves(table: Physics) -> tuple[str, ...]:
+    """Return the plane waves of an equation with staggered differences and closed rows."""
+    if table.differences != "first" or table.interpolates or not table.closes_surface:
+        return ()
+    names = {field.name for field in table.fields}
+    waves = ("P", "SV") if {"vx", "vz"} <= names else ()
+    return (*waves, "SH") if "vy" in names else waves
 
 
 def amounts(dimensions: int, data: dict[str, Any]) -> Mistakes:

@@ -11,15 +11,19 @@ from seismo.scenario.base import (
     Dip,
     Field,
     Force,
+    Incidence,
     Integer,
     Magnitude,
     Moment,
     Name,
+    ParticleVelocity,
+    PositiveLength,
     PositiveMoment,
     PressureStrength,
     ScalarMoment,
     ScenarioSection,
     Time,
+    TimeFromZero,
     Together,
     VolumeRate,
     by_keys,
@@ -187,12 +191,43 @@ class MomentTensorSource(_Source):
         return self
 
 
+class PlaneWaveSource(ScenarioSection):
+    """A plane wave from below, in a layered earth over a half-space."""
+
+    type: Literal["plane_wave"]
+    name: Name | None = Field(None, description="name in messages and results")
+    wave: Literal["P", "SV", "SH"] = Field(description="what comes up in the half-space")
+    incidence: Incidence = Field(
+        0.0, description="angle of its direction in the half-space from the vertical"
+    )
+    azimuth: Angle | None = Field(
+        None,
+        description="horizontal direction in which it goes, clockwise from north at the middle of "
+        "the grid (from +x without `geographic`); in 2-D 0 or 180 deg",
+    )
+    amplitude: ParticleVelocity = Field(
+        1.0, description="factor on the wavelet: particle velocity in the half-space, m/s"
+    )
+    wavelet: Wavelet = Field(description="particle velocity against time")
+    delay: TimeFromZero = Field(
+        0.0,
+        description="time added to the wavelet's own, which begins half a dominant period after "
+        "t = 0 where the wave comes to its box first",
+    )
+    margin: PositiveLength | None = Field(
+        None,
+        description="from the ends of grid.extent, but for the top, to the box in which the run "
+        "has the total motion; default: 12 points",
+    )
+
+
 Source = Annotated[
     Annotated[ExplosionSource, Tag("|explosion")]
     | Annotated[PressureSource, Tag("|pressure")]
     | Annotated[VolumeRateSource, Tag("|volume_rate")]
     | Annotated[ForceSource, Tag("|force")]
     | Annotated[MomentTensorSource, Tag("|moment_tensor")]
+    | Annotated[PlaneWaveSource, Tag("|plane_wave")]
     | Annotated[EventSource, Tag("|event")]
     | Annotated[FiniteFaultSource, Tag("|finite_fault")],
     by_type(),

@@ -13,7 +13,7 @@ import numpy as np
 
 from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Share, Shot, evenly, with_subfaults
+from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
@@ -38,6 +38,7 @@ from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.growing_rows import refuse_growing_contacts
+from seismo.solver.incident_background import refuse_background
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
@@ -290,6 +291,7 @@ def discretize(
     # Earth and geometry, whose mistakes are reported together.
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
+    shots = [with_plane_waves(shot, earth, grid, extremes) for shot in shots]
     sources = [source for shot in shots for source in shot.sources]
     # Closure of a free surface, by what lies among its rows.
     surface = None
@@ -326,6 +328,7 @@ def discretize(
         even=even_planes(setup),
         guided_damping=damping(setup.earth, grid, closure is not None, on_rigid, fastest),
     )
+    refuse_background(setup)
     return batched(setup, batch_points)
 
 

@@ -77,6 +77,8 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
         return relaxation
     problem = _problem(relaxation, scenario, setup.physics)
     problem = problem or beside_contacts(setup.contacts, grid)
+    if any(source.type == "plane_wave" for source in scenario.sources):
+        problem = "plane waves are added to memory variables of 32 bits"
     sources = [source for shot in setup.shots for source in shot.sources]
     peak = 1.0
     if not problem:

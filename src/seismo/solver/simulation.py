@@ -273,7 +273,7 @@ class Simulation:
         return [
             launch
             for p in self.solvers
-            for bound_of in (p.injection.bound, *(f.bound for f in p.faults))
+            for bound_of in (p.injection.bound, *(f.bound for f in p.faults), p.incident.bound)
             for launch in bound_of(stage, inner, parity)
         ]
 

@@ -257,7 +257,10 @@ def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
             sources[source.kind].append(source.position)
     acting = [
         _weights_error(
-            setup, positions, {physics.named(d.field) for d in physics.drives[kind]}, coarser
+            setup,
+            positions,
+            {physics.named(d.field) for d in physics.drives.get(kind, ())},
+            coarser,
         )
         for kind, positions in sources.items()
     ]

@@ -98,7 +98,7 @@ def near_sources(setup: Discretization) -> list[NearSource]:
     axes = "z" if setup.earth.layered else setup.grid.axes
     worst: dict[str, NearSource] = {}
     known: dict[tuple, tuple[float, float]] = {}
-    for source in (s for shot in setup.shots for s in shot.sources):
+    for source in (s for shot in setup.shots for s in shot.sources if s.is_local):
         at = tuple(source.position[AXES.index(a)] for a in axes)
         if at not in known:
             known[at] = _nearest(setup, source.position, axes)

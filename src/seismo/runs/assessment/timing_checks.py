@@ -50,7 +50,7 @@ def _direct_waves(setup: Discretization) -> Iterator[tuple[str, float]]:
     yield "wave", setup.fastest
     kinds = {source.kind for shot in setup.shots for source in shot.sources}
     sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
-    if sheared and kinds - {"explosion", "pressure", "volume_rate"}:
+    if sheared and kinds - {"explosion", "pressure", "volume_rate", "plane_wave"}:
         yield "S wave", setup.extremes.vs_max
 
 
@@ -65,10 +65,8 @@ def _passage(
     arrivals = []
     ends = []
     for shot in setup.shots:
-        source_positions = np.array([s.position for s in shot.sources])[:, axes]
-        positions = group.at(shot.name)[group.recording(shot.name)][:, axes]
-        distance = np.linalg.norm(positions - source_positions[:, None], axis=-1)
-        times = distance / speed
+        positions = group.at(shot.name)[group.recording(shot.name)]
+        times = np.array([s.travel_times(positions, axes, speed) for s in shot.sources])
         arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
         ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
     return np.concatenate(arrivals), np.concatenate(ends)

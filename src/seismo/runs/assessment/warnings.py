@@ -23,6 +23,7 @@ from seismo.runs.assessment.kept_properties import constant_density, kept
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
+from seismo.runs.assessment.outside_box import outside_box
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.sea_bed import sea_bed
@@ -125,7 +126,7 @@ def _outside(setup: Discretization) -> WarningLines:
 
 def _edges(setup: Discretization) -> WarningLines:
     acting: dict[str, list[Any]] = {}
-    for source in setup.shots[0].sources:
+    for source in (s for s in setup.shots[0].sources if s.is_local):
         acting.setdefault(f"source {source.name}", []).append(source.position)
     if len(setup.shots) > 1:
         acting = {"shots": [s.position for shot in setup.shots for s in shot.sources]}
@@ -188,7 +189,7 @@ def _close_receivers(setup: Discretization) -> WarningLines:
         close = 0
         for shot in setup.shots:
             beside = np.zeros(len(group), bool)
-            for source in shot.sources:
+            for source in (s for s in shot.sources if s.is_local):
                 offset = group.at(shot.name)[:, axes] - np.array(source.position)[axes]
                 beside |= np.linalg.norm(offset, axis=1) < least
             beside &= group.recording(shot.name)
@@ -243,7 +244,7 @@ def _above_sources(setup: Discretization) -> WarningLines:
 def _close_maps(setup: Discretization) -> WarningLines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * setup.coarsest_spacing
-    sources = {s.position: s for shot in setup.shots for s in shot.sources}
+    sources = {s.position: s for shot in setup.shots for s in shot.sources if s.is_local}
     for one in setup.maps:
         nodes = dict(one.cut.axes) | {
             a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
@@ -320,8 +321,8 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    depths, directions, off_the_plane, _ends, _moved, _outside, uncovered, outside, otherwise,
-    kept, constant_density, *MOMENTS, _edges, *TIMING, _flat, _close_receivers, _above_sources,
-    surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
+    depths, directions, off_the_plane, _ends, _moved, _outside, outside_box, uncovered, outside,
+    otherwise, kept, constant_density, *MOMENTS, _edges, *TIMING, _flat, _close_receivers,
+    _above_sources, surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
     _at_the_surface, sea_bed, weakened_coupling, _layer_strength, weak_sources,
 )  # fmt: skip

@@ -15,7 +15,7 @@ def weak_sources(setup: Discretization) -> WarningLines:
     velocity that a run finds, which says so too (`StabilityMonitor.weakness`).
     """
     physics = setup.physics
-    sources = [source for shot in setup.shots for source in shot.points]
+    sources = [source for shot in setup.shots for source in shot.points if source.is_local]
     of_rock = physics.fields[0].name == "vx" and not {"c44", "c55"}.isdisjoint(physics.medium)
     if setup.scenario.precision != "float32" or not of_rock or not sources:
         return

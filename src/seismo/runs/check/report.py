@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.table import Table
 
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.acquisition.plane_wave import PlaneWave
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.parameters import CONSTANTS
 from seismo.grid.grid import AXES
@@ -21,6 +23,7 @@ from seismo.runs.check import Plan
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.incident_background import box_of, plane_waves
 
 MOST_SOURCES = 3  # that are described each
 MOST_CAUSES = 3  # of errors that are listed
@@ -218,9 +221,35 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
     for fault in (s for s in sources if isinstance(s, FaultSummary)):
         yield "fault", _fault(fault)
+    for wave in plane_waves(setup):
+        yield "plane wave", _plane_wave(setup, wave)
     groups = [f"{len(g)} {g.name} ({', '.join(g.quantities)}){_motion(setup, g)}"
               for g in setup.groups]  # fmt: skip
     yield "receivers", "; ".join(groups) or "none"
+
+
+def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
+    """Describe how a plane wave comes, and the box in which the run has all of it."""
+    grid = setup.grid
+    box = box_of(setup, wave)
+    degrees = math.degrees(wave.incidence)
+    text = (
+        f"{wave.name}: {wave.wave}, {degrees:.4g} deg from the vertical at {wave.velocity:.5g} m/s"
+    )
+    if wave.incidence:
+        text += f", {wave.velocity / math.sin(wave.incidence):.5g} m/s along the surface"
+    corner = ", ".join(f"{a} = {wave.position[AXES.index(a)]:.6g} m" for a in grid.axes)
+    start = f"; its wavelet begins at {wave.start:.4g} s at {corner}"
+    sides = []
+    for axis in box.faces.replace("z", ""):
+        a = AXES.index(axis)
+        low, high = grid.coordinate(axis, [box.first[a], box.last[a]])
+        sides.append(f"{axis} = {low:.6g} to {high:.6g} m")
+    sides.append(f"z to {float(grid.coordinate('z', box.last[2])):.6g} m")
+    text += f"{start}; all motion within {', '.join(sides)}, outside what is scattered alone"
+    if wave.evanescent:
+        text += "; evanescent in some rock, so that it begins 8 periods early"
+    return text
 
 
 def _motion(setup: Discretization, group: ReceiverGroup) -> str:

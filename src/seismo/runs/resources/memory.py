@@ -25,6 +25,7 @@ from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
+from seismo.solver.incident_terms import incident_bytes
 from seismo.solver.partition import subdomains
 from seismo.solver.stages import LayerMemory
 
@@ -177,7 +178,7 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
         wavefield=wavefield,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
-        sources=acted_on * (fields.item + 8) + windows,
+        sources=acted_on * (fields.item + 8) + windows + incident_bytes(setup, fields.item),
         faults=windows + sum(one.host_bytes for one in pieces),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,

@@ -1,0 +1,348 @@
+"""Plane waves from below: nothing leaves their box, they are exact, and what cannot be is refused.
+
+The incident wave is that of the difference equations themselves: what the box sends out of a
+layered earth is rounding and the error of short filters, 1e-6 of the motion; waves that are
+evanescent somewhere begin 8 periods early, which leaves 1e-5.
+"""
+
+import numpy as np
+import pytest
+
+from seismo.acquisition.plane_wave import PlaneWave
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.reference import ReferenceBackend
+from seismo.errors import ScenarioError
+from seismo.exact import incident_plane
+from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
+from seismo.runs.check import check
+from seismo.scenario import from_dict, load
+from seismo.solver.discretization import discretize
+from seismo.solver.incident_background import box_of, plane_waves
+from seismo.solver.retarded_filter import ERROR, SignalBand, retarded_filters
+from seismo.solver.simulation import Simulation, build
+
+HALF_SPACE = ({"top": 0.0, "vp": 4000.0, "vs": 2300.0, "rho": 2500.0},)
+LAYERS = (
+    {"top": 0.0, "vp": 1500.0, "vs": 600.0, "rho": 1900.0},
+    {"top": 150.0, "vp": 2200.0, "vs": 1200.0, "rho": 2100.0},
+    {"top": 433.0, "vp": 4000.0, "vs": 2300.0, "rho": 2500.0},
+)
+LOSSY = tuple({**layer, "qp": layer["vs"] / 5, "qs": layer["vs"] / 10} for layer in LAYERS)
+
+
+def scenario(wave="SV", incidence=25.0, layers=LAYERS, h=15.0, duration=2.0, **changes) -> dict:
+    """Return a layered earth of 1.2 x 0.9 km."""
+    document = {
+        "physics": "elastic_sh" if wave == "SH" else "elastic",
+        "grid": {"extent": {"x": 1200.0, "z": 900.0}, "spacing": h, "order": 8},
+        "time": {"duration": duration},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "layers", "layers": list(layers)}],
+        "sources": [{"type": "plane_wave", "wave": wave, "incidence": incidence,
+                     "wavelet": {"type": "ricker", "frequency": 4.0}}],
+        "receivers": [{"type": "points", "quantities": ["velocity"], "name": "r",
+                       "positions": [{"x": 405.0, "z": 0.0}, {"x": 700.0, "z": 405.0}]}],
+    }  # fmt: skip
+    return document | changes
+
+
+def in_space(**changes) -> dict:
+    """Return the same in space."""
+    document = scenario(h=20.0, **changes)
+    document["grid"]["extent"] = {"x": 800.0, "y": 720.0, "z": 760.0}
+    document["physics"] = "elastic"
+    document["sources"][0]["azimuth"] = 33.0
+    document["receivers"][0]["positions"] = [{"x": 400.0, "y": 400.0, "z": 0.0}]
+    return document
+
+
+def outside(document: dict, every: int = 20) -> float:
+    """Return the largest velocity outside the box, of that inside, over a run."""
+    simulation = build(from_dict(document))
+    setup = simulation.setup
+    (wave,) = plane_waves(setup)
+    box = box_of(setup, wave)
+    inside = tuple(
+        slice(first - 1, last + 2) if axis in box.faces else slice(None)
+        for axis, first, last in zip("zyx", box.first[::-1], box.last[::-1], strict=True)
+    )
+    top = slice(0, box.last[2] + 2)
+    names = [name for name in ("vx", "vy", "vz") if name in setup.physics.shown]
+    largest = left = 0.0
+    while simulation.step < simulation.total_steps:
+        simulation.advance(min(every, simulation.total_steps - simulation.step))
+        for name in names:
+            field = np.abs(simulation.field(name)[0])
+            largest = max(largest, float(field.max()))
+            field[(top, *inside[1:])] = 0.0
+            left = max(left, float(field.max()))
+    assert largest > 0.5
+    return left / largest
+
+
+@pytest.mark.parametrize(
+    ("document", "bar"),
+    [
+        (scenario("P", 50.0), 3e-6),
+        (scenario("SV", 0.0, duration=4.0), 3e-6),
+        (scenario("SV", 36.0, duration=4.0), 3e-5),  # P grazes in the half-space
+        (scenario("SH", 85.0, duration=3.0), 3e-6),
+        (scenario(layers=LOSSY, attenuation={"reference_frequency": 4.0}), 3e-6),
+        (scenario(time={"duration": 2.0, "dispersion_removal": False}), 3e-6),
+    ],
+    ids=["p", "sv-upright", "sv-grazing-p", "sh", "lossy", "dispersed"],
+)
+def test_nothing_leaves_the_box(document, bar):
+    assert outside(document) < bar
+
+
+@pytest.mark.parametrize("order", [12, 16])
+def test_nothing_leaves_the_box_on_coarse_grids(order):
+    document = scenario(h=20.0)  # 2.7 points in the shortest wavelength
+    document["grid"]["order"] = order
+    assert outside(document) < 3e-6
+
+
+def test_nothing_leaves_the_box_where_rows_grow():
+    document = scenario()
+    document["grid"]["spacing"] = {"x": 15.0, "z": [{"below": 450.0, "spacing": 24.0}]}
+    document["grid"]["extent"]["z"] = 1800.0
+    assert outside(document) < 3e-6
+
+
+@pytest.mark.parametrize("wave", ["SH", pytest.param("SV", marks=pytest.mark.slow)])
+def test_nothing_leaves_the_box_in_space(wave):
+    document = in_space(duration=0.8)
+    document["sources"][0]["wave"] = wave
+    assert outside(document) < 3e-6
+
+
+def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
+    """Return traces (receiver, component, time), and the exact ones."""
+    simulation = build(from_dict(document))
+    simulation.advance(simulation.total_steps)
+    from seismo.acquisition import trace_processing
+
+    setup = simulation.setup
+    (wave,) = plane_waves(setup)
+    components = ("vy",) if wave.wave == "SH" else ("vx", "vz")
+    recorded = np.stack(
+        [
+            trace_processing.finish(
+                simulation.recorder.raw(0, "r", name).astype(float), "velocity", True,
+                simulation.dt, simulation.steps, 1, True,
+            )
+            for name in components
+        ],
+        axis=1,
+    )  # fmt: skip
+    layers = document["model"][0]["layers"]
+    stack = Stack(
+        tuple(Medium(layer["vp"], layer["vs"], layer["rho"]) for layer in layers),
+        tuple(layer["top"] for layer in layers),
+    )
+    source = wave.signal(np.arange(2 * recorded.shape[-1]) * simulation.dt, 0)
+    places = [[p["x"], p["z"]] for p in document["receivers"][0]["positions"]]
+    exact = incident_plane.velocity(
+        stack, wave.wave, wave.incidence, np.array(places), source, simulation.dt,
+        np.array([wave.position[0], wave.position[2]]),
+    )  # fmt: skip
+    return recorded, exact[..., : recorded.shape[-1]], simulation
+
+
+@pytest.mark.parametrize(
+    ("wave", "incidence", "layers", "h", "bar"),
+    [
+        ("P", 40.0, HALF_SPACE, 20.0, 1e-3),
+        ("SV", 20.0, HALF_SPACE, 20.0, 1e-3),
+        ("SV", 50.0, HALF_SPACE, 20.0, 1e-3),  # P is evanescent
+        ("SV", 25.0, LAYERS, 7.5, 1e-2),  # 7 points in the shortest wavelength
+        ("SH", 50.0, LAYERS, 7.5, 1e-2),
+    ],
+)
+def test_motion_is_exact(wave, incidence, layers, h, bar):
+    duration = 4.0 if incidence == 50.0 else 2.5
+    document = scenario(wave, incidence, layers, h, duration)
+    document["receivers"][0]["positions"][1] = {"x": 700.0, "z": 420.0}
+    recorded, exact, _ = traces(document)
+    error = np.linalg.norm(recorded - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
+    assert error.max() < bar
+
+
+@pytest.mark.parametrize("incidence", [0.0, 20.0, 60.0])
+def test_exact_half_space(incidence):
+    # Free-surface motion of a P wave (Aki & Richards 2002, table 5.2 and problem 5.6), of an SH
+    # wave twice its own.
+    c, s = np.cos(np.radians(incidence)), np.sin(np.radians(incidence))
+    alpha, beta = 4000.0, 2300.0
+    times = np.arange(600) * 5e-3
+    source = np.exp(-(((times - 1.0) / 0.1) ** 2))
+    stack = Stack((Medium(alpha, beta, 2500.0),), (0.0,))
+    args = (np.radians(incidence), np.zeros((1, 2)), source, 5e-3, np.zeros(2))
+    p, cos_j = s / alpha, np.sqrt(1.0 - (beta * s / alpha) ** 2)
+    bend = 1.0 / beta**2 - 2.0 * p**2
+    rayleigh = bend**2 + 4.0 * p**2 * (c / alpha) * (cos_j / beta)
+    x, z = incident_plane.velocity(stack, "P", *args)[0]
+    expected_x = 4.0 * alpha * p * (c / alpha) * (cos_j / beta) / beta**2 / rayleigh
+    expected_z = -2.0 * alpha * (c / alpha) * bend / beta**2 / rayleigh
+    assert np.abs(x - expected_x * source).max() < 1e-7
+    assert np.abs(z - expected_z * source).max() < 1e-7
+    (y,) = incident_plane.velocity(stack, "SH", *args)[0]
+    assert np.abs(y - 2.0 * source).max() < 1e-7
+
+
+@pytest.mark.parametrize(
+    ("document", "counts"),
+    [
+        (scenario(duration=1.0), [(3, 1)]),
+        (in_space(duration=0.5), [(2, 2)]),
+    ],
+    ids=["2d", "3d"],
+)
+def test_cuts_change_no_bit(document, counts):
+    checked = from_dict(document)
+    whole = build(checked)
+    whole.advance(whole.total_steps)
+    for parts in counts:
+        cut = build(checked, counts=parts)
+        cut.advance(cut.total_steps)
+        for field in whole.setup.physics.fields:
+            assert np.array_equal(whole.field(field.name), cut.field(field.name))
+
+
+def test_plain_code_and_kernels_agree():
+    document = scenario(h=25.0, duration=0.9)
+    document["model"][0]["layers"] = list(LAYERS[1:])
+    document["model"][0]["layers"][0] = {**LAYERS[1], "top": 0.0}
+    setup = discretize(from_dict(document))
+    fields = []
+    for backend in (CpuBackend("float64"), ReferenceBackend("float64")):
+        simulation = Simulation(setup, backend)
+        simulation.advance(simulation.total_steps)
+        fields.append(simulation.field("vx"))
+    assert np.abs(fields[0] - fields[1]).max() < 1e-12 * np.abs(fields[0]).max()
+
+
+def test_code_of_gpus_agrees():
+    pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
+    from simulated_card import simulated
+
+    document = scenario(h=25.0, layers=HALF_SPACE, duration=0.6, precision="float64")
+    document["grid"]["extent"] = {"x": 900.0, "z": 600.0}
+    document["receivers"][0]["positions"] = [{"x": 450.0, "z": 0.0}]
+    setup = discretize(from_dict(document))
+    fields = []
+    for backend in (simulated("float64"), ReferenceBackend("float64")):
+        simulation = Simulation(setup, backend)
+        simulation.advance(8)
+        fields.append(simulation.field("vz"))
+    assert np.abs(fields[1]).max() > 0.0
+    assert np.abs(fields[0] - fields[1]).max() < 1e-12 * np.abs(fields[1]).max()
+
+
+def test_another_simulation_goes_on():
+    checked = from_dict(scenario(duration=1.2))
+    first = build(checked)
+    first.advance(400)
+    second = build(checked)
+    second.step = first.step
+    for name, saved in second.state().items():
+        saved.array[:] = first.state()[name].array
+    for simulation in (first, second):
+        simulation.advance(200)
+    assert np.array_equal(first.field("vz"), second.field("vz"))
+
+
+def changed(document: dict, **source) -> dict:
+    document["sources"][0] |= source
+    return document
+
+
+BODY = {"type": "sphere", "radius": 100.0, "vp": 1200.0, "vs": 500.0, "rho": 1800.0}
+REFUSED = {
+    "sh-in-plane": (changed(scenario(), wave="SH"), "sources[0].wave", "elastic_sh"),
+    "fluid": (
+        scenario(physics="acoustic", model=[{"type": "uniform", "vp": 2000.0}]),
+        "sources[0].wave", "has no plane waves from below",
+    ),
+    "azimuth": (changed(scenario(), azimuth=30.0), "sources[0].azimuth", "0 or 180 deg"),
+    "grazing": (changed(scenario(), incidence=90.0), "sources[0].incidence", "89"),
+    "top": (scenario(boundaries={"top": "absorbing"}), "boundaries.top", "free_surface"),
+    "bottom": (
+        scenario(boundaries={"top": "free_surface", "bottom": "rigid"}),
+        "boundaries.bottom", "absorbing",
+    ),
+    "sides": (
+        scenario(boundaries={"top": "free_surface", "x_min": "periodic", "x_max": "periodic"}),
+        "boundaries.x_min", "straight up",
+    ),
+    "survey": (
+        scenario(survey={"shots": [{"position": {"x": 300.0, "z": 0.0}}]}), "survey", "leave it out"
+    ),
+    "margin": (changed(scenario(), margin=100.0), "sources[0].margin", "less than 10 points"),
+    "no-box": (changed(scenario(), margin=580.0), "sources[0].margin", "points of the box"),
+    "beside": (
+        scenario(model=[{"type": "layers", "layers": list(LAYERS)},
+                        {**BODY, "center": {"x": 200.0, "z": 300.0}}]),
+        "sources[0].margin", "the rock at x = ",
+    ),
+    "below": (
+        scenario(layers=(*LAYERS, {**LAYERS[2], "top": 800.0, "vp": 4500.0})),
+        "sources[0].margin", "rock still changes at 825 m",
+    ),
+    "anisotropic": (
+        scenario(layers=(*LAYERS[:2], {**LAYERS[2], "epsilon": 0.1})),
+        "sources[0].type", "rock with epsilon",
+    ),
+    "early": (
+        changed(scenario(), wavelet={"type": "ricker", "frequency": 4.0, "delay": -1.0}),
+        "sources[0].delay", "or more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused(name):
+    document, key, words = REFUSED[name]
+    with pytest.raises(ScenarioError) as raised:
+        discretize(from_dict(document))
+    assert key in str(raised.value)
+    assert words in str(raised.value)
+
+
+def test_check_says_what_it_does():
+    document = scenario()
+    document["receivers"][0]["positions"].append({"x": 30.0, "z": 0.0})
+    plan = check(document)
+    (warned,) = [line for line in plan.warnings if "outside the box" in line]
+    assert "receivers r: 1 lie" in warned
+    assert plan.memory.sources > 1e6
+
+
+def test_a_box_between_periodic_sides():
+    sides = {"x_min": "periodic", "x_max": "periodic"}
+    document = scenario("SV", 0.0, boundaries={"top": "free_surface", **sides})
+    assert outside(document) < 3e-6
+
+
+def test_filters_delay_and_difference():
+    band = SignalBand(np.exp(-(np.linspace(0.0, 5.0, 50) ** 2)), 0.6, True)
+    offsets = np.array([[0.3, 1.9], [40.2, 41.3]])
+    weights = np.array([[1.0, -0.5], [1.0, 0.0]])
+    filters = retarded_filters(offsets, weights, np.zeros(2), band)
+    frequency = np.linspace(0.0, 0.3, 30)
+    ahead = np.arange(len(filters.taps))[:, None] - filters.lags
+    true = 2.0 * np.sin(0.5 * frequency)
+    for column in range(2):
+        made = np.exp(1j * np.outer(frequency, ahead[:, column])) @ filters.taps[:, column]
+        wanted = np.exp(-1j * np.outer(true, offsets[column])) @ weights[column]
+        held = np.exp(-((frequency / 0.12) ** 2))
+        assert np.abs((made - wanted) * held).max() < 3.0 * ERROR
+
+
+def test_scenario_of_a_basin():
+    setup = discretize(load("scenarios/plane_wave_basin.yaml"))
+    (wave,) = plane_waves(setup)
+    assert isinstance(wave, PlaneWave)
+    assert wave.velocity == 2900.0
