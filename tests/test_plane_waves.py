@@ -5,6 +5,8 @@ layered earth is rounding and the error of short filters, 1e-6 of the motion; wa
 evanescent somewhere begin 8 periods early, which leaves 1e-5.
 """
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -318,6 +320,12 @@ def test_check_says_what_it_does():
     (warned,) = [line for line in plan.warnings if "outside the box" in line]
     assert "receivers r: 1 lie" in warned
     assert plan.memory.sources > 1e6
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    with pytest.raises(ScenarioError, match=r"needs the package scipy; .*seismo\[plane_waves\]"):
+        build(from_dict(scenario()))
 
 
 def test_a_box_between_periodic_sides():
