@@ -343,6 +343,11 @@ WARNED = {
     "direct S wave can have passed 4 of 19": section("time", duration=0.8),
     "has acted": section("time", duration=0.38) | {"receivers": []},
     "unusual": {"model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 20.0}]},
+    "a velocity of .* m/s is unusual for the earth; .* gradients, in m/s per m": {
+        "model": [{"type": "layers", "layers": [
+            {"top": 0.0, "vp": 2000.0, "vs": 1200.0, "rho": 2000.0, "vp_gradient": 600.0},
+        ]}]
+    },
     "\\(x_min\\), which takes part of the motion: enlarge grid.extent": {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 20.0, "z": 200.0}}]
     },

@@ -53,6 +53,16 @@ def test_the_report_is_one_file_with_every_part(path, tmp_path, command_line, mo
     assert all(link.startswith("data:image/png;base64,") for link in reader.links)
 
 
+@pytest.mark.parametrize("name", ["r.h5", "scenario.yaml", "page"])
+def test_files_that_are_no_reports_are_not_lost(name, path, tmp_path, command_line):
+    kept = tmp_path / name
+    kept.write_bytes(path.read_bytes())
+    code, _, err = command_line("report", path, "--output", kept)
+    assert code == 2
+    assert err.endswith(f"{kept}: a report is an HTML file; call it {kept.stem}.html\n")
+    assert kept.read_bytes() == path.read_bytes()
+
+
 def test_what_a_file_says_is_no_markup(path, monkeypatch):
     from seismo.output import Results
 

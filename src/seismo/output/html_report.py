@@ -10,11 +10,13 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from seismo.errors import ScenarioError
 from seismo.output.atomic_file import final_path, refusal, write_file
 from seismo.output.figures import KINDS, EmptyFigureError, figure_of
 from seismo.output.results import Results
 
 _DPI = 110
+_SUFFIXES = (".html", ".htm")
 _PAGE = Template("""\
 <!DOCTYPE html>
 <html lang="en">
@@ -58,10 +60,13 @@ def write_report(results: Results, output_path: Path | None = None) -> Path:
         output_path: the report (default: ``<results>-report.html`` beside the results).
 
     Raises:
-        ScenarioError: the path is none to write to.
+        ScenarioError: the path is none to write to, or has not the suffix of HTML, as files have
+            that would be lost.
         StorageError: the disk is full or failing.
     """
     path = final_path(output_path or results.path.with_name(f"{results.path.stem}-report.html"))
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ScenarioError(f"{path}: a report is an HTML file; call it {path.stem}.html")
     page = html_report(results).encode("utf-8", "replace")
     try:
         write_file(path, page)

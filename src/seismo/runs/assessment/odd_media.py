@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 
 from seismo.equations.anisotropic_loss import SHEAR_SHARE
+from seismo.equations.parameters import VP
 from seismo.equations.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
@@ -114,6 +115,16 @@ def _density(setup: Discretization, layers: list[LayerResolution]) -> WarningLin
         yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
 
 
+def _velocity(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    """Single values have this limit where they are read; gradients lead beyond it."""
+    fastest = setup.extremes.vp_max
+    if fastest > VP.limits[1]:
+        yield (
+            f"model: a velocity of {fastest:.5g} m/s is unusual for the earth; check its unit, and "
+            "those of gradients, in m/s per m"
+        )
+
+
 def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
     wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
@@ -196,6 +207,6 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningL
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _sources_in_air,
-    _about_sources, _sudden, _ratio, _density, _shear_loss, _bulk_loss, _bulk_gain, _uneven_bed,
-    _thin,
+    _about_sources, _sudden, _ratio, _density, _velocity, _shear_loss, _bulk_loss, _bulk_gain,
+    _uneven_bed, _thin,
 )  # fmt: skip
