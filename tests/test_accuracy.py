@@ -100,30 +100,47 @@ FORCES = {"level": (1e9, 0.0), "upright": (0.0, 1e9)}
 
 
 @pytest.mark.parametrize(
-    ("name", "cells", "offset"),
-    [("upright", 3.0, 3.0), ("upright", 5.0, 3.0), ("level", 4.0, 3.0), ("level", 4.0, 0.7)],
-)
-def test_the_predicted_error_of_sources_under_a_surface_is_found(name, cells, offset) -> None:
-    """An upright force errs among the rows of the surface, down to 4.4 cells, not further down."""
+    ("name", "cells", "offset", "depth"),
+    [("upright", 3.0, 3.0, 0.0), ("upright", 5.0, 3.0, 0.0), ("level", 4.0, 3.0, 0.0),
+     ("level", 4.0, 0.7, 0.0), ("explosion", 1.0, 4.0, 4.0)],
+)  # fmt: skip
+def test_the_predicted_error_of_sources_under_a_surface_is_found(
+    name, cells, offset, depth
+) -> None:
+    """An upright force errs among the rows of the surface, down to 4.4 cells, not further down.
+
+    A moment among them errs in all that it sends down, too.
+    """
     points = 7.0
     h = SHORTEST / points
     case = document(points, "elastic")
     margin = 3.0 * SHORTEST
-    length, depth = ((n + 1) * h * math.ceil(points) for n in (offset + 6.0, 3.0))
-    case["grid"] |= {"extent": {"x": length, "z": depth}, "origin": {"x": -margin, "z": 0.0}}
-    case["time"]["duration"] = (offset + 4.0) * SHORTEST / ROCK.vs + 3.2 / FREQUENCY
+    length, bottom = ((n + 1) * h * math.ceil(points) for n in (offset + 6.0, depth + 3.0))
+    case["grid"] |= {"extent": {"x": length, "z": bottom}, "origin": {"x": -margin, "z": 0.0}}
+    case["time"]["duration"] = (math.hypot(offset, depth) + 4.0) * SHORTEST / ROCK.vs
+    case["time"]["duration"] += 3.2 / FREQUENCY
     case["boundaries"] = {"top": "free_surface"}
-    case["sources"][0] |= {"position": {"x": 0.0, "z": cells * h},
-                           "force": dict(zip("xz", FORCES[name], strict=True))}  # fmt: skip
-    case["receivers"] = [solver.points([{"x": offset * SHORTEST, "z": 0.0}])]
+    kind = {"force": dict(zip("xz", FORCES[name], strict=True))} if name in FORCES else {
+        "type": "explosion", "moment": 1e9}  # fmt: skip
+    case["sources"][0] = {
+        "type": "force", "wavelet": case["sources"][0]["wavelet"],
+        "position": {"x": 0.0, "z": cells * h}, **kind,
+    }  # fmt: skip
+    end = np.array([offset, depth]) * SHORTEST
+    case["receivers"] = [solver.points([{"x": float(end[0]), "z": float(end[1])}])]
     simulation = solver.simulate(case)
     signal = wavelets.evaluate(
         simulation.setup.shots[0].sources[0].wavelet, solver.times(simulation)
     )
-    exact = layered_plane.force_response(
-        Stack((ROCK,), (0.0,)), np.array([0.0, cells * h]), np.array([[offset * SHORTEST, 0.0]]),
-        np.array(FORCES[name]), signal, simulation.dt, "velocity", cut=1e-5,
-    )  # fmt: skip
+    ends = Stack((ROCK,), (0.0,)), np.array([0.0, cells * h]), end[None]
+    if name in FORCES:
+        exact = layered_plane.force_response(
+            *ends, np.array(FORCES[name]), signal, simulation.dt, "velocity", cut=1e-5
+        )
+    else:
+        exact = layered_plane.moment_response(
+            *ends, 1e9 * np.eye(2), signal, simulation.dt, "velocity", "moment_rate", cut=1e-5
+        )
     traces = solver.traces(simulation)
     found = metrics.relative_l2(np.stack([traces["vx"][0], traces["vz"][0]]), exact[0])
     assert found / 3 < expected_error(simulation.setup).error < 3 * found

@@ -665,13 +665,13 @@ def test_signals_to_the_command_line(tmp_path, wanted, command_line):
 SLOW_MODEL = """
 import signal, sys, time
 from seismo import cli
-from seismo.solver import subdomain
+from seismo.solver import coefficients
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 def endless(*arguments, **options):
     print("sampling", file=sys.stderr, flush=True)
     for _ in range(1000):
         time.sleep(0.1)
-subdomain.cell_average = endless
+coefficients.cell_average = endless
 cli.main(sys.argv[1:])
 """
 

@@ -63,6 +63,7 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
 WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread
 _NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
+_FAR = PowerLaw(9e-3, 2.35)  # of these: what stays of moments, however far the receivers are
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
@@ -97,7 +98,8 @@ def dispersion_error(waves: Waves, stencil: Stencil) -> float:
 def surface_error(waves: Waves) -> float:
     """Return the relative error of the traces by a closed free surface.
 
-    Body waves err once; Rayleigh waves, of which deep sources make few, travel at a wrong speed.
+    Body waves err once, those of moments among the rows wherever they are read; Rayleigh waves, of
+    which deep sources make few, travel at a wrong speed.
     """
     if waves.surface is None:
         return 0.0
@@ -109,7 +111,8 @@ def surface_error(waves: Waves) -> float:
     sources = waves.surface_sources or SurfaceSources()
     away = waves.nearest * frequency / velocity
     law = WEIGHTED_NEAR_SURFACE if sources.weighted else NEAR_SURFACE
-    phase = sources.near_field * law(points) / (1.0 + _NEAR_FIELD * away)
+    phase = law(points) / (1.0 + _NEAR_FIELD * away)
+    phase = sources.near_field * np.maximum(phase, sources.moments * _FAR(points))
     if waves.surface in SURFACE:
         phase = np.maximum(phase, sources.below * SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
