@@ -547,6 +547,12 @@ def test_a_section_that_cannot_be_is_one_line(shaken, section, words):
         peaks(shaken, section=section)
 
 
+@pytest.mark.parametrize("section", ["z:500", "z", "q:5", "y:0"])
+def test_a_plane_is_not_cut(two, section):
+    with pytest.raises(ScenarioError, match=f"section '{section}': only the plane z-x is stored"):
+        snapshot(two, section=section)
+
+
 def test_info_says_where_a_map_is_largest(shaken):
     assert "peak      pgv 9 m/s at x 300, y 100, z 250 m" in shaken.info()
 

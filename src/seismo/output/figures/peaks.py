@@ -79,7 +79,7 @@ def peaks(
     fired = map_group.shots[number] if len(map_group.shots) > 1 else None
     axes = map_group.axes
     surface = surface_of(results, axes)
-    section = section or ("z" if surface else None)
+    section = section or ("z" if surface and len(axes) == 3 else None)
     plane = chosen_section(axes, source_position(results, fired) | surface, section)
     length_scale, unit = length_unit(*axes.values())
     figure, grid = _panels_for(len(names), plane.shape_ratio(axes))

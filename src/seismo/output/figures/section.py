@@ -18,6 +18,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
 from seismo.errors import ScenarioError
+from seismo.grid.grid import AXES
 from seismo.output.figures.map_marks import draw_map_marks
 from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
 from seismo.output.results import Results
@@ -91,9 +92,14 @@ def chosen_section(
         across: the axis to cut.
 
     Raises:
-        ScenarioError: there is no such axis, or it does not reach there.
+        ScenarioError: there is no such axis, it does not reach there, or there is one plane alone.
     """
     axis, has_position, position_text = (across or "y").partition(":")
+    # A plane is cut already; its own axis may be named.
+    if across and len(axes) == 2 and (has_position or axis not in {*AXES} - {*axes}):
+        raise ScenarioError(
+            f"section {across!r}: only the plane {'-'.join(axes)} is stored; leave section out"
+        )
     if has_position and len(axes) == 3 and axis in axes:
         through = {**through, axis: _position(across or "", axis, position_text, axes[axis])}
     cross_sections = sections(axes, through)
