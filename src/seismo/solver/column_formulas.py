@@ -84,7 +84,6 @@ class ColumnCell:
         self._physics = physics
         self._differences = differences
         self._model = model
-        self._fields = {field.name: field for field in physics.fields}
 
     def __getitem__(self, name: str) -> Any:
         """Return a field on the spot, as it has been changed, or a coefficient (row)."""
@@ -101,7 +100,7 @@ class ColumnCell:
         # Across x and y one number, which is left out; along z up from nodes, down from between.
         if axis != "z":
             return RowSum({(name, axis): self._differences.identity})
-        up = "z" not in self._fields[name].half
+        up = "z" not in self._physics.named(name).half
         return RowSum({(name, "z"): self._differences.up if up else self._differences.down})
 
     def next(self, name: str, axes: str) -> np.ndarray:

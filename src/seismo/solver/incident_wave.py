@@ -61,11 +61,11 @@ class IncidentWave:
         heights = np.array([grid.heights(index), grid.heights(index + 0.5)])
         # Rows down to some below the box, and blocks of the half-space behind them.
         spacing = grid.spacing[2]
+        self._height = spacing * float(heights[0, -1])
         self._column = IncidentColumn(
             setup.physics, differences(setup.stencil, setup.closure, spacing, heights), model, even,
-            rows, block, wave.impedance, spacing * float(heights[0, -1]), self.box.last[2],
+            rows, block, wave.impedance, self._height, self.box.last[2],
         )  # fmt: skip
-        self._height = spacing * float(heights[0, -1])
         self.injected = self._column.injected
         # Signals begin before step 0: high frequencies come earlier than their delay.
         span = sum(
@@ -240,9 +240,9 @@ class IncidentWave:
 
     def shares(self, one: Injected) -> tuple[np.ndarray, dict]:
         """Return the rows that a term acts in, and matrices (row, row of the column) for these."""
-        fields = {field.name: field for field in self._setup.physics.fields}
+        named = self._setup.physics.named
         index = np.arange(self._rows)
-        is_inside = self.box.inside("z", "z" in fields[one.field].half, index)
+        is_inside = self.box.inside("z", "z" in named(one.field).half, index)
         matrices = {name: matrix[: self._rows, : self._rows] for name, matrix in one.terms.items()}
         if one.axis != "z":
             return index[is_inside], {n: m[is_inside] for n, m in matrices.items()}
@@ -250,7 +250,7 @@ class IncidentWave:
         reached = np.zeros(self._rows, bool)
         masked = {}
         for name, matrix in matrices.items():
-            inside_there = self.box.inside("z", "z" in fields[name].half, index)
+            inside_there = self.box.inside("z", "z" in named(name).half, index)
             # c_ij (chi_i - chi_j)
             entries = matrix.tocoo()
             chi = is_inside[entries.row].astype(float) - inside_there[entries.col]
@@ -266,7 +266,7 @@ class IncidentWave:
         """Return x and y of the columns that a term acts in, and delays and weights (column, n)."""
         setup = self._setup
         grid = setup.grid
-        half = next(field.half for field in setup.physics.fields if field.name == one.field)
+        half = setup.physics.named(one.field).half
         # Steps that the wave takes along each axis for a cell.
         steps = {
             axis: along * grid.spacing[AXES.index(axis)] / self._wave.velocity / setup.clock.dt

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
-from seismo.acquisition.plane_wave import PlaneWave
+from seismo.acquisition.plane_wave import EVANESCENT_LEAD, PlaneWave
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.parameters import CONSTANTS
 from seismo.grid.grid import AXES
@@ -248,7 +248,7 @@ def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
     sides.append(f"z to {float(grid.coordinate('z', box.last[2])):.6g} m")
     text += f"{start}; all motion within {', '.join(sides)}, outside what is scattered alone"
     if wave.evanescent:
-        text += "; evanescent in some rock, so that it begins 8 periods early"
+        text += f"; evanescent in some rock, so that it begins {EVANESCENT_LEAD:g} periods early"
     return text
 
 
