@@ -15,6 +15,7 @@ from seismo.equations.registry import lossless
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.relaxation_fit import MOST_MECHANISMS, fit
 from seismo.model.cells import tensor
+from seismo.runs.assessment.percent import in_percent
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
@@ -67,16 +68,16 @@ class AttenuationFit:
             bits = f"memory variables in 32 bits, as {self.weakened}; "
         cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
         if max(self.spread) > _ALIKE:
-            p, s = map(_percent, self.spread)
+            p, s = map(in_percent, self.spread)
             cost = f"by direction 1/Q differs from 1/qp by up to {p}, from 1/qs by {s}; {cost}"
         if law is None:
             return f"{count} given relaxation times; vp and vs are the unrelaxed ones; {cost}"
         low, high = self.relaxation.band
         return (
             f"law {law.name}, vp and vs at {law.reference_frequency:.4g} Hz; {_counted(count)} "
-            f"1/Q to {_percent(self.loss)} and phase velocities to "
+            f"1/Q to {in_percent(self.loss)} and phase velocities to "
             f"{100.0 * self.velocity:.1g} % from {low:.3g} to {high:.3g} Hz (Q {self.least:g} and "
-            f"more); unrelaxed velocities are up to {100.0 * (self.rise - 1.0):.2g} % higher; "
+            f"more); unrelaxed velocities are up to {in_percent(self.rise - 1.0)} higher; "
             f"{cost}"
         )
 
@@ -178,7 +179,7 @@ def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) ->
         min(closer, key=lambda n: errors[n]) if closer else 0
     )
     if best:
-        remedy = f"attenuation.mechanisms: {best} to {_percent(errors[best])}"
+        remedy = f"attenuation.mechanisms: {best} to {in_percent(errors[best])}"
     elif relaxation.law and relaxation.law.name == "power":
         remedy = (
             "no number of mechanisms does better at the corner of law: power; take a smaller "
@@ -188,8 +189,8 @@ def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) ->
         remedy = "take a narrower attenuation.band"
     low, high = relaxation.band
     yield (
-        f"attenuation: {_counted(relaxation.mechanisms)} 1/Q to {_percent(fitted.loss)} only from "
-        f"{low:.3g} to {high:.3g} Hz; {remedy}"
+        f"attenuation: {_counted(relaxation.mechanisms)} 1/Q to {in_percent(fitted.loss)} only "
+        f"from {low:.3g} to {high:.3g} Hz; {remedy}"
     )
 
 
@@ -287,7 +288,3 @@ def _wave(passage: Passage) -> tuple[str, float]:
     """Return which wave is the slowest of a medium, and its quality factor."""
     wave = "s" if passage.medium.vs else "p"
     return wave, passage.medium.others.get(f"q{wave}", math.inf)
-
-
-def _percent(error: float) -> str:
-    return f"{100.0 * error:.2g} %"

@@ -20,6 +20,7 @@ import numpy as np
 
 from seismo.acquisition.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
+from seismo.runs.assessment.percent import in_percent
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -97,8 +98,8 @@ def _of_maps(setup: Discretization, travelled: float) -> Iterator[str]:
                 high = middle
         yield (
             f"maps {maps.name}: time stepping changes peaks ({worst}) of waves that have travelled "
-            f"{travelled:.3g} s by about {100.0 * changes[worst]:.2g} %, as its error is "
-            f"removed from traces only; for {100.0 * wanted:.2g} % set {_remedy(setup, low)}, or "
+            f"{travelled:.3g} s by about {in_percent(changes[worst])}, as its error is "
+            f"removed from traces only; for {in_percent(wanted)} set {_remedy(setup, low)}, or "
             "record traces"
         )
 
@@ -113,9 +114,9 @@ def _of_snapshots(setup: Discretization, travelled: float) -> Iterator[str]:
         if error > _PICTURE:
             yield (
                 f"snapshots {entry.name}: waves that have travelled {time:.3g} s err by about "
-                f"{100.0 * min(error, 1.0):.2g} % of their size, as they are ahead: the error of "
+                f"{in_percent(min(error, 1.0))} of their size, as they are ahead: the error of "
                 "time stepping is removed from traces only; for "
-                f"{100.0 * _PICTURE:.2g} % set {_remedy(setup, math.sqrt(_PICTURE / error))}, or "
+                f"{in_percent(_PICTURE)} set {_remedy(setup, math.sqrt(_PICTURE / error))}, or "
                 "record traces"
             )
 
