@@ -9,8 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seismo.equations.registry import PARAMETERS
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict, parse
+from seismo.scenario.base import impossible
+from seismo.scenario.stand_ins import possible_value
 
 FLAT = """\
 physics: elastic
@@ -100,15 +103,67 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines():
     )
     found = mistakes(text)
     assert [line.split(": ")[1] for line in found] == [
-        "titel", "grid.order", "time.duration", "receivers[0].quantities[0]", "output",
+        "titel", "grid.order", "time.duration", "sources[0].position.x",
+        "receivers[0].quantities[0]", "output",
     ]  # fmt: skip
-    # The grid could not be read, so the source is compared with it only when order is right.
-    found = mistakes(text.replace("order: 017", "ordr: 8"))
+    # A grid that cannot be read at all cannot be compared with the source.
+    found = mistakes(text.replace("order: 017", "origin: 1 s"))
     assert [line.split(": ")[1] for line in found][1:4] == [
-        "grid.ordr",
-        "time.duration",
-        "sources[0].position.x",
-    ]
+        "grid.origin", "time.duration", "receivers[0].quantities[0]",
+    ]  # fmt: skip
+
+
+SNAPSHOT = "{fields: [vx], interval: 0}"
+LOSSY = "{top: 0 m, vp: 3 km/s, vs: 1.7 km/s, rho: 2.4 g/cm3, qp: 100, qs: 50}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "paths"),
+    [
+        ("qs: 50", "qs: 5O", ["model[0].layers[0].qs"]),
+        ("vs: 1.7 km/s", "vs: 1.7 km", ["model[0].layers[0].vs"]),
+        ("rho: 2.4 g/cm3", "rho: 2.4, colour: red",
+         ["model[0].layers[0].rho", "model[0].layers[0].colour"]),
+        (LOSSY, "{top: x, qp: 100}", ["model[0].layers[0].top"]),
+        ("type: layers", "type: layerz", ["model[0].type"]),
+        ("x: 4 km, z: 2 km}", "x: 5 km, z: 2 km}, origen: {x: -1 km}, order: 7",
+         ["grid.origen", "grid.order"]),
+        ("type: line", "type: line, relatve_to: source", ["receivers[0].relatve_to"]),
+        ("type: line", "type: line, interval: 0", ["receivers[0].interval"]),
+        ("output: {}", "output: {snapshots: [{fields: [vx], interval: 2 m}]}",
+         ["output.snapshots[0].interval"]),
+        ("explosion,", "pressure, amplitude: 1 Pa m, nmae: a,",
+         ["sources[0].amplitude", "sources[0].nmae"]),
+    ],
+)  # fmt: skip
+def test_a_mistake_brings_no_others(old, new, paths):
+    text = FLAT.replace("output: {}", "attenuation: {law: kolsky}\noutput: {}")
+    text = text.replace(UNIFORM, f"{{type: layers, layers: [{LOSSY}]}}")
+    parse(text)
+    assert old in text
+    found = mistakes(text.replace(old, new))
+    assert [line.split(": ")[1] for line in found] == paths
+
+
+def test_mistakes_in_one_section_hide_none_of_the_others():
+    text = (
+        FLAT.replace("x: 4 km, z: 2 km}", "x: 4 km, z: 2 km}, order: 7")
+        .replace("frequency: 10 Hz", "frequency: 10 s")
+        .replace("{x: 1 km, z: 1 km}", "{x: 9 km, z: 1 km}")
+        .replace("count: 5", "count: 5.5, quantities: [pressure], interval: 1 m")
+        .replace("output: {}", f"output: {{snapshots: [{SNAPSHOT}, {{steps: 1, fields: [q]}}]}}")
+    )  # fmt: skip
+    assert [line.split(": ")[1] for line in mistakes(text)] == [
+        "grid.order", "sources[0].position.x", "sources[0].wavelet.frequency",
+        "receivers[0].count", "receivers[0].interval", "output.snapshots[0].interval",
+        "output.snapshots[1].name", "output.snapshots[1].fields[0]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=str)
+def test_every_parameter_has_a_value_that_stands_in_for_a_mistake(parameter):
+    assert not impossible(parameter.name, possible_value(parameter))
+    assert possible_value(parameter) != parameter.default
 
 
 def test_a_misspelt_required_key_is_one_mistake():

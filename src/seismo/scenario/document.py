@@ -32,6 +32,7 @@ from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sources import Source, Survey
+from seismo.scenario.stand_ins import with_stand_ins
 from seismo.scenario.volume_part import missing_volumes
 from seismo.scenario.yaml_text import to_text
 
@@ -277,14 +278,18 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         mistakes = error_messages.translate(error, Scenario, document)
         mistakes += missing_volumes(document.data.get("model"), base)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
-            draft = draft_of_data(document.data, mistakes)
+            mended, replaced = with_stand_ins(document.data, mistakes)
+            draft = draft_of_data(mended)
+            amounts = physics_rules.amounts(draft.dimensions, mended)
             misspelt_sections = {
                 m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
             }
             mistakes += [
                 mistake
-                for mistake in _broken(draft)
-                if mistake.path not in misspelt_sections and not _misspelt(mistake, mistakes)
+                for mistake in (*_broken(draft), *amounts)
+                if mistake.path not in misspelt_sections
+                and not _misspelt(mistake, mistakes)
+                and not any(mistake.path[: len(path)] == path for path in replaced)
             ]
     if mistakes or document.mistakes:
         raise error_messages.scenario_error(document, mistakes)

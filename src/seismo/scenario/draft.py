@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from seismo.equations.declaration import Equation
-from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
-from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario import error_messages
+from seismo.equations.registry import EQUATIONS, PARAMETERS, PHYSICS, equation_for
+from seismo.errors import ScenarioError
 from seismo.scenario.attenuation import Attenuation, attenuated_by
-from seismo.scenario.base import Mistake
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
@@ -41,12 +39,13 @@ class Draft:
     has_geographic: bool
     attenuation: Attenuation | None
     options: Mapping[str, Any]  # sections of options, by their equations
+    unread: frozenset[str] = frozenset()  # parameters that parts of the model name, not readable
 
     @property
     def required(self) -> set[str]:
         """Return the parameters that the equation has to take, as far as the model can be read."""
         readable = [model_part for model_part in self.model or () if model_part is not None]
-        return given_parameters(readable) | attenuated_by(self.attenuation)
+        return given_parameters(readable) | attenuated_by(self.attenuation) | self.unread
 
     @property
     def equation(self) -> Equation | None:
@@ -89,21 +88,20 @@ def draft_of(scenario: Scenario) -> Draft:
     )
 
 
-def draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> Draft:
-    """Return what can be read of a faulty scenario, leaving unknown keys out."""
-    unknown = {
-        mistake.path for mistake in mistakes if mistake.problem.startswith(error_messages.UNKNOWN)
-    }
-    above = {path[:depth] for path in unknown for depth in range(len(path))}
-    data = _without(data, unknown, above, ())
+def draft_of_data(data: dict[str, Any]) -> Draft:
+    """Return what can be read of a faulty scenario."""
     physics = data.get("physics")
+    model = _try_each(ModelPart, data.get("model"))
+    # Of a part that cannot be read the keys still say what the equation has to take.
+    unread = [data["model"][n] for n, model_part in enumerate(model or ()) if model_part is None]
     return Draft(
         physics=physics if isinstance(physics, str) and physics in PHYSICS else None,
         grid=_try(GridSpec, data.get("grid")),
         time=_try(TimeSpec, data.get("time")),
         boundaries=_try(Boundaries, data.get("boundaries")),
         attenuation=_try(Attenuation, data["attenuation"]) if "attenuation" in data else None,
-        model=_try_each(ModelPart, data.get("model")),
+        model=model,
+        unread=frozenset(PARAMETERS.keys() & _keys_below(unread)),
         sources=_try_each(Source, data.get("sources")),
         receivers=_try_each(ReceiverSet, data.get("receivers")),
         survey=_try(Survey, data.get("survey")),
@@ -117,19 +115,11 @@ def draft_of_data(data: dict[str, Any], mistakes: list[Mistake]) -> Draft:
     )
 
 
-def _without(data: Any, unknown: set[KeyPath], above: set[KeyPath], path: KeyPath) -> Any:
-    """Return a copy of `data` without the `unknown` keys, which are below those `above` them."""
-    if path not in above:
-        return data
+def _keys_below(data: Any) -> set[str]:
+    """Return the keys of all mappings in data."""
     if isinstance(data, dict):
-        return {
-            k: _without(v, unknown, above, (*path, k))
-            for k, v in data.items()
-            if (*path, k) not in unknown
-        }
-    if isinstance(data, list | tuple):
-        return [_without(item, unknown, above, (*path, i)) for i, item in enumerate(data)]
-    return data
+        return {str(key) for key in data}.union(*map(_keys_below, data.values()))
+    return set[str]().union(*map(_keys_below, data)) if isinstance(data, list | tuple) else set()
 
 
 @cache

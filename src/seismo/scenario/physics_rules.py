@@ -78,7 +78,8 @@ def options(draft: Draft) -> Mistakes:
 def attenuation(draft: Draft) -> Mistakes:
     """Check that something attenuates where it is said how."""
     equation = draft.equation
-    if equation and draft.attenuation and not equation.attenuates:
+    unread = draft.model is None or None in draft.model  # may hold what attenuates
+    if equation and draft.attenuation and not equation.attenuates and not unread:
         problem = "the model gives no quality factor that the waves feel: add qp or qs"
         yield Mistake(("attenuation",), f"{problem}, or leave it out")
     if equation is None or draft.attenuation is None or draft.attenuation.relaxation is None:
@@ -148,11 +149,16 @@ def _plane_waves(table: Physics) -> tuple[str, ...]:
     return (*waves, "SH") if "vy" in names else waves
 
 
-def amounts(dimensions: int, data: dict[str, Any]) -> Mistakes:
-    """Check the units of what a 2-D run has per metre of y, in the data of a sound scenario."""
-    for index, source in enumerate(data["sources"]):
+def amounts(dimensions: int | None, data: dict[str, Any]) -> Mistakes:
+    """Check the units of what a 2-D run has per metre of y, in the data of a scenario."""
+    sources_as_written = data.get("sources")
+    if dimensions is None or not isinstance(sources_as_written, list):
+        return
+    for index, source in enumerate(sources_as_written):
+        if not isinstance(source, dict):
+            continue
         amount = source.get("amplitude")
-        dimension = _PER_METRE.get(source["type"])
+        dimension = _PER_METRE.get(str(source.get("type")))
         if dimension and isinstance(amount, str) and not units.fits(amount, dimension, dimensions):
             needed = dimension.offers[3 - dimensions]
             yield Mistake(

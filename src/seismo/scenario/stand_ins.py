@@ -1,0 +1,96 @@
+"""A faulty scenario with possible values in place of its mistakes.
+
+Rules between keys run on what can be read. One unreadable value would hide its whole section from
+them, so a misspelt key gets the name that is meant, and a value that no rule compares with others
+is replaced by any possible one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from seismo.equations.parameters import Parameter
+from seismo.equations.registry import PARAMETERS
+from seismo.errors import KeyPath
+from seismo.scenario.base import Mistake
+from seismo.scenario.error_messages import UNKNOWN
+from seismo.scenario.overrides import plain
+
+_LEFT_OUT = object()
+_WAVELET = {"type": "ricker", "frequency": 1.0}
+_ALWAYS = 1e-9  # s: an interval with multiples between any two times
+# Possible values of keys that no rule compares with others, by their sections.
+_STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
+    (): dict.fromkeys(("title", "precision", "averaging", "checkpoint", "event"), _LEFT_OUT),
+    ("grid",): dict.fromkeys(("order", "stencil", "accuracy", "decomposition"), _LEFT_OUT),
+    ("time",): dict.fromkeys(("step", "courant", "dispersion_removal"), _LEFT_OUT),
+    ("boundaries",): {"layer": _LEFT_OUT},
+    ("sources",): {"wavelet": _WAVELET, "name": _LEFT_OUT, "time_function": _LEFT_OUT}
+    | dict.fromkeys(("amplitude", "moment", "magnitude", "strike", "dip", "rake", "delay"), 1.0),
+    ("receivers",): {"quantities": _LEFT_OUT, "interval": _LEFT_OUT, "count": 2},
+    ("output", "snapshots"): {"interval": _ALWAYS, "steps": 1}
+    | dict.fromkeys(("decimate", "relative_error"), _LEFT_OUT),
+    ("output", "maps"): {"decimate": _LEFT_OUT, "damping": _LEFT_OUT},
+}
+
+
+def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> tuple[Any, set[KeyPath]]:
+    """Return a copy of the data of a scenario without those mistakes that can be replaced.
+
+    Also returns the paths of the replaced values: what rules find there is no mistake of the user.
+    """
+    copy = plain(data)
+    replaced: set[KeyPath] = set()
+    for mistake in mistakes:
+        section = _at(copy, mistake.path[:-1])
+        if mistake.problem.startswith(UNKNOWN) and isinstance(section, dict):
+            value = section.pop(mistake.path[-1], None)
+            meant = mistake.problem.partition("did you mean '")[2].partition("'")[0]
+            if meant and "." not in meant:
+                section.setdefault(meant, value)
+            continue
+        depth, value = _stand_in(mistake.path)
+        section = _at(copy, mistake.path[: depth - 1])
+        if depth and isinstance(section, dict):
+            replaced.add(mistake.path[:depth])
+            section[mistake.path[depth - 1]] = value
+            if value is _LEFT_OUT:
+                del section[mistake.path[depth - 1]]
+    return copy, replaced
+
+
+def possible_value(parameter: Parameter) -> float:
+    """Return some value (SI) of a parameter that a medium may have, other than its default."""
+    low, high = parameter.limits
+    high = high if math.isfinite(high) else 1e3 + abs(low)
+    return low + 0.7 * (high - low)
+
+
+def _stand_in(path: KeyPath) -> tuple[int, Any]:
+    """Return what can replace the value at a path or above it, and the length of that path.
+
+    The length is 0 where nothing can.
+    """
+    names = [key for key in path if isinstance(key, str)]
+    if names[:1] == ["model"]:
+        last = str(path[-2] if path[-1] in ("top", "bottom") and len(path) > 3 else path[-1])
+        if last in PARAMETERS:
+            return len(path), possible_value(PARAMETERS[last])
+        return 0, None
+    for section, stand_ins in _STAND_INS.items():
+        count = len(section)
+        if tuple(names[:count]) == section and names[count:] and names[count] in stand_ins:
+            return path.index(names[count], count) + 1, stand_ins[names[count]]
+    return 0, None
+
+
+def _at(data: Any, path: KeyPath) -> Any:
+    for key in path:
+        is_key = key in data if isinstance(data, Mapping) else False
+        is_index = isinstance(data, list) and isinstance(key, int) and key < len(data)
+        if not (is_key or is_index):
+            return None
+        data = data[key]
+    return data
