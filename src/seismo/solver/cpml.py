@@ -30,12 +30,18 @@ either, so that both ends of an axis have as many points in a layer as are asked
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.grid.grid import AXES, Box, Grid
+from seismo.model.guides import BESIDE_BEDS
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
@@ -107,6 +113,35 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     # Second differences below the square of the first ones make the layer active.
     excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN
     return excess / (1 - excess)
+
+
+def strength(setup: Discretization, damping: float) -> PmlParameters:
+    """Return the strength of layers that damp the fields by a share `damping` of their d."""
+    spec = setup.scenario.boundaries.layer
+    alpha = spec.alpha
+    # Default frequency shift, alpha = pi f with f in dominant frequencies.
+    if alpha is None:
+        alpha = setup.physics.layer_shift * setup.dominant_frequency
+    # Ground that guides little changes alpha as little as it damps.
+    guides = min(1.0, damping / BESIDE_BEDS)
+    least = guides * GUIDING_SHIFT
+    if setup.physics.differences == "second":
+        # Second differences: alpha in proportion to d, so that nothing grows.
+        least = least_shift(setup.stencil.first, setup.stencil.second)
+    reflection, power, steep = default_profile(spec.points)
+    return PmlParameters(
+        spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
+        setup.fastest, least, damping,
+        ALPHA_DROP + guides * (GUIDING_ALPHA_DROP - ALPHA_DROP), steep,
+    )  # fmt: skip
+
+
+def profiles(setup: Discretization) -> list[dict[str, np.ndarray]]:
+    """Return, in each phase, the profile (7, points) of the layers along each axis (`profile`)."""
+    layers = [strength(setup, damping) for _, damping in setup.layer_phases]
+    dt = setup.clock.dt
+    grid = setup.grid.damped
+    return [{a: profile(grid, a, layer, dt) for a in grid.axes} for layer in layers]
 
 
 def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) -> np.ndarray:

@@ -27,7 +27,7 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
 from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
-from seismo.model.guides import BESIDE_BEDS, GuidedDamping, damping
+from seismo.model.guides import GuidedDamping, damping
 from seismo.scenario import Scenario
 from seismo.solver import cpml
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
@@ -39,6 +39,7 @@ from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.incident_background import refuse_background
+from seismo.solver.incident_terms import incident_terms, incident_waves
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.medium import even_planes, read_earth
@@ -212,34 +213,9 @@ class Discretization:
         return make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
 
     subfaults = derived(placed_faults)  # of the only shot that has any
-
-    def pml(self, damping: float) -> cpml.PmlParameters:
-        """Return the strength of layers that damp the fields by a share `damping` of their d."""
-        spec = self.scenario.boundaries.layer
-        alpha = spec.alpha
-        # Default frequency shift, alpha = pi f with f in dominant frequencies.
-        if alpha is None:
-            alpha = self.physics.layer_shift * self.dominant_frequency
-        # Ground that guides little changes alpha as little as it damps.
-        guides = min(1.0, damping / BESIDE_BEDS)
-        least = guides * cpml.GUIDING_SHIFT
-        if self.physics.differences == "second":
-            # Second differences: alpha in proportion to d, so that nothing grows.
-            least = cpml.least_shift(self.stencil.first, self.stencil.second)
-        reflection, power, steep = cpml.default_profile(spec.points)
-        return cpml.PmlParameters(
-            spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-            self.fastest, least, damping,
-            cpml.ALPHA_DROP + guides * (cpml.GUIDING_ALPHA_DROP - cpml.ALPHA_DROP), steep,
-        )  # fmt: skip
-
-    @derived
-    def pml_profiles(self) -> list[dict[str, np.ndarray]]:
-        """In each phase, the profile (7, points) of the layers along each axis (`cpml.profile`)."""
-        layers = [self.pml(damping) for _, damping in self.layer_phases]
-        dt = self.clock.dt
-        grid = self.grid.damped
-        return [{a: cpml.profile(grid, a, pml, dt) for a in grid.axes} for pml in layers]
+    incident_waves = derived(incident_waves)
+    incident_terms = derived(incident_terms)  # for all subdomains
+    pml_profiles = derived(cpml.profiles)
 
     @derived
     def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:

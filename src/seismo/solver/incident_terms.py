@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from seismo.scenario.optional_package import optional_package
-from seismo.solver.discretization import Discretization
 from seismo.solver.incident_background import plane_waves
 from seismo.solver.retarded_filter import RetardedFilters
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+    from seismo.solver.incident_wave import IncidentWave
 
 _POINT_BYTES = 16  # its index, and the numbers of its signal and filter
 _FILTER_LENGTH = 20  # samples, about
@@ -36,17 +39,23 @@ class IncidentTerm(NamedTuple):
     filters: RetardedFilters
 
 
-def incident_terms(setup: Discretization) -> list[IncidentTerm]:
-    """Return all that the plane waves of a run add to its fields, found once for all subdomains.
+def incident_waves(setup: Discretization) -> list[IncidentWave]:
+    """Return the plane waves on the grid of a run.
 
     Raises:
         ScenarioError: scipy is not installed.
     """
-    if incident_terms not in setup.facts:
-        waves = _incident_waves(setup)
-        setup.facts[incident_terms] = [term for wave in waves for term in wave.terms()]
-    terms: list[IncidentTerm] = setup.facts[incident_terms]
-    return terms
+    waves = plane_waves(setup)
+    if not waves:
+        return []
+    optional_package("scipy.sparse", "plane_waves", "a source of type plane_wave")
+    kind = import_module("seismo.solver.incident_wave").IncidentWave
+    return [kind(setup, wave) for wave in waves]
+
+
+def incident_terms(setup: Discretization) -> list[IncidentTerm]:
+    """Return all that the plane waves of a run add to its fields."""
+    return [term for wave in setup.incident_waves for term in wave.terms()]
 
 
 def incident_bytes(setup: Discretization, item: int) -> int:
@@ -57,7 +66,7 @@ def incident_bytes(setup: Discretization, item: int) -> int:
         item: bytes of its numbers.
     """
     total = 0
-    for wave in _incident_waves(setup):
+    for wave in setup.incident_waves:
         band = wave.band(wave.spectrum())
         for one in wave.injected:
             rows, _ = wave.shares(one)
@@ -70,13 +79,3 @@ def incident_bytes(setup: Discretization, item: int) -> int:
             total += _FILTER_LENGTH * segments.size * item
             total += references.size * rows.size * wave.samples * item
     return total
-
-
-def _incident_waves(setup: Discretization) -> list[Any]:
-    """Return the plane waves on the grid (`seismo.solver.incident_wave.IncidentWave`)."""
-    waves = plane_waves(setup)
-    if not waves:
-        return []
-    optional_package("scipy.sparse", "plane_waves", "a source of type plane_wave")
-    kind = import_module("seismo.solver.incident_wave").IncidentWave
-    return [kind(setup, wave) for wave in waves]

@@ -22,7 +22,6 @@ from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.incident_injection import IncidentInjection
-from seismo.solver.incident_terms import incident_terms
 from seismo.solver.injection import Injection
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
@@ -147,7 +146,7 @@ class SubdomainSolver:
             FaultInjection(backend, self.fields, FaultPieces(subfaults, subdomain))
             for subfaults in setup.subfaults
         ]
-        self.incident = IncidentInjection(backend, self.fields, incident_terms(setup))
+        self.incident = IncidentInjection(backend, self.fields, setup.incident_terms)
         # Images outside mirror faces, after the stage that writes the field.
         self.images = [
             {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
