@@ -114,6 +114,10 @@ class SerialCommunicator:
         """Whether launches of each rank may write to arrays of all others."""
         return all(self.allgather(len(self.peers(backend, None)) == self.count))
 
+    def detour(self, backend: Backend) -> str:
+        """Describe what halos go through where memory could be shared and is not."""
+        return ""
+
     def wait_for_peers(self, backend: Backend) -> None:
         """Let what is launched from now on wait for what ranks that share memory have launched."""
 

@@ -21,6 +21,8 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
+_THROUGH_HOST = "these GPUs do not all see one another's memory: halos go through the host's"
+
 GRACE = 1.0  # s in which the others may end once the first has failed: they may be far from it
 
 
@@ -137,6 +139,10 @@ class ThreadCommunicator(SerialCommunicator):
             n: peer_value for n, (other, peer_value) in enumerate(others)
             if n == self.number or (backend.reaches(other) and other.reaches(backend))
         }  # fmt: skip
+
+    def detour(self, backend: Backend) -> str:
+        """See `SerialCommunicator.detour`."""
+        return "" if self.share_memory(backend) else _THROUGH_HOST
 
     def wait_for_peers(self, backend: Backend) -> None:
         """See `SerialCommunicator.wait_for_peers`."""

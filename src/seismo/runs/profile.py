@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from seismo.backends.base import Backend
 from seismo.backends.profiled import GROUPS, Profiled
@@ -24,7 +24,7 @@ class Unprofiled:
 
     def __init__(self, backend: Backend) -> None:
         """Take the backend as it is."""
-        self.backend: Any = backend
+        self.backend = backend
 
     @contextmanager
     def kept(self, results: Path, report: Reporter) -> Iterator[None]:
@@ -38,7 +38,8 @@ class RunProfile(Unprofiled):
     def __init__(self, backend: Backend, several: bool) -> None:
         """Begin one; of several ranks it is that of the first."""
         self._timeline = Timeline()
-        super().__init__(Profiled(backend, self._timeline, several))
+        # It leaves what it does not note to the backend, which no type says.
+        super().__init__(cast(Backend, Profiled(backend, self._timeline, several)))
         self.noted = self._timeline.span
 
     @contextmanager

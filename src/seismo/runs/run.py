@@ -43,8 +43,6 @@ from seismo.runs.temporary_results import temporary_results
 from seismo.scenario import Scenario, ScenarioInput, load, parse
 from seismo.solver.discretization import Discretization
 
-_APART = "these GPUs do not all see one another's memory: halos go through the host's"
-
 
 def run(
     scenario: ScenarioInput,
@@ -269,8 +267,8 @@ def _shared(
     if why:
         report(Progress("device", note=why))
     grids, batch = min(ranks.allgather((placed.grids, placed.batch)))
-    if ranks.processes == 1 and grids < ranks.count and not ranks.share_memory(backend):
-        report(Progress("device", note=_APART))
+    if grids < ranks.count and (detour := ranks.detour(backend)):
+        report(Progress("device", note=detour))
     return setup.sharing(batch, grids)
 
 
