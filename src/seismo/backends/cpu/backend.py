@@ -146,7 +146,9 @@ class CpuBackend(HostBackend):
         arrays = operands.all
         tiles = _tiles(boxes, variant)
         # Block of parameters: addresses in the order of `TABLES`, then the arrays.
-        function = sweep_function(formula, variant, self.precision, width)
+        # Away from a free surface code is the same for all widths: none of the weights is read.
+        read = width if variant.closed else 0
+        function = sweep_function(formula, variant, self.precision, read)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)
         # One contiguous block of integers: strides, table lengths, prefetch distances.

@@ -31,7 +31,7 @@ _WORD = ir.IntType(64)
 def sweep_function(formula: Formula, variant: Variant, precision: str, width: int) -> int:
     """Compile the loops over tiles for one formula in one variant; give the address.
 
-    `width` is that of the surface weights.
+    `width` is that of the surface weights, 0 where none is read.
     """
     # Code depends on shapes of tables through `width` and the counts of scalars alone.
     lanes = vector_lanes(precision)

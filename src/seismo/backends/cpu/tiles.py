@@ -34,7 +34,7 @@ class TileCode:
         in_layer: whether the middle of a row lies in a layer, too.
         axes: "xz" or "xyz".
         terms: staggered coefficients along an axis.
-        width: surface weights of a row.
+        width: surface weights of a row, 0 where none is read.
         short: of each array that takes part, whether it is kept in 16 bits.
         numbers: scalars of the run.
     """
