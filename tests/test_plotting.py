@@ -553,6 +553,12 @@ def test_a_plane_is_not_cut(two, section):
         snapshot(two, section=section)
 
 
+def test_a_plane_that_is_not_cut_names_the_volumes_beside_it(three):
+    message = "section 'z:500': only the plane y-x is stored here; choose series=volume, or"
+    with pytest.raises(ScenarioError, match=message):
+        snapshot(three, series="surface", section="z:500")
+
+
 def test_info_says_where_a_map_is_largest(shaken):
     assert "peak      pgv 9 m/s at x 300, y 100, z 250 m" in shaken.info()
 

@@ -115,6 +115,12 @@ def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
     }
 
 
+def volumes(option: str, sets: Mapping[str, SnapshotSeries] | Mapping[str, MapSet]) -> list[str]:
+    """Return the options, such as ``series=all``, that choose sets stored in three dimensions."""
+    names = (name.partition("/")[0] for name, group in sets.items() if len(group.axes) == 3)
+    return [f"{option}={name}" for name in dict.fromkeys(names)]
+
+
 def refuse_empty(
     results: Results, arrays: NamedArrays, names: Sequence[str], index: int | None = None
 ) -> None:

@@ -16,6 +16,7 @@ from seismo.output.figures.choice import (
     refuse_empty,
     shot_index,
     shot_words,
+    volumes,
 )
 from seismo.output.figures.section import (
     chosen_section,
@@ -80,7 +81,8 @@ def peaks(
     axes = map_group.axes
     surface = surface_of(results, axes)
     section = section or ("z" if surface and len(axes) == 3 else None)
-    plane = chosen_section(axes, source_position(results, fired) | surface, section)
+    through = source_position(results, fired) | surface
+    plane = chosen_section(axes, through, section, volumes("maps", results.maps))
     length_scale, unit = length_unit(*axes.values())
     figure, grid = _panels_for(len(names), plane.shape_ratio(axes))
     for panel, name in zip(grid.flat, names, strict=False):

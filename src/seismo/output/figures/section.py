@@ -82,7 +82,10 @@ def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> li
 
 
 def chosen_section(
-    axes: Mapping[str, np.ndarray], through: Mapping[str, float], across: str | None
+    axes: Mapping[str, np.ndarray],
+    through: Mapping[str, float],
+    across: str | None,
+    volumes: Sequence[str] = (),
 ) -> CrossSection:
     """Return one section: in 3-D the one across axis `across`, by default y.
 
@@ -90,6 +93,7 @@ def chosen_section(
         axes: coordinates in m.
         through: point where it cuts, as far as `across` does not say: ``z:500``, ``z:1.5 km``.
         across: the axis to cut.
+        volumes: options that choose what could be cut instead of a plane, such as ``series=all``.
 
     Raises:
         ScenarioError: there is no such axis, it does not reach there, or there is one plane alone.
@@ -97,8 +101,10 @@ def chosen_section(
     axis, has_position, position_text = (across or "y").partition(":")
     # A plane is cut already; its own axis may be named.
     if across and len(axes) == 2 and (has_position or axis not in {*AXES} - {*axes}):
+        remedy = f"choose {' or '.join(volumes[:3])}, or leave section out"
         raise ScenarioError(
-            f"section {across!r}: only the plane {'-'.join(axes)} is stored; leave section out"
+            f"section {across!r}: only the plane {'-'.join(axes)} is stored here; "
+            f"{remedy if volumes else 'leave section out'}"
         )
     if has_position and len(axes) == 3 and axis in axes:
         through = {**through, axis: _position(across or "", axis, position_text, axes[axis])}

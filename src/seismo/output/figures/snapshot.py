@@ -25,6 +25,7 @@ from seismo.output.figures.choice import (
     refuse_empty,
     shot_words,
     snapshot_series,
+    volumes,
 )
 from seismo.output.figures.section import (
     CrossSection,
@@ -127,7 +128,8 @@ class Scene:
         self.unit = self.series.unit(self.field)
         self.axes = self.series.axes
         through = source_position(results, self.series.shot)
-        self.section: CrossSection = chosen_section(self.axes, through, section)
+        others = volumes("series", results.snapshots)
+        self.section: CrossSection = chosen_section(self.axes, through, section, others)
         self.scale, self.length = length_unit(*self.axes.values())
         self.ratio = self.section.shape_ratio(self.axes)
 
