@@ -24,10 +24,13 @@ from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.output.figures.style import RECEIVER_COLOUR
 from seismo.output.results import Results
+from seismo.scenario.receivers import CODE
 
 _HALO = [patheffects.withStroke(linewidth=2.0, foreground="black")]
-_EDGE = [patheffects.withStroke(linewidth=3.5, foreground="black")]  # of a bar of 2
+_EDGE = [patheffects.withStroke(linewidth=3.5, foreground=RECEIVER_COLOUR)]  # of a bar of 2
 _MOST_NAMES = 30  # of a set: more would cover the map
+_MOST_NUMBERS = 6  # of a set whose receivers have no names of their own
+_CORNER = 0.25  # of the height of a panel, where the arrow to north stands
 _MOST_BALLS = 8  # points of a finite fault have no balls
 _BALL = 22.0  # points across
 _PIXELS = 121
@@ -55,7 +58,7 @@ def draw_map_marks(
     for traces in () if is_small else results.traces.values():
         first = shot or next(iter(traces.shots), None)
         positions = traces.recorded_at("xy", first)
-        if positions is not None and len(traces.codes) <= _MOST_NAMES:
+        if positions is not None and _is_named(traces.codes):
             (x, y) = positions * scale
             index = traces.shots.index(first) if first in traces.shots else 0
             codes = list(compress(traces.codes, traces.recording(index)))
@@ -103,7 +106,7 @@ def _draw_scale(panel: Axes, axes: Mapping[str, np.ndarray], scale: float) -> No
     start = first + 0.04 * (last - first)
     height = bottom + 0.05 * (top - bottom)
     panel.plot(
-        [start, start + length], [height, height], color=RECEIVER_COLOUR, linewidth=2.0,
+        [start, start + length], [height, height], color="black", linewidth=2.0,
         solid_capstyle="butt", path_effects=_EDGE, label="_scale",
     )  # fmt: skip
     panel.annotate(
@@ -163,6 +166,8 @@ def _label_edge(
     for level in levels:
         if edge.min() < level < edge.max():
             position = float(np.interp(level, edge[rising], along[rising]))
+            if not is_upper and position < x[0] + _CORNER * np.ptp(x):
+                continue
             mark = (position, x[-1]) if is_upper else (y[-1], position)
             panel.annotate(
                 _degrees(level, letters), mark, (0.0, -2.0) if is_upper else (-2.0, 0.0),
@@ -174,6 +179,12 @@ def _label_edge(
 
 def _degrees(value: float, letters: str) -> str:
     return f"{abs(round(value, 6)):g}\N{DEGREE SIGN}{letters[int(value < 0.0)]}"
+
+
+def _is_named(codes: list[str]) -> bool:
+    """Whether a set has few receivers, or such as have names of their own."""
+    numbered = [CODE.format(index) for index in range(len(codes))]
+    return len(codes) <= (_MOST_NUMBERS if codes == numbered else _MOST_NAMES)
 
 
 def _write_names(panel: Axes, codes: list[str], y: np.ndarray, x: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from seismo.output.figures.choice import (
     Names,
@@ -42,7 +43,9 @@ from seismo.output.quantities import symbol
 from seismo.output.results import Results
 
 _ENGINEERING = {"m": (1e2, "cm"), "m/s": (1e2, "cm/s"), "m/s^2": (1 / 9.80665, "g")}
-_DECADES = 1e3
+_RANGE = 1e3  # of a logarithmic scale at most
+_LEAST_RANGE = 5.0
+_LOG_BAR = {"extend": "min", "ticks": LogLocator(subs=(1.0, 2.0, 5.0)), "format": "%g"}
 
 
 @styled
@@ -68,7 +71,8 @@ def peaks(
             default y; of a volume under a free surface z, which is cut there.
         clip: percentile of the points at which the colours saturate: the source outshines all.
         units: ``si``, or ``engineering``: cm, cm/s and g.
-        scale: ``linear`` from 0, or ``log``: three decades below the largest value, without clip.
+        scale: ``linear`` from 0, or ``log`` from the smallest value, at most three decades below
+            the largest, without clip.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
@@ -99,7 +103,7 @@ def peaks(
         draw_geometry(panel, plane, results, axes, length_scale, fired)
         frame_section(panel, plane, axes, length_scale, unit)
         panel.set_title(f"{label}, at most {largest * factor:.3g}")
-        side_bar(panel, image, extend="max" if scale == "linear" else "min")
+        side_bar(panel, image, **(_LOG_BAR if "norm" in colours else {"extend": "max"}))
     outer_labels(grid, len(names))
     at = (f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items())
     entitle(figure, results, shot_words(results, fired), plane.title(), *at)
@@ -117,9 +121,12 @@ def _panels_for(count: int, ratio: float) -> tuple[Figure, np.ndarray]:
 def _logarithmic(
     map_values: np.ndarray, largest: float, factor: float
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return a colour scale of some decades below the largest value, and values not below it."""
-    norm = LogNorm(largest * factor / _DECADES, largest * factor, clip=True)
-    return {"norm": norm}, np.fmax(map_values, largest / _DECADES)
+    """Return a colour scale down to the smallest values, and values not below it."""
+    shown = map_values[map_values > largest / _RANGE]
+    least = min(float(np.percentile(shown, 1.0)), largest / _LEAST_RANGE)
+    return {"norm": LogNorm(least * factor, largest * factor, clip=True)}, np.fmax(
+        map_values, least
+    )
 
 
 def _labelled(name: str, unit: str, level: float, units: str) -> tuple[float, str]:

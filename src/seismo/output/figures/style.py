@@ -115,7 +115,9 @@ def side_bar(panel: Axes, image: Any, thickness: float = 0.03, **options: Any) -
     the bar would read as the vertical axis of that other one.
     """
     bar = panel.inset_axes((1.0 + thickness, 0.0, thickness, 1.0))
-    panel.figure.colorbar(image, cax=bar, **options)
+    colour_bar = panel.figure.colorbar(image, cax=bar, **options)
+    if "ticks" in options:
+        colour_bar.minorticks_off()
 
 
 def heading(*texts: str) -> str:

@@ -24,6 +24,7 @@ from seismo.output.results import Results
 from seismo.scenario.units import with_unit
 
 _WIDEST = 10.0  # inches of columns: many are narrower
+_MOST_COLUMNS = 6  # of a row: more quantities stand in further rows
 
 
 @styled
@@ -37,7 +38,7 @@ def traces(
     scale: str = "individual",
     most: FigureCount = 12,
 ) -> Figure:
-    """Draw one column per component and one line per station.
+    """Draw one column per component and one line per station; many components in several rows.
 
     Args:
         results: the results file.
@@ -59,12 +60,14 @@ def traces(
     index = shot_index(stations, shot)
     refuse_empty(results, stations, names, index)
     indices = receiver_indices(stations, codes, most, index)
-    height = 1.2 + 0.42 * len(indices)
-    width = 1.4 + len(names) * float(np.clip(_WIDEST / len(names), 1.3, 2.6))
-    figure, grid = panels(1, len(names), max(2.4, height), width=max(width, 6.6))
+    row_count = -(-len(names) // _MOST_COLUMNS)
+    columns = -(-len(names) // row_count)
+    height = 0.4 + row_count * (0.8 + 0.42 * len(indices))
+    width = 1.4 + columns * min(_WIDEST / columns, 2.6)
+    figure, grid = panels(row_count, columns, max(2.4, height), width=max(width, 6.6))
     samples_of = {n: np.nan_to_num(stations.values_of(n, index)[indices]) for n in names}
     for column, (panel, (name, samples)) in enumerate(
-        zip(grid[0], samples_of.items(), strict=True)
+        zip(grid.flat, samples_of.items(), strict=False)
     ):
         largest = loudest(name, samples_of, stations)
         common = largest if scale == "common" else None
@@ -76,9 +79,14 @@ def traces(
             axis_label(name)
             + (f", scale {pretty_unit(with_unit(common, stations.unit(name)))}" if common else "")
         )
-        labels = [stations.codes[k] for k in indices] if column == 0 else [""] * len(indices)
+        labels = (
+            [stations.codes[k] for k in indices] if column % columns == 0 else [""] * len(indices)
+        )
         panel.set_yticks(-np.arange(len(indices)), labels)
-    entitle(figure, results, stations.name, shot_words(results, stations.shots[index]))
+    for panel in grid.flat[len(names) :]:
+        panel.set_visible(False)
+    scaled = "each trace to its own peak" if scale == "individual" else ""
+    entitle(figure, results, stations.name, shot_words(results, stations.shots[index]), scaled)
     return figure
 
 
