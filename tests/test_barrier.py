@@ -13,6 +13,7 @@ from seismo.backends.cpu.c_functions import argument_words, body_function
 
 STEPS = 300
 LISTS = 2
+LONGEST_WAIT = 10**9  # turns of a loop
 
 
 def mix(n, table, clock):
@@ -37,7 +38,8 @@ def program():
     at = words.ctypes.data
     calls = [(both, 0, 1, at), (both, 1, 2, at), (alone, 0, 1, at), (alone, 0, 1, at)]
     starts = np.array([[[0, 1, 2], [2, 3, 3], [3, 4, 4]]])
-    return table, np.array(calls, np.uint64), starts, words
+    units = np.arange(len(calls) + 1)
+    return table, threads.CallTable(np.array(calls, np.uint64), units, starts), words
 
 
 def expected() -> np.ndarray:
@@ -65,27 +67,54 @@ def two_threads():
 
 @pytest.mark.parametrize("patience", [0, barrier.MOST_PATIENCE])
 def test_no_list_goes_on_before_the_other_is_there(patience, program, two_threads) -> None:
-    table, calls, starts, _ = program
-    words = barrier.Barrier().words
+    table, laid_out, _ = program
+    words = barrier.Barrier(LISTS).words
     words[barrier.PATIENCE * barrier.LINE] = patience
-    threads.replay(calls, starts, 0, STEPS // 2, False, words)
-    threads.replay(calls, starts, STEPS // 2, STEPS - STEPS // 2, False, words)
+    threads.replay(laid_out, 0, STEPS // 2, False, words)
+    threads.replay(laid_out, STEPS // 2, STEPS - STEPS // 2, False, words)
     assert words[barrier.DECISION * barrier.LINE] == barrier.BESIDE_EACH_OTHER
     assert np.array_equal(table, expected())
 
 
 def test_lists_that_one_thread_takes_in_turn_do_not_wait(program, two_threads) -> None:
     """They find out, do nothing, and the steps are taken without a barrier from then on."""
-    table, calls, starts, _ = program
-    words = barrier.Barrier().words
+    table, laid_out, _ = program
+    words = barrier.Barrier(LISTS).words
     numba.set_num_threads(1)
-    laid_out = np.append(argument_words((calls, starts)), words.ctypes.data)
-    assert not threads._together(0, STEPS, laid_out, words)
+    tables = np.append(argument_words(laid_out), words.ctypes.data)
+    assert not threads._together(0, STEPS, tables, words)
     assert not table.any()
     numba.set_num_threads(LISTS)
-    threads.replay(calls, starts, 0, STEPS, False, words)
+    threads.replay(laid_out, 0, STEPS, False, words)
     assert words[barrier.DECISION * barrier.LINE] == barrier.ONE_AFTER_ANOTHER
     assert np.array_equal(table, expected())
+
+
+def wait_for_the_other(n, table, clock):
+    """Say that item n has begun, and wait until the other one has, too."""
+    step = clock[0]
+    table[step, n] += 1
+    for turns in range(LONGEST_WAIT):
+        table[step, 2 + n] = turns
+        if table[step, 1 - n] > 0:
+            break
+
+
+def test_a_thread_takes_over_what_another_has_not_begun(two_threads) -> None:
+    """Both units are of the second list; each ends only once the other has begun."""
+    steps = 5
+    table = np.zeros((steps, 4), np.int64)
+    clock = np.zeros(1, np.int64)
+    words = argument_words((table, clock))
+    body = body_function(wait_for_the_other, False, (table, clock), clock)
+    calls = np.array([(body, n, n + 1, words.ctypes.data) for n in (0, 1)], np.uint64)
+    laid_out = threads.CallTable(calls, np.arange(3), np.array([[[0, 0, 2]]]))
+    place = barrier.Barrier(LISTS).words
+    threads.replay(laid_out, 0, 2, False, place)
+    threads.replay(laid_out, 2, steps - 2, False, place)
+    assert (table[:, :2] == 1).all()
+    if place[barrier.DECISION * barrier.LINE] == barrier.BESIDE_EACH_OTHER:
+        assert (table[:, 2:] < LONGEST_WAIT - 1).all()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +126,7 @@ def test_threads_spin_for_long_on_a_machine_of_their_own_only(share, patience, m
     monkeypatch.setattr(barrier, "WINDOW", 0.0)
     quiet = share is not None and share < barrier.QUIET
     monkeypatch.setattr(barrier.machine, "running_threads", lambda: 2 if quiet else 1)
-    place = barrier.Barrier()
+    place = barrier.Barrier(LISTS)
     assert place.words[barrier.PATIENCE * barrier.LINE] != patience
     place.adapt()
     assert place.words[barrier.PATIENCE * barrier.LINE] == patience

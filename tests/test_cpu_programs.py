@@ -153,7 +153,8 @@ def test_threads_get_equal_costs_where_some_launches_have_few_items(monkeypatch)
     monkeypatch.setattr(schedule, "SMALL", 1)
     launches = [few_items([5.0] * 4), few_items([9.0] * 3, linked=True), few_items([1.0] * 200)]
     cost = {launch[0].parameters.ctypes.data: launch[0].costs for launch in launches}
-    task_lists = schedule._tile_parallel(launches, 8)
+    units = schedule._tile_parallel(launches, 8)
+    task_lists = [[row for rows in units_of_one for row in rows] for units_of_one in units]
     shares = [sum(cost[at][first:last].sum() for _, first, last, at in rows) for rows in task_lists]
     done = sorted((at, n) for rows in task_lists for _, first, last, at in rows
                   for n in range(first, last))  # fmt: skip
@@ -162,9 +163,25 @@ def test_threads_get_equal_costs_where_some_launches_have_few_items(monkeypatch)
     assert max(shares) < 1.05 * sum(shares) / 8
 
 
-def few_items(costs: list[float], linked: bool = False) -> schedule.FusedTasks:
-    """Return a launch of items of some costs; if `linked`, one thread has to take all."""
+def test_units_of_a_list_are_small_and_keep_linked_items_together(monkeypatch) -> None:
+    monkeypatch.setattr(schedule, "SMALL", 1)
+    monkeypatch.setattr(schedule, "LEAST_UNIT", 1)
+    links = np.tile([True, True, False], 200)
+    launches = [few_items([2.0] * 5000), few_items([3.0] * 600, linked=links)]
+    cost = {launch[0].parameters.ctypes.data: launch[0].costs for launch in launches}
+    linked = launches[1][0].parameters.ctypes.data
+    for task_list in schedule._tile_parallel(launches, 4):
+        units = [sum(cost[at][first:last].sum() for _, first, last, at in rows)
+                 for rows in task_list]  # fmt: skip
+        assert max(units) < 1.5 * sum(units) / schedule.UNITS
+        ends = [n for rows in task_list for _, *ends, at in rows if at == linked for n in ends]
+        assert ends
+        assert not any(n % 3 for n in ends)
+
+
+def few_items(costs: list[float], linked: bool | np.ndarray = False) -> schedule.FusedTasks:
+    """Return a launch of items of some costs; `linked` to the next ones, True: one takes all."""
     clock = np.zeros(1, np.int64)
-    links = np.array([True] * (len(costs) - 1) + [False]) if linked else None
+    links = None if linked is False else np.append(np.ones(len(costs) - 1, bool), False) & linked
     parameters = np.zeros(1, np.uint64)
     return (schedule.Task(0, parameters, (), np.array(costs), None, clock, b"", links),)

@@ -14,6 +14,8 @@ The words of a barrier (`new_barrier`), of 64 bits, each on lines of its own:
     patience     ns to spin
     present      threads that have begun
     decision     0, then whether all of them run side by side
+    functions    addresses of what they call
+    claimed      units of work that were taken of each thread's list, for phases by turns (`claim`)
 
 Whoever spreads work over threads promises no more than that all of it is done. So threads assemble
 first (`assemble`): only if all are there do they meet later; else none does anything.
@@ -36,7 +38,7 @@ from seismo.backends import machine
 
 LINE = 16  # words between two of a barrier: no line, nor the one fetched beside it, is shared
 ARRIVED, GENERATION, SLEEPERS, PATIENCE, PRESENT, DECISION, FUNCTIONS = range(7)
-WORDS = 8
+CLAIMED = 8
 BESIDE_EACH_OTHER = 1  # a decision
 ONE_AFTER_ANOTHER = 2  # the other one
 LEAST_PATIENCE = 10_000  # ns
@@ -62,9 +64,9 @@ def has_barrier() -> bool:
     return platform.system() == "Linux" and platform.machine() in _FUTEX
 
 
-def new_barrier() -> np.ndarray:
+def new_barrier(parties: int) -> np.ndarray:
     """Return the words of a barrier, and the addresses of the C functions that it calls."""
-    words = np.zeros(WORDS * LINE, np.int64)
+    words = np.zeros((CLAIMED + 2 * parties) * LINE, np.int64)
     words[PATIENCE * LINE] = LEAST_PATIENCE
     library = ctypes.CDLL(None)
     functions = (library.syscall, library.clock_gettime, library.sched_yield)
@@ -77,9 +79,9 @@ def new_barrier() -> np.ndarray:
 class Barrier:
     """Own the words of a barrier, and say how long threads spin at it."""
 
-    def __init__(self) -> None:
+    def __init__(self, parties: int) -> None:
         """Begin as what runs at the moment suggests: patient if nothing else does."""
-        self.words = new_barrier()
+        self.words = new_barrier(parties)
         self._be_patient(machine.running_threads() == 1)
         self._start_window()
 
@@ -236,6 +238,31 @@ def meet(barrier, parties):
             if _load(generation) != before:
                 return
     _sleep(barrier, before, start)
+
+
+@njit(nogil=True)
+def disclaim(barrier, parties, turn, party):
+    """Let all units of a thread's list be claimed anew in the next phase of a turn (0 or 1).
+
+    In a phase of the other turn, before which all threads have met.
+    """
+    _store(_claimed(barrier, parties, turn, party), 0)
+
+
+@njit(nogil=True)
+def claim(barrier, parties, turn, party, count):
+    """Return the number of a unit of a thread's list that is this thread's own from now on.
+
+    `count` of them: what is no less says that none is left.
+    """
+    claimed = _claimed(barrier, parties, turn, party)
+    # A look costs less than a claim, where others have taken all.
+    return count if _load(claimed) >= count else _add(claimed, 1)
+
+
+@njit(nogil=True)
+def _claimed(barrier, parties, turn, party):
+    return barrier + 8 * LINE * (CLAIMED + turn * parties + party)
 
 
 @njit(nogil=True)

@@ -5,7 +5,8 @@ sweep, grid points of sources, receivers. A *task list* is what one thread calls
 lists of a *phase* run side by side, with a barrier between phases. There are two schedules::
 
     tile-parallel   a phase for each group of launches, its items divided among the threads, which
-                    meet at a barrier of the program's own where they run side by side (`barrier`)
+                    meet at a barrier of the program's own where they run side by side (`barrier`);
+                    a thread that is done takes over *units* of the lists of others
     shot-parallel   a task list for each shot with all of its calls: a thread takes one shot
                     through all steps before it takes the next, and waits for no other thread
 
@@ -28,10 +29,13 @@ import numpy as np
 
 from seismo.backends.base import Launch, Step
 from seismo.backends.cpu.barrier import Barrier, has_barrier
-from seismo.backends.cpu.threads import replay
+from seismo.backends.cpu.threads import CallTable, replay
 
 SMALL = 1 << 14  # points of a phase below which it takes less than threads take to meet
-ONE_CALL = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
+ONE_UNIT = np.array([0, 1])
+ONE_LIST = np.array([[[0, 1]]])  # a table of starts: one step, one phase, one task list
+UNITS = 48  # of a thread's share of a phase, that others may take over
+LEAST_UNIT = 1 << 12  # points of one, which take longer by far than to claim them
 LONGEST = 1 << 29  # points to update in one go, a second's work: it cannot be interrupted
 
 
@@ -63,7 +67,7 @@ class Task:
     def __call__(self) -> None:
         """Do all of it."""
         calls = np.array([self.row(0, len(self.costs))], np.uint64)
-        replay(calls, ONE_CALL, int(self.clock[0]), 1, False)
+        replay(CallTable(calls, ONE_UNIT, ONE_LIST), int(self.clock[0]), 1, False)
 
     def row(self, first: int, last: int) -> tuple[int, ...]:
         """Return the numbers of a call."""
@@ -72,6 +76,7 @@ class Task:
 
 FusedTasks = tuple[Task, ...]  # launches on the same items, to be done item by item
 TaskRows = list[tuple[int, ...]]
+Units = list[TaskRows]  # of a task list
 
 
 def program(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], None]:
@@ -121,16 +126,16 @@ def _scheduled(steps: tuple[Step, ...], threads: int) -> Callable[[int, int], No
     else:
         # Tile-parallel: a barrier after every group of launches.
         phases = [[_tile_parallel(group, threads) for group in groups] for groups in every]
-    calls, starts = _table(phases)
+    laid_out = _table(phases)
     # Bound the work between two returns to Python, which can then handle an interrupt.
     most = max(1, int(LONGEST / max(_cost(groups) for groups in every)))
-    barrier = Barrier() if has_barrier() and not shot_parallel else None
+    barrier = Barrier(threads) if has_barrier() and not shot_parallel else None
     words = barrier.words if barrier else None
 
     def advance(first: int, count: int, keep_alive=steps) -> None:
         for start in range(first, first + count, most):
             steps_now = min(most, first + count - start)
-            replay(calls, starts, start, steps_now, shot_parallel, words)
+            replay(laid_out, start, steps_now, shot_parallel, words)
             if barrier:
                 barrier.adapt()
 
@@ -191,8 +196,13 @@ def _links(chain: FusedTasks) -> np.ndarray:
     return np.zeros(len(chain[0].costs), bool) if links is None else links
 
 
-def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[TaskRows]:
-    """Return each shot all calls of its items, in the order of the groups."""
+def _free(chain: FusedTasks) -> np.ndarray:
+    """Return the items that are not linked to the one before them, and the number of items."""
+    return np.flatnonzero(~np.append(False, _links(chain)))
+
+
+def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[Units]:
+    """Return each shot all calls of its items, in the order of the groups, in one unit."""
     task_lists: dict[int, TaskRows] = {shot: [] for shot in shots}
     for chain in (chain for group in groups for chain in group):
         # Contiguous runs of items of one shot become one call each.
@@ -201,33 +211,48 @@ def _shot_parallel(groups: list[list[FusedTasks]], shots: list[int]) -> list[Tas
         for first, last in pairwise(cuts):
             if first < last:
                 task_lists[int(owners[first])] += _rows(chain, first, last)
-    return list(task_lists.values())
+    return [[rows] for rows in task_lists.values()]
 
 
-def _tile_parallel(group: list[FusedTasks], threads: int) -> list[TaskRows]:
+def _tile_parallel(group: list[FusedTasks], threads: int) -> list[Units]:
     """Deal the items of every launch to threads, in runs, so that all have about equal costs.
 
     Launches whose items are few and large, as where two layers meet, are dealt first: what they
     leave uneven the others make up for.
     """
     costs = [np.sum([calls.costs for calls in chain], axis=0) for chain in group]
-    task_lists: list[TaskRows] = [[] for _ in range(threads)]
+    total = sum(cost.sum() for cost in costs)
+    task_lists: list[Units] = [[] for _ in range(threads)]
     # Small phases stay on one thread, which spares the barrier.
-    if threads == 1 or sum(cost.sum() for cost in costs) < SMALL:
-        for chain, cost in zip(group, costs, strict=True):
-            task_lists[0] += _rows(chain, 0, len(cost))
+    if threads == 1 or total < SMALL:
+        task_lists[0] += [
+            _rows(chain, 0, len(cost)) for chain, cost in zip(group, costs, strict=True)
+        ]
         return task_lists
-    cuts: dict[int, list[int]] = {}
+    # Large items first: what is left towards the end of a phase are small ones.
+    most = max(LEAST_UNIT, total / threads / UNITS)
     dealt = np.zeros(threads)
     for n in sorted(range(len(group)), key=lambda n: -_largest_run(group[n], costs[n])):
-        cuts[n] = _cuts(group[n], costs[n], dealt)
+        cuts = _cuts(group[n], costs[n], dealt)
         reached = np.cumsum([0.0, *costs[n]])
-        dealt += np.diff(reached[cuts[n]])
-    for n, chain in enumerate(group):
-        for task_list, (first, last) in zip(task_lists, pairwise(cuts[n]), strict=False):
-            if first < last:
-                task_list += _rows(chain, first, last)
+        dealt += np.diff(reached[cuts])
+        for task_list, ends in zip(task_lists, pairwise(cuts), strict=True):
+            pieces = _pieces_of(group[n], reached, *ends, most)
+            task_list += [_rows(group[n], *piece) for piece in pieces]
     return task_lists
+
+
+def _pieces_of(
+    chain: FusedTasks, reached: np.ndarray, first: int, last: int, most: float
+) -> Iterator[tuple[int, int]]:
+    """Cut items in runs that cost some `most`; `reached` is what those before each item cost."""
+    # At the first item behind each wanted cost that is not linked to the one before it.
+    free = _free(chain)
+    free = free[(first <= free) & (free < last)]
+    count = max(1, round((reached[last] - reached[first]) / most))
+    wanted = np.linspace(reached[first], reached[last], count, endpoint=False)
+    at = np.unique(np.searchsorted(reached[free], wanted))
+    return pairwise([*free[at[at < free.size]].tolist(), last])
 
 
 def _largest_run(chain: FusedTasks, cost: np.ndarray) -> float:
@@ -244,30 +269,28 @@ def _cuts(chain: FusedTasks, cost: np.ndarray, dealt: np.ndarray) -> list[int]:
     levels = (reached[-1] + np.cumsum(np.sort(dealt))) / np.arange(1.0, dealt.size + 1.0)
     shares = np.cumsum(np.maximum(levels.min() - dealt, 0.0))
     shares *= reached[-1] / shares[-1] if shares[-1] else 0.0
-    # At the nearest item that is not linked to the one before it.
-    free = np.flatnonzero(~np.append(False, _links(chain)))
+    free = _free(chain)
     nearest = np.abs(reached[free, None] - shares[:-1]).argmin(axis=0)
     return [0, *free[nearest].tolist(), len(cost)]
 
 
-def _table(phases: list[list[list[TaskRows]]]) -> tuple[np.ndarray, np.ndarray]:
-    """Write all calls in one table; return where each task list of each phase of each step begins.
-
-    Returns:
-        calls (call, 4): function, first item, last + 1, parameters; starts (step, phase, list).
-    """
-    # CSR layout: starts[step, phase, k] .. starts[step, phase, k + 1] are the calls of list k.
+def _table(phases: list[list[list[Units]]]) -> CallTable:
+    """Write all calls in one table; say where units and task lists of phases and steps begin."""
+    # CSR layout: units starts[step, phase, k] .. starts[step, phase, k + 1] are those of list k.
     most = max(len(step) for step in phases)
     task_lists = len(phases[0][0])
     starts = np.zeros((len(phases), most, task_lists + 1), np.int64)
     calls: TaskRows = []
+    units = [0]
     for step, its_phases in zip(starts, phases, strict=True):
         # Phases that a step does not have are empty.
-        step[:] = len(calls)
+        step[:] = len(units) - 1
         for n, phase in enumerate(its_phases):
-            step[n:] = len(calls)
-            for k, rows in enumerate(phase):
-                calls += rows
-                step[n, k + 1 :] = len(calls)
-        step[len(its_phases) :] = len(calls)
-    return np.array(calls, np.uint64).reshape(-1, 4), starts
+            step[n:] = len(units) - 1
+            for k, task_list in enumerate(phase):
+                for rows in task_list:
+                    calls += rows
+                    units.append(len(calls))
+                step[n, k + 1 :] = len(units) - 1
+        step[len(its_phases) :] = len(units) - 1
+    return CallTable(np.array(calls, np.uint64).reshape(-1, 4), np.array(units), starts)

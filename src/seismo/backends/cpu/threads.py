@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -23,11 +24,14 @@ from numba.extending import intrinsic
 
 from seismo.backends.cpu.barrier import (
     BESIDE_EACH_OTHER,
+    CLAIMED,
     DECISION,
     LINE,
     ONE_AFTER_ANOTHER,
     PRESENT,
     assemble,
+    claim,
+    disclaim,
     meet,
 )
 from seismo.backends.cpu.c_functions import argument_reader, argument_words
@@ -96,28 +100,50 @@ def _call_at(context, address, first, last, parameters, step):
     return types.void(word, word, word, word, types.int64), generate
 
 
+class CallTable(NamedTuple):
+    """What threads call.
+
+    Attributes:
+        calls: (call, 4), uint64: function, first item, last + 1, parameters.
+        units: (unit + 1), int64: where each unit begins in `calls`; one thread makes its calls.
+        starts: (step, phase, list + 1), int64: where each task list begins in `units`.
+    """
+
+    calls: np.ndarray
+    units: np.ndarray
+    starts: np.ndarray
+
+
 @njit(nogil=True)
-def _run_tasks(calls, starts, phase, task_list, first, count):
+def _run_units(calls, units, first, last, step):
+    """Make the calls of some units in a step."""
+    for n in range(units[first], units[last]):
+        _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
+
+
+@njit(nogil=True)
+def _run_list(calls, units, starts, phase, task_list, first, count):
     """Make the calls of a task list in steps first, first + 1, ..."""
     # The mode is switched once for all calls of the task list.
     mode = _flush()
     for step in range(first, first + count):
         bounds = starts[step % starts.shape[0], phase]
-        for n in range(bounds[task_list], bounds[task_list + 1]):
-            _call_at(calls[n, 0], calls[n, 1], calls[n, 2], calls[n, 3], step)
+        _run_units(calls, units, bounds[task_list], bounds[task_list + 1], step)
     _restore(mode)
 
 
 @njit(nogil=True)
-def _run_list(calls, starts, task_list, first, count, barrier):
-    """Make the calls of a task list in steps first, first + 1, ..., beside all other lists.
+def _run_beside_others(calls, units, starts, task_list, first, count, barrier):
+    """Make the calls of a task list in steps first, first + 1, ..., and of what others leave.
 
     Before each phase threads meet; where they cannot, it does nothing.
     """
     parties = starts.shape[2] - 1
     if not assemble(barrier, parties):
         return
+    mode = _flush()
     was_alone = True
+    turn = 0
     for step in range(first, first + count):
         row = step % starts.shape[0]
         for phase in range(starts.shape[1]):
@@ -127,30 +153,59 @@ def _run_list(calls, starts, task_list, first, count, barrier):
             if not (alone and was_alone):
                 meet(barrier, parties)
             was_alone = alone
-            _run_tasks(calls, starts, phase, task_list, step, 1)
+            # Claims are counted by turns: those of the phase before are forgotten in this one.
+            if not alone:
+                turn = 1 - turn
+                disclaim(barrier, parties, 1 - turn, task_list)
+                _share_units(calls, units, bounds, task_list, step, barrier, turn)
+            elif task_list == 0:
+                _run_units(calls, units, bounds[0], bounds[1], step)
+    _restore(mode)
 
 
-_TABLES = (types.Array(types.uint64, 2, "C"), types.Array(types.int64, 3, "C"))
-_tables_at = argument_reader(_TABLES, (False, False))
+@njit(nogil=True)
+def _share_units(calls, units, bounds, task_list, step, barrier, turn):
+    """Take units of a thread's own list, then of the lists of those who are not done with theirs.
+
+    A thread that loses its core, or whose points are dearer, thus holds up nobody for longer than
+    by a unit.
+    """
+    # The thread's list first, then those behind it, around the circle.
+    parties = bounds.shape[0] - 1
+    for ahead in range(parties):
+        owner = (task_list + ahead) % parties
+        first = bounds[owner]
+        count = bounds[owner + 1] - first
+        n = claim(barrier, parties, turn, owner, count)
+        while n < count:
+            _run_units(calls, units, first + n, first + n + 1, step)
+            n = claim(barrier, parties, turn, owner, count)
+
+
+_TABLES = (
+    types.Array(types.uint64, 2, "C"),
+    types.Array(types.int64, 1, "C"),
+    types.Array(types.int64, 3, "C"),
+)
+_tables_at = argument_reader(_TABLES, (False,) * len(_TABLES))
 
 
 def replay(
-    calls: np.ndarray, starts: np.ndarray, first: int, count: int, shot_parallel: bool,
+    program: CallTable, first: int, count: int, shot_parallel: bool,
     barrier: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Take `count` steps: every task list through all of them, or all lists through every one.
 
     Args:
-        calls: (call, 4), uint64: function, first item, last + 1, parameters.
-        starts: (step, phase, list), int64: where each task list begins in `calls`.
+        program: what threads call.
         first: number of the first step.
         count: steps.
         shot_parallel: whether task lists need not wait for each other.
         barrier: where task lists that do wait meet (`barrier.new_barrier`), None for a parallel
             loop of each phase.
     """
-    tables = argument_words((calls, starts))
-    lists = starts.shape[2] - 1
+    tables = argument_words(program)
+    lists = program.starts.shape[2] - 1
     if barrier is not None and lists == numba.get_num_threads() > 1 and not shot_parallel:
         words = np.append(tables, np.int64(barrier.ctypes.data))
         if _together(first, count, words, barrier):
@@ -164,6 +219,7 @@ def _together(first: int, count: int, words: np.ndarray, barrier: np.ndarray) ->
     if decision[0] == ONE_AFTER_ANOTHER:  # as before
         return False
     barrier[PRESENT * LINE] = 0
+    barrier[CLAIMED * LINE :] = 0
     decision[0] = 0
     _barrier_function()(first, count, words.ctypes.data, False)
     return bool(decision[0] == BESIDE_EACH_OTHER)
@@ -187,19 +243,19 @@ def _parallel_function(name: str, loop: Callable) -> Callable[[int, int, int, bo
     return ctypes.CFUNCTYPE(None, *words)(address)
 
 
-_TABLE_WORDS = 1 + 2 * 2 + 1 + 2 * 3  # of both tables, before that of the barrier
+_TABLE_WORDS = sum(1 + 2 * table.ndim for table in _TABLES)  # before that of the barrier
 _barrier_at = argument_reader((types.int64,), (False,))
 
 
 def _replay_together(first, count, tables, unused):
-    calls, starts = _tables_at(tables, 0)
+    calls, units, starts = _tables_at(tables, 0)
     (barrier,) = _barrier_at(tables + 8 * _TABLE_WORDS, 0)
     for task_list in prange(starts.shape[2] - 1):
-        _run_list(calls, starts, task_list, first, count, barrier)
+        _run_beside_others(calls, units, starts, task_list, first, count, barrier)
 
 
 def _replay(first, count, tables, shot_parallel):
-    calls, starts = _tables_at(tables, 0)
+    calls, units, starts = _tables_at(tables, 0)
     period = starts.shape[0]
     phases = starts.shape[1]
     task_lists = starts.shape[2] - 1
@@ -209,8 +265,8 @@ def _replay(first, count, tables, shot_parallel):
         for phase in range(phases):
             bounds = starts[step % period, phase]
             if bounds[1] == bounds[task_lists]:  # no need for others
-                _run_tasks(calls, starts, phase, 0, step, steps)
+                _run_list(calls, units, starts, phase, 0, step, steps)
             else:
                 # The end of prange is the barrier between phases.
                 for task_list in prange(task_lists):
-                    _run_tasks(calls, starts, phase, task_list, step, steps)
+                    _run_list(calls, units, starts, phase, task_list, step, steps)
