@@ -266,6 +266,27 @@ def test_what_does_not_exist_is_exit_2(seismo_of, arguments):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "pulze.yaml"), "No such file or directory; did you mean 'pulse.yaml'?"),
+        (("check", "pulse"), "did you mean 'pulse.yaml'?"),
+        (("info", "pulze.h5"), "no such file; did you mean 'pulse.h5'?"),
+        (("status", "pulze.h5"), "did you mean 'pulse.h5'?"),
+        (("check", "scenarios/loh1.yaml"), "no such file; `seismo examples loh1` copies it here"),
+        (("run", "pulse.yaml", "--backend", "cuda"), "'cuda' is not one of 'auto', 'cpu', 'gpu'."),
+        (("run", "pulse.yaml", "--device", "x"), "'--device': must be a valid integer"),
+        (("run", "pulse.yaml", "--output", "a.txt"), "results are an HDF5 file: name it a.h5;"),
+    ],
+    ids=lambda one: "-".join(one) if isinstance(one, tuple) else "",
+)
+def test_a_misspelt_name_is_told_with_the_one_meant(seismo_of, tmp_path, arguments, words):
+    (tmp_path / "pulse.h5").write_text("")
+    code, _, err = seismo_of(*arguments)
+    assert code == 2
+    assert words in err
+
+
+@pytest.mark.parametrize(
     ("error", "code"),
     [(KeyboardInterrupt(), 130), (MemoryError(), 4), (ZeroDivisionError("x"), 70)],
 )

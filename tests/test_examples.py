@@ -69,6 +69,8 @@ def test_a_file_that_was_edited_is_kept(tmp_path):
 def test_what_cannot_be_copied(tmp_path):
     with pytest.raises(ScenarioError, match="quickstrat: no such example; `seismo examples` lists"):
         list(copy_examples("quickstrat", tmp_path))
+    with pytest.raises(ScenarioError, match="lists them; did you mean 'loh1'"):
+        list(copy_examples("loh", tmp_path))
     (tmp_path / "file").write_text("")
     with pytest.raises(ScenarioError, match="file: is no folder"):
         list(copy_examples("quickstart", tmp_path / "file"))

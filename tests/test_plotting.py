@@ -559,6 +559,13 @@ def test_a_plane_that_is_not_cut_names_the_volumes_beside_it(three):
         snapshot(three, series="surface", section="z:500")
 
 
+def test_a_coordinate_that_is_none_is_refused_with_the_list_of_them(three):
+    stations = three.traces["stations"]
+    assert len(stations.coordinate("x", 0)) == len(stations.codes)
+    with pytest.raises(ScenarioError, match=r"stations: there is no 'q' \(available: .*x"):
+        stations.coordinate("q", 0)
+
+
 def test_info_says_where_a_map_is_largest(shaken):
     assert "peak      pgv 9 m/s at x 300, y 100, z 250 m" in shaken.info()
 

@@ -354,6 +354,15 @@ def test_without_a_sound_checkpoint_a_run_is_refused(unfinished):
         resume(f"{unfinished}.run")
 
 
+def test_going_on_is_not_offered_to_another_scenario(unfinished):
+    text = (
+        r"of another scenario, whose time.duration 0.2, left a checkpoint; choose another --output"
+    )
+    with pytest.raises(ScenarioError, match=text) as caught:
+        seismo.run(SCENARIO | CHANGES["time.duration"], unfinished)
+    assert "--resume" not in str(caught.value).replace("--no-resume", "")
+
+
 def test_nobody_chooses_for_the_user(unfinished, wanted):
     with pytest.raises(ScenarioError, match="with --resume, or start over with --no-resume"):
         seismo.run(SCENARIO, unfinished)

@@ -14,9 +14,10 @@ import sys
 import traceback
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from seismo.backends.communicator import end_all
 from seismo.cli import conversion, examples, exports, figures, machines, runs, show, status
@@ -36,8 +37,23 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 TERMINATED = 143
 
+
+class Commands(TyperGroup):
+    """The commands, with what is wrong with an argument in plain words."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; take the words of a validator out of its errors."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            words = error.message.removeprefix("Value error, ").partition(", unable to ")[0]
+            error.message = words.replace("Input should be", "must be")
+            raise
+
+
 app = typer.Typer(
     name="seismo",
+    cls=Commands,
     help="Simulate seismic waves by finite differences, from one YAML file.",
     no_args_is_help=True,
     add_completion=False,

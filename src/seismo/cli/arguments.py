@@ -7,7 +7,25 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
+from seismo.errors import ScenarioError
+
+
+def _scenario_file(path: Path) -> Path:
+    """Name the command that copies a shipped scenario which is not there."""
+    if not path.exists():
+        from seismo.examples import examples
+
+        if any((e.kind, e.name) == ("scenarios", path.name) for e in examples()):
+            raise ScenarioError(
+                f"{path}: no such file; `seismo examples {path.stem}` copies it here"
+            )
+    return path
+
+
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The scenario, a YAML file.", callback=_scenario_file),
+]
 BackendName = Annotated[
     Literal["auto", "cpu", "gpu"],
     typer.Option("--backend", help="Where to run; auto: a GPU if it is faster, else the CPU."),

@@ -16,6 +16,7 @@ import yaml
 
 from seismo.errors import ScenarioError
 from seismo.output.atomic_file import make_folder, write_new
+from seismo.scenario.suggestions import closest_match
 
 HERE = Path(__file__).parent
 KINDS = ("scenarios", "configs", "scripts", "notebooks", "ladder")
@@ -59,7 +60,9 @@ def copy_examples(name: str, folder: Path, replace: bool = False) -> Iterator[Pa
     """
     chosen = [example for example in examples() if name in (example.kind, *_names(example))]
     if not chosen:
-        raise ScenarioError(f"{name}: no such example; `seismo examples` lists them")
+        names = [each for example in examples() for each in (example.kind, *_names(example))]
+        hint = closest_match(name, names)
+        raise ScenarioError(f"{name}: no such example; `seismo examples` lists them{hint}")
     target = folder / name if name in KINDS else folder
     make_folder(target)
     for example in chosen:

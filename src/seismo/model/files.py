@@ -18,6 +18,7 @@ from seismo.model.segy_files import read_segy
 from seismo.model.segy_header import other_floats
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
+from seismo.scenario.text_files import similar_name
 
 _FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
 _AS_IEEE = 512.0  # are IBM's floats up to 4096, taken for IEEE's
@@ -112,7 +113,9 @@ def refuse_no_file(path: Path) -> None:
         raise ModelError(f"{path} is a folder; name the file in it", "path")
     if not path.is_file():
         raise ModelError(
-            f"no such file as {path}; paths begin at the folder of the scenario", "path"
+            f"no such file as {path}; paths begin at the folder of the scenario"
+            f"{similar_name(path)}",
+            "path",
         )
 
 

@@ -10,10 +10,12 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import NamedArrays, text_attribute
+from seismo.output.arrays import NamedArrays, choose, text_attribute
 
 Sources = list[dict[str, Any]]
 RECORDING = "recording"  # coordinate of sets that drop receivers: 1 where they record, else 0
+
+_COORDINATES = (*"xyz", "longitude", "latitude", "x_azimuth", RECORDING)  # of some sets
 
 
 class TraceSet(NamedArrays):
@@ -36,7 +38,13 @@ class TraceSet(NamedArrays):
         return self.fact("relative_to") is not None
 
     def coordinate(self, name: str, shot: int) -> np.ndarray | None:
-        """Return a coordinate (receiver) in one shot, such as x; None where it is absent."""
+        """Return a coordinate (receiver) in one shot, such as x; None where a run has none.
+
+        Raises:
+            UnknownNameError: the set has no such coordinate.
+        """
+        if name not in _COORDINATES:
+            choose(dict.fromkeys(self.columns), name, self.name)
         numbers = self.column(name)
         return numbers[shot] if numbers is not None and numbers.ndim == 2 else numbers
 

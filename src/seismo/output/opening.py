@@ -14,7 +14,12 @@ from seismo.output.atomic_file import final_path
 from seismo.output.partial_files import MANIFEST, run_folder
 from seismo.output.results_file import FORMAT, FORMAT_VERSION
 from seismo.scenario.hdf5_files import open_hdf5
+from seismo.scenario.text_files import similar_name
 
+_OTHERS = (  # suffixes of files that are no results
+    ".yaml", ".yml", ".json", ".txt", ".csv", ".png", ".pdf", ".svg", ".gif", ".html", ".npy",
+    ".npz", ".sgy", ".segy", ".su", ".sac", ".mseed", ".xml", ".vtkhdf", ".tif", ".zarr", ".run",
+)  # fmt: skip
 _FOREIGN = "not an HDF5 file; name what `seismo run` wrote, or copy it again"
 
 
@@ -22,7 +27,8 @@ def results_target(path: str | os.PathLike[str]) -> Path:
     """Return the file that results go to: a new one, or one that holds results.
 
     Raises:
-        ScenarioError: as `final_path` does, or it holds something else, which would be lost.
+        ScenarioError: as `final_path` does, its name is that of a file of another format, or it
+            holds something else, which would be lost.
     """
     final = final_path(path)
     if final.exists() and final.stat().st_size and not _holds_results(final):
@@ -30,6 +36,9 @@ def results_target(path: str | os.PathLike[str]) -> Path:
             f"{final}: is there and holds no results of seismo that can be read, or another "
             "program writes to it; choose another name"
         )
+    if final.suffix.lower() in _OTHERS:
+        problem = f"results are an HDF5 file: name it {final.with_suffix('.h5').name}"
+        raise ScenarioError(f"{path}: {problem}; `seismo export` writes other formats of it")
     return final
 
 
@@ -72,7 +81,8 @@ def opened(path: Path) -> h5py.File:
     try:
         file = _opened_file(path)
     except FileNotFoundError as error:
-        reason = "no such file; run the scenario first"
+        reason = similar_name(path, ".h5", ".hdf5") or "; run the scenario first"
+        reason = f"no such file{reason}"
         if run_folder(path).is_dir():
             reason = f"is not there yet: its run has not ended; see `seismo status {path}`"
         raise ScenarioError(f"{path}: {reason}") from error

@@ -25,10 +25,12 @@ from seismo.output import checkpoint
 from seismo.output.checkpoint import DamagedError
 from seismo.output.partial_files import remove_parts, run_folder
 from seismo.output.results import open_results
+from seismo.runs.compatibility import described, differences
 from seismo.runs.deadline import StopRequest
 from seismo.runs.progress import Progress, Reporter
 from seismo.runs.time_loop import Halt
 from seismo.scenario.checkpoint import Checkpoint
+from seismo.scenario.text_files import similar_name
 
 _UNSOUND = "no checkpoint is sound; start over with --no-resume"
 
@@ -67,13 +69,18 @@ class Start:
 
 
 def take_up(
-    folder: Path, wanted: bool | None, report: Reporter, ranks: SerialCommunicator
+    folder: Path,
+    wanted: bool | None,
+    identity: Mapping[str, Any],
+    report: Reporter,
+    ranks: SerialCommunicator,
 ) -> Start:
     """Find the newest sound checkpoint in a run directory; all ranks have to.
 
     Args:
         folder: the run directory.
         wanted: True to go on from it, False to remove what there is; None where nobody chose.
+        identity: of the run, as `identity_of` has it.
         report: told of damaged ones.
         ranks: that take it up.
 
@@ -82,10 +89,7 @@ def take_up(
         StorageError: none of those there are is sound.
     """
     if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
-        raise ScenarioError(
-            f"{folder}: an unfinished run left a checkpoint; go on from it with --resume, or start "
-            "over with --no-resume"
-        )
+        raise ScenarioError(f"{folder}: {_undecided(folder, identity)}")
     if not wanted:
         if ranks.first:
             remove_all(folder)
@@ -103,6 +107,21 @@ def take_up(
         remove_all(folder)
     ranks.wait()
     return Start()
+
+
+def _undecided(folder: Path, identity: Mapping[str, Any]) -> str:
+    """Explain what can become of the checkpoints that another run left."""
+    stored = last_header(folder).get("identity", {}).get("scenario")
+    change = next(differences(stored, identity["scenario"]), None)
+    if change is None:
+        return (
+            "an unfinished run left a checkpoint; go on from it with --resume, or start over with "
+            "--no-resume"
+        )
+    return (
+        f"an unfinished run of another scenario, whose {described(change)}, left a checkpoint; "
+        "choose another --output to keep it, or start over with --no-resume"
+    )
 
 
 def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | None:
@@ -170,7 +189,7 @@ def _lack(folder: Path) -> str:
     if folder.exists():
         problem = "holds no checkpoint" if folder.is_dir() else "is no folder"
     name = instead.name if instead.is_dir() else "RESULTS.run"
-    return f"{problem}; name the folder of a run, {name}"
+    return f"{problem}; name the folder of a run, {name}{similar_name(folder, '.run')}"
 
 
 def remove_later(folder: Path, than: Path) -> None:

@@ -98,13 +98,17 @@ def replaced(final: pathlib.Path, identity: Mapping[str, Any]) -> str:
     changes = list(differences(stored, identity["scenario"]))
     if not changes:
         return ""
-    path, before, _ = changes[0]
-    first = f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
     more = f", and {len(changes) - 1} more" * (len(changes) > 1)
     return (
-        f"{final}: holds results of another scenario, of {when} (its {first}{more}), which are "
-        "replaced when this run is complete"
+        f"{final}: holds results of another scenario, of {when} "
+        f"(its {described(changes[0])}{more}), which are replaced when this run is complete"
     )
+
+
+def described(change: tuple[Path, Any, Any]) -> str:
+    """Return what a key was before a change, such as ``grid.order 4``."""
+    path, before, _ = change
+    return f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
 
 
 def refuse_another(

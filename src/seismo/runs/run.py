@@ -210,7 +210,7 @@ def _run(
         Lock(folder) if ranks.first else contextlib.nullcontext(),
         _with_heartbeat(ranks, choice, setup, final, report) as report,
     ):
-        start = take_up(folder, request.resume, report, ranks)
+        start = take_up(folder, request.resume, identity, report, ranks)
         begun = bool(start.paths)
         if begun:
             refuse_another(start.header.get("identity", {}), identity, checked)

@@ -27,6 +27,7 @@ from seismo.output.results_file import COMPLETE
 from seismo.runs.heartbeat import EVERY, NAME, read_heartbeat
 from seismo.runs.progress import Progress, WavefieldPeak, clock_time, closing_line, facts
 from seismo.scenario import load
+from seismo.scenario.text_files import similar_name
 from seismo.scenario.units import with_unit
 
 RECENT = 15 * EVERY  # s within which a process on another machine has shown that it lives
@@ -137,6 +138,7 @@ def status_of(name: Path) -> list[RunStatus]:
         raise ScenarioError(
             f"{name}: neither results {results.name} nor a run to them, {run_folder(results).name},"
             " are there; it was not begun, or ended before its first checkpoint"
+            f"{similar_name(results)}"
         )
     return [_status(path) for path in runs]
 

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.text_files import no_text
+from seismo.scenario.text_files import no_text, similar_name
 
 LineColumn = tuple[int, int]  # line and column, both from 1
 
@@ -57,6 +57,8 @@ def read_file(file: pathlib.Path) -> Document:
             content = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, FileNotFoundError):
+            reason += similar_name(file, ".yaml", ".yml")
         raise ScenarioError(f"{file}: cannot be read: {reason}") from None
     try:
         text = content.decode("utf-8-sig")

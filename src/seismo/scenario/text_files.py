@@ -6,14 +6,18 @@ and lines keep their numbers for messages.
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
 import unicodedata
+from itertools import islice
 from pathlib import Path
 
 from seismo.errors import ModelError
 
 LARGEST = 64 << 20  # bytes; a column of a million numbers is smaller
 LONGEST = 10_000  # characters of a line
+_MOST_LISTED = 10_000  # files of a folder among which a misspelt one is looked for
 _BINARY = {  # what is given by mistake, by its first bytes
     b"\x89HDF": "an HDF5 file (`seismo info` describes results)",
     b"\x89PNG": "a picture",
@@ -57,6 +61,24 @@ def is_station_xml(path: Path) -> bool:
         return bool(_STATION_XML.match(stream.read(_START).decode("utf-8-sig", "replace")))
 
 
+def similar_name(path: Path, *suffixes: str) -> str:
+    """Return ``"; did you mean 'run.yaml'?"`` for a file beside a missing one, or nothing.
+
+    Args:
+        path: of the missing file.
+        suffixes: of the files that can be meant; any where there are none.
+    """
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, _MOST_LISTED)]
+    except (OSError, ValueError):
+        return ""
+    stems = {name: name for name in names if not suffixes or name.endswith(suffixes)}
+    stems |= {Path(name).stem: name for name in stems if not path.suffix}
+    close = difflib.get_close_matches(path.name, stems, 1, 0.7)
+    return f"; did you mean {printable(stems[close[0]])!r}?" if close else ""
+
+
 def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
     """Return the lines that are not empty with their numbers, without comments.
 
@@ -68,7 +90,7 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
         ModelError: there is no such file, it or a line is too long, or it is no text.
     """
     if not path.is_file():
-        raise ModelError(f"no such file as {path}; {expected}", "path")
+        raise ModelError(f"no such file as {path}; {expected}{similar_name(path)}", "path")
     if path.stat().st_size > LARGEST:
         raise ModelError(f"{path} is larger than {LARGEST >> 20} MB; {expected}", "path")
     try:
