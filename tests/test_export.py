@@ -14,6 +14,7 @@ import pytest
 import segyio
 import segyio.su
 import xarray
+from obspy.io.sac.header import ENUM_NAMES
 
 from seismo import open_results
 from seismo.acquisition.projection import Projection
@@ -33,6 +34,7 @@ event: {time: "2008-07-29T18:42:15.250500Z", at: 3.5, id: ci14383980, name: Chin
 """
 DT = 0.0125
 X, Y, Z = np.array([[1e3, 2e4, 50.0], [-3e3, 4e3, 0.0], [9e3, -1e4, -100.0]]).T
+TENSOR = {f"moment_{pair}": 0.0 for pair in ("xx", "yy", "zz", "xz", "yz")} | {"moment_xy": 1e17}
 SOURCE = {"x": 500.0, "y": -250.0, "z": 14600.0}
 
 
@@ -53,7 +55,8 @@ def quake(tmp_path_factory):
     units = dict.fromkeys(("vx", "vy", "vz"), "m/s") | dict.fromkeys(("pressure", "sxz"), "Pa")
     with ResultsWriter(path, scenario_text="", resolved=RESOLVED, attributes={"dt": DT}) as writer:
         late = source | {"name": "late", "type": "force", "start": 1.0, "latitude": 0.0}
-        writer.write_sources([late, source | {"name": "first", "type": "force", "start": 0.5}])
+        first = {"name": "first", "type": "moment_tensor", "start": 0.5} | TENSOR
+        writer.write_sources([late, source | first])
         writer.create_traces(
             "net", shots=["shot_000"], codes=["CI.PAS.00", "CI.USC", "A"], time=DT * np.arange(400),
             positions=positions | {"x_azimuth": azimuth}, requested=positions, quantities=units,
@@ -156,6 +159,8 @@ def test_sac_is_read_back(quake, tmp_path):
             assert trace.id == f"{code}.HX{component}"
             start = obspy.UTCDateTime("2008-07-29T18:42:11.7505")
             assert abs(trace.stats.starttime - start) < 1e-6
+            assert head.mag == pytest.approx((17.0 - 9.1) / 1.5, abs=1e-4)  # Mw, IASPEI 2013
+            assert ENUM_NAMES[head.imagtyp] == "imw"
             assert head.o == pytest.approx(0.0005, abs=1e-7)
             assert head.b == pytest.approx(-3.4995, abs=1e-6)
             # SAC's coordinates have 24 bits: half a metre.
@@ -213,6 +218,7 @@ def check_geometry(head, shot, receiver, sx):
     assert head[field.FieldRecord] == head[field.EnergySourcePoint] == shot + 1
     assert head[field.TraceNumber] == receiver + 1
     assert head[field.offset] == round(x - sx)
+    assert head[field.CDP] == 1 + round((0.5 * (x + sx) - 300) / 10)  # midpoints from 300 m on
     assert (head[field.SourceGroupScalar], head[field.ElevationScalar]) == (1, 1)
     assert (head[field.SourceX], head[field.GroupX], head[field.SourceY]) == (sx, x, 0)
     assert (head[field.SourceDepth], head[field.ReceiverGroupElevation]) == (300, -20)
@@ -256,6 +262,7 @@ def test_segy_of_a_network_has_coordinates_with_scalars_and_dates(quake, tmp_pat
             assert head[field.ReceiverGroupElevation] == -Z[receiver]
             assert (head[field.SourceDepth], head[field.SourceSurfaceElevation]) == (14700, 100)
             assert head[field.offset] == round(np.hypot(X[receiver] - 500, Y[receiver] + 250))
+            assert head[field.CDP] == 0
             date = [head[key] for key in (157, 159, 161, 163, 165, 167)]
             assert date == [2008, 211, 18, 42, 11, 4]
             assert head[field.LagTimeA] == 750  # of 750.5 ms, to the even one

@@ -183,6 +183,25 @@ def test_a_scenario_without_a_file_lives_as_long_as_its_results():
     assert not path.exists()
 
 
+def test_shear_waves_in_a_plane_need_no_p_velocity():
+    rock = {"type": "uniform", "vs": 400, "rho": 1900}
+    document = {
+        "physics": "elastic_sh", "time": {"duration": 0.3}, "model": [rock],
+        "grid": {"extent": {"x": 400, "z": 300}, "spacing": 10},
+        "sources": [{"type": "force", "force": {"y": 1}, "position": {"x": 200, "z": 100},
+                     "wavelet": {"type": "ricker", "frequency": 8}}],
+        "receivers": [{"type": "points", "positions": [{"x": 300, "z": 100}]}],
+    }  # fmt: skip
+    traces = []
+    for model in ([rock], [rock | {"vp": 800}]):
+        with seismo.run(document | {"model": model}) as results:
+            traces.append(results.traces["receivers"].values_of("vy"))
+    assert np.abs(traces[0]).max() > 0.0
+    np.testing.assert_array_equal(*traces)
+    with pytest.raises(ScenarioError, match=r"model\[0\].vp: missing"):
+        seismo.check(document | {"physics": "elastic"})
+
+
 def test_the_results_of_a_file_lie_in_the_current_folder(tmp_path, monkeypatch):
     (tmp_path / "somewhere").mkdir()
     file = tmp_path / "somewhere" / "pulse.yaml"

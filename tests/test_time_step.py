@@ -11,6 +11,8 @@ from seismo.errors import ScenarioError
 from seismo.exact import scheme
 from seismo.grid import coefficients
 from seismo.grid.time_step import choose_clock, common_interval, kinder_interval, stability_limit
+from seismo.scenario import from_dict
+from seismo.solver.discretization import discretize
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,26 @@ def test_unstable_step_is_refused_with_the_limit() -> None:
 def test_step_that_misses_an_interval_is_refused() -> None:
     with pytest.raises(ScenarioError, match=r"does not divide the output interval 2\.5 ms"):
         choose_clock(1.0, 2e-3, 0.9, 1e-3, [2.5e-3])
+    with pytest.raises(ScenarioError, match=r"interval 2\.5 ms; leave it out, or use 0\.5 ms"):
+        choose_clock(1.0, 2e-3, 0.9, 1e-3, [3e-3, 2.5e-3])
     assert choose_clock(1.0, 2e-3, 0.9, 1e-3, [2e-3]).steps == 1000
+
+
+def test_an_interval_that_no_step_fits_is_named_by_its_key() -> None:
+    uniform = {"type": "uniform", "vp": 2000}
+    source = {"type": "pressure", "position": {"x": 100, "z": 100}}
+    scenario = from_dict(
+        {
+            "physics": "acoustic", "model": [uniform], "time": {"duration": 1},
+            "grid": {"extent": {"x": 400, "z": 300}, "spacing": 10},
+            "sources": [source | {"wavelet": {"type": "ricker", "frequency": 10}}],
+            "output": {"snapshots": [{"fields": ["p"], "interval": 0.1},
+                                     {"fields": ["p"], "interval": 0.0037777, "name": "odd"}]},
+        }
+    )  # fmt: skip
+    message = r"output.snapshots\[1\].interval: 0.0037777: the output intervals .*common divisor"
+    with pytest.raises(ScenarioError, match=message):
+        discretize(scenario)
 
 
 @pytest.mark.parametrize(("duration", "steps"), [(1.0, 1000), (1.0000001, 1001), (1e-9, 1)])

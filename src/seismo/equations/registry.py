@@ -72,6 +72,12 @@ PHYSICS = tuple(e.name for e in EQUATIONS.values() if not e.extends)  # what a s
 VARIANTS = tuple((name, n) for name in PHYSICS for n in EQUATIONS[name].dimensions)
 
 
+def parameters_of_physics(physics: str | None) -> set[str]:
+    """Return the parameters that some equation of a physics takes; all where it is not known."""
+    of_physics = [e for e in EQUATIONS.values() if physics in (e.name, e.extends, None)]
+    return {name for equation in of_physics for name in equation.takes}
+
+
 def equation_for(physics: str, dimensions: int | None, parameters: Iterable[str]) -> Equation:
     """Return the equation of fewest parameters, of a physics, that takes what the model gives.
 

@@ -43,14 +43,15 @@ def stability_limit(velocity: float, symbols: Iterable[tuple[float, float]]) -> 
 def common_interval(intervals: Iterable[float]) -> float | None:
     """Return the greatest common divisor of intervals in s, or None without any."""
     # gcd of fractions = gcd of the numerators over the common denominator.
-    fractions = [_fraction(i) for i in intervals]
+    fractions = [as_fraction(i) for i in intervals]
     if not fractions:
         return None
     denominator = math.lcm(*(f.denominator for f in fractions))
     return math.gcd(*(int(f * denominator) for f in fractions)) / denominator
 
 
-def _fraction(interval: float) -> Fraction:
+def as_fraction(interval: float) -> Fraction:
+    """Return an interval in s as the fraction that is meant, such as 1 / 30."""
     # Accept the simplest fraction that reproduces the interval to rounding: 1 / 30, or nanoseconds.
     simple = Fraction(interval).limit_denominator(_PARTS)
     nanoseconds = Fraction(round(interval * _TICK), _TICK)
@@ -89,7 +90,7 @@ class Clock:
         if interval is None:
             return np.asarray(steps, float) * self.dt
         # k-th output time = k n / d with interval n / d, rounded once.
-        exact = _fraction(interval)
+        exact = as_fraction(interval)
         count = np.asarray(steps) // min(self.steps_between(interval), _MOST_STEPS)
         return count.astype(float) * exact.numerator / exact.denominator
 
@@ -125,7 +126,7 @@ def choose_clock(
             if abs(count - round(count)) > 1e-6 * count or round(count) < 1:
                 raise ScenarioError(
                     f"does not divide the output interval {_ms(interval)}; "
-                    f"leave it out, or use {_ms(interval / math.ceil(interval / dt))}"
+                    f"leave it out, or use {_ms(_fitting(dt, intervals))}"
                 )
     # The last step reaches the duration, to rounding.
     return Clock(dt, max(1, math.ceil(duration / dt - 1e-6)), limit, courant * limit)

@@ -6,7 +6,7 @@ from typing import Any
 
 from seismo.equations import given_rock
 from seismo.equations.parameters import CONSTANTS
-from seismo.equations.registry import PARAMETERS
+from seismo.equations.registry import PARAMETERS, parameters_of_physics
 from seismo.errors import KeyPath
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
@@ -32,12 +32,14 @@ _WHOLE_GRID = ("uniform", "layers", "gradient", "table", "file", "array", "volum
 
 def rocks(draft: Draft) -> Mistakes:
     """Check that each part gives one rock, in one way."""
+    felt = parameters_of_physics(draft.physics)
     for path, section in rock_sections(draft.model or ()):
         mistake = given_rock.mistake(given_in(section), draft.dimensions)
         if mistake is not None:
             yield Mistake((*path, mistake[0]), mistake[1])
         for parameter in PARAMETERS.values() if isinstance(section, _FILLING) else ():
-            if parameter.always and not _gives(section, parameter.name):
+            is_wanted = parameter.always and parameter.name in felt
+            if is_wanted and not _gives(section, parameter.name):
                 kind = allowed(annotation_of(type(section).model_fields[parameter.name]))
                 problem = f"missing: give {parameter.meaning} ({kind}), or elastic constants"
                 yield Mistake((*path, parameter.name), problem)

@@ -10,11 +10,11 @@ import numpy as np
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.grid.time_step import Clock, choose_clock, stability_limit
+from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
 from seismo.model.loss import without_losses
@@ -82,12 +82,16 @@ def make_clock(scenario: Scenario, limit: float, safe: float, faster: float = 1.
     limit = limit / faster
     spec = scenario.time
     share = min(1.0, spec.courant / safe)
-    timed = (*scenario.receivers, *scenario.output.snapshots)
-    intervals = [output.interval for output in timed if output.interval is not None]
+    intervals = _intervals(scenario)
     try:
-        clock = choose_clock(spec.duration, safe * limit, share, spec.step, intervals)
+        clock = choose_clock(
+            spec.duration, safe * limit, share, spec.step, list(intervals.values())
+        )
     except ScenarioError as error:
-        raise scenario.mistake("time", "step", problem=str(error)) from None
+        path: KeyPath = ("time", "step")
+        if spec.step is None:  # no step fits: named is the interval of the finest fraction
+            path = max(intervals, key=lambda key: as_fraction(intervals[key]).denominator)
+        raise scenario.mistake(*path, problem=str(error)) from None
     if clock.steps > MOST_STEPS:
         raise scenario.mistake(
             "time", "duration",
@@ -95,6 +99,16 @@ def make_clock(scenario: Scenario, limit: float, safe: float, faster: float = 1.
             f"{MOST_STEPS:.0e}; shorten it, or check its unit",
         )  # fmt: skip
     return clock
+
+
+def _intervals(scenario: Scenario) -> dict[KeyPath, float]:
+    """Return the output intervals in s by their keys."""
+    timed: dict[KeyPath, float | None] = {
+        ("receivers", n, "interval"): group.interval for n, group in enumerate(scenario.receivers)
+    }
+    for n, series in enumerate(scenario.output.snapshots):
+        timed["output", "snapshots", n, "interval"] = series.interval
+    return {path: interval for path, interval in timed.items() if interval is not None}
 
 
 def limit_of(

@@ -14,7 +14,6 @@ from seismo.acquisition.moment_tensor import (
     grid_axes,
     magnitude_of,
     scalar_moment,
-    tensor_from_grid,
     to_gcmt,
 )
 from seismo.output.atomic_file import HiddenFile
@@ -26,6 +25,7 @@ from seismo.output.export.seismograms import (
     hypocentre,
     origin_date,
     recordings,
+    tensor_of,
 )
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.output.results import Results
@@ -101,12 +101,12 @@ def _identifier(module: Any, name: str, kind: str) -> Any:
 
 def _describe_tensor(module: Any, name: str, event: Any, source: dict[str, Any]) -> None:
     """Add magnitude and moment tensor of a source to an event, where it has these."""
-    components = {k[-2:]: float(source[k]) for k in source if k.startswith("moment_")}
-    if source.get("type") != "moment_tensor" or "x_azimuth" not in source:
+    grid_tensor = tensor_of(source)
+    if grid_tensor is None or "x_azimuth" not in source:
         return
     rotation = grid_axes(float(source["x_azimuth"]))
     # From the grid's axes to north, east, down: the inverse of `to_grid`.
-    tensor = rotation.T @ tensor_from_grid(components) @ rotation
+    tensor = rotation.T @ grid_tensor @ rotation
     moment = scalar_moment(tensor)
     origin = event.origins[0].resource_id
     gcmt = {f"m_{key}": size for key, size in to_gcmt(tensor).items()}

@@ -12,6 +12,7 @@ from datetime import datetime
 from io import BytesIO
 from typing import Any
 
+from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
 from seismo.output.export.obspy_stream import SEISMIC
 from seismo.output.export.seismograms import (
     CodeLengths,
@@ -22,6 +23,7 @@ from seismo.output.export.seismograms import (
     origin_date,
     recordings,
     start_date,
+    tensor_of,
 )
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.scenario.optional_package import optional_package
@@ -69,6 +71,8 @@ def _event(recording: Recording) -> dict[str, Any]:
     source = recording.hypocentre
     if {"longitude", "latitude"} <= source.keys():
         header |= {"evlo": between_180(source["longitude"]), "evla": source["latitude"]}
+    if (tensor := tensor_of(source)) is not None and "y" in source:  # in 2-D it is one per metre
+        header |= {"mag": magnitude_of(scalar_moment(tensor)), "imagtyp": "imw"}
     if "z" in source:
         header["evdp"] = (source["z"] - ground(recording.results)) / 1e3
     return header

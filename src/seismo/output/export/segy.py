@@ -56,6 +56,7 @@ _SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
 _LARGEST = 2**31 - 1
 _MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
 _IEEE = 5
+_MILLIMETRES = 1e3  # of a metre: midpoints closer than one are the same
 _SEISMIC = 1  # trace identification codes
 _DEAD = 2
 _METRES = 1
@@ -164,7 +165,7 @@ class Gather:
             "number_in_file": number * count + receiver + 1,
             "shot": index + 1,
             "source_point": index + 1,
-            "ensemble": index + 1,
+            "ensemble": self._midpoint_numbers(index),
             "receiver": receiver + 1,
             "identification": np.where(self.traces.recording(index), _SEISMIC, _DEAD),
             "summed": 1,
@@ -210,6 +211,33 @@ class Gather:
         }
         fields |= {k: scaled(v, horizontal_scalar) for k, v in horizontal.items()}
         return fields | {k: scaled(v, vertical_scalar) for k, v in vertical.items()}
+
+    @cached_property
+    def _midpoints(self) -> np.ndarray | None:
+        """X (shot, receiver) in m of the midpoints of all shots of a 2-D line; None in 3-D."""
+        if self.traces.column("y") is not None:
+            return None
+        middles = []
+        for index, shot in enumerate(self.traces.shots):
+            source = hypocentre(self.selection.results, shot)
+            x = np.asarray(self.traces.coordinate("x", index))
+            middles.append(0.5 * (x + float(source.get("x", 0.0))))
+        return np.array(middles)
+
+    def _midpoint_numbers(self, index: int) -> np.ndarray | int:
+        """Return the numbers (receiver) of the midpoints of a shot from the first one of the line.
+
+        They count steps of the least distance between two midpoints, which common ones share; 0
+        where the line has none, or more than the field holds.
+        """
+        if self._midpoints is None:
+            return 0
+        places = np.unique(np.rint(self._midpoints * _MILLIMETRES))
+        step = np.diff(places).min(initial=np.inf)
+        if places.size > 1 and np.ptp(places) / step >= _LARGEST:
+            return 0
+        from_first = self._midpoints[index] * _MILLIMETRES - places[0]
+        return 1 + np.rint(from_first / step).astype(int)
 
     def _date(self) -> dict[str, int]:
         """Return the fields of the date of t = 0, none without an event."""
@@ -310,6 +338,7 @@ def _text(gather: Gather) -> bytes:
         "COORDINATES: OF THE GRID, IN M, TIMES THE SCALARS IN BYTES 69 AND 71",
         "ELEVATION: -Z IN BYTES 41, 45 (THE GROUND); SOURCE DEPTH BELOW IT IN 49",
         "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
+        "CDP: BYTES 21, NUMBER OF THE MIDPOINT ALONG A 2-D LINE; 0 IN 3-D",
         "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
         f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",
         "FRACTION OF ITS SECOND: LAG TIME A, BYTES 105 TO 106, MS",

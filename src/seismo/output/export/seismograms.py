@@ -14,7 +14,7 @@ appendix A).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.moment_tensor import tensor_from_grid
 from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
@@ -76,6 +77,15 @@ class Seismogram:
     samples: np.ndarray
     azimuth: float | None
     dip: float | None
+
+
+def tensor_of(source: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the moment tensor (3, 3) N m on the axes of the grid; None of other sources."""
+    if source.get("type") != "moment_tensor":
+        return None
+    return tensor_from_grid(
+        {key[-2:]: float(source[key]) for key in source if key.startswith("moment_")}
+    )
 
 
 @dataclass(frozen=True)
