@@ -318,6 +318,24 @@ def bed_receivers(quantity: str, z: float) -> dict:
             "positions": [{"x": 900.0, "z": z}]}  # fmt: skip
 
 
+def test_dispersion_is_warned_of_by_the_paths_that_waves_take():
+    """Along the diagonal differences err by a third of what they do along an axis."""
+    document = {
+        "physics": "acoustic", "model": [{"type": "uniform", "vp": 2000.0}],
+        "grid": {"extent": {"x": 600, "y": 600, "z": 600}, "spacing": 20, "order": 4},
+        "time": {"duration": 0.4},
+        "sources": [{"type": "pressure", "position": {"x": 300, "y": 300, "z": 300},
+                     "wavelet": {"type": "ricker", "frequency": 10}}],
+        "receivers": [{"type": "points", "positions": [{"x": 100, "y": 200, "z": 300}]}],
+    }  # fmt: skip
+    diagonal = make_plan(from_dict(document))
+    assert diagonal.expected.error < 0.01
+    assert not [text for text in diagonal.warnings if "dispersion" in text]
+    document["receivers"] = [{"type": "points", "positions": [{"x": 20, "y": 300, "z": 300}]}]
+    (warning,) = (text for text in make_plan(from_dict(document)).warnings if "dispersion" in text)
+    assert "for 1 % use a grid.spacing of about" in warning
+
+
 # Waves of 3 km/s suit this grid: no time goes into the search for another.
 FAST = {"model": [{"type": "uniform", "vp": 5000.0, "vs": 3000.0, "rho": 2600.0}]}
 WARNED = {

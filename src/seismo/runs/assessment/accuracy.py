@@ -51,7 +51,8 @@ _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
 _SAID = 0.5  # of the largest cause: what is named beside it
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
-# Causes, but for dispersion in each medium:
+_DISPERSION = "numerical dispersion"  # in each medium
+# Other causes:
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
 CONTACTS = "contacts of media"
@@ -83,6 +84,11 @@ class Expected:
     def error(self) -> float:
         """Relative L2 error of the worst trace, of all causes together."""
         return math.hypot(*(error for _, error in self.causes))
+
+    @property
+    def dispersion(self) -> float:
+        """Relative L2 error of the worst trace, of numerical dispersion in all media together."""
+        return math.hypot(*(e for what, e in self.causes if what.startswith(_DISPERSION)))
 
     def __str__(self) -> str:
         """Describe it in a line."""
@@ -215,7 +221,7 @@ def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
             )
         else:
             error = passage_error(waves, stencil, passage)
-        what = f"numerical dispersion at {passage.velocity:.5g} m/s"
+        what = f"{_DISPERSION} at {passage.velocity:.5g} m/s"
         yield what if not waves.dt else f"{what}, time steps included", error
 
 

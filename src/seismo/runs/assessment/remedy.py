@@ -85,7 +85,7 @@ def inaccurate(
     """Warn of errors that another grid, or other coefficients, would avoid."""
     waves = setup.waves
     stencil = setup.stencil
-    dispersion = dispersion_error(waves, stencil)
+    dispersion = expected.dispersion
     match _warned_of(setup, expected):
         case "stencil":
             fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
@@ -113,7 +113,7 @@ def _warned_of(setup: Discretization, expected: Expected) -> str:
     spec = setup.scenario.grid
     if spec.stencil == "minmax":
         return "stencil"
-    if dispersion_error(setup.waves, setup.stencil) > spec.accuracy:
+    if expected.dispersion > spec.accuracy:
         return "dispersion"
     is_large = expected.error > min(_LARGE, _LARGER * spec.accuracy)
     return "error" if is_large else ""
