@@ -217,12 +217,10 @@ class Gather:
         """X (shot, receiver) in m of the midpoints of all shots of a 2-D line; None in 3-D."""
         if self.traces.column("y") is not None:
             return None
-        middles = []
-        for index, shot in enumerate(self.traces.shots):
-            source = hypocentre(self.selection.results, shot)
-            x = np.asarray(self.traces.coordinate("x", index))
-            middles.append(0.5 * (x + float(source.get("x", 0.0))))
-        return np.array(middles)
+        sources = (hypocentre(self.selection.results, shot) for shot in self.traces.shots)
+        ends = [float(source.get("x", 0.0)) for source in sources]
+        x = [np.asarray(self.traces.coordinate("x", index)) for index in range(len(ends))]
+        return 0.5 * (np.array(x) + np.array(ends)[:, np.newaxis])
 
     def _midpoint_numbers(self, index: int) -> np.ndarray | int:
         """Return the numbers (receiver) of the midpoints of a shot from the first one of the line.
@@ -232,12 +230,10 @@ class Gather:
         """
         if self._midpoints is None:
             return 0
-        places = np.unique(np.rint(self._midpoints * _MILLIMETRES))
-        step = np.diff(places).min(initial=np.inf)
-        if places.size > 1 and np.ptp(places) / step >= _LARGEST:
-            return 0
-        from_first = self._midpoints[index] * _MILLIMETRES - places[0]
-        return 1 + np.rint(from_first / step).astype(int)
+        midpoints = np.unique(np.rint(self._midpoints * _MILLIMETRES))
+        step = np.diff(midpoints).min(initial=np.inf)
+        numbers = np.rint((self._midpoints[index] * _MILLIMETRES - midpoints[0]) / step)
+        return 1 + numbers.astype(int) if np.ptp(midpoints) < step * _LARGEST else 0
 
     def _date(self) -> dict[str, int]:
         """Return the fields of the date of t = 0, none without an event."""
