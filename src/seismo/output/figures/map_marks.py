@@ -1,4 +1,4 @@
-"""What a map seen from above has beside its colours: scale, north, a graticule, names, mechanisms.
+"""What a map seen from above has beside its colours: scale, north, coast, names, mechanisms.
 
 x points up the page and y to the right. A beach ball is the lower half of the focal sphere in equal
 area: a ray that leaves at the angle t from straight down stands at r = sqrt(2) sin(t / 2), black
@@ -8,6 +8,7 @@ section 4.5).
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from itertools import compress
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from matplotlib.ticker import MaxNLocator
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
+from seismo.output.figures.coast import draw_coast
 from seismo.output.figures.style import RECEIVER_COLOUR
 from seismo.output.results import Results
 from seismo.scenario.receivers import CODE
@@ -41,20 +43,34 @@ _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def draw_map_marks(
-    panel: Axes, results: Results, axes: Mapping[str, np.ndarray], scale: float, shot: str | None
+    panel: Axes,
+    results: Results,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    shot: str | None,
+    coast: bool | None = None,
 ) -> None:
     """Draw all of them on a panel whose coordinates are y and x in units of `scale`.
 
-    Small panels have neither a graticule nor names, the smallest no scale and no north.
+    Small panels have neither a graticule nor names, the smallest no scale and no north. `coast`
+    says whether coast lines are drawn, None where they can be.
+
+    Raises:
+        ScenarioError: coast lines are wanted, and cannot be drawn.
     """
     width = _width(panel)
     is_small = width < _SMALL
+    projection = _projection(results)
+    if projection is not None:
+        draw_coast(panel, projection, axes, scale, coast)
+    elif coast:
+        raise ScenarioError("coast: the run has no place on the earth; give the section geographic")
     if width > _TINY:
         _draw_scale(panel, axes, scale)
     if (azimuth := results.azimuth) is not None and width > _TINY:
         _point_north(panel, azimuth)
-        if not is_small:
-            _draw_graticule(panel, results, axes, scale)
+        if not is_small and projection is not None:
+            _draw_graticule(panel, projection, axes, scale)
     for traces in () if is_small else results.traces.values():
         first = shot or next(iter(traces.shots), None)
         positions = traces.recorded_at("xy", first)
@@ -130,17 +146,18 @@ def _point_north(panel: Axes, azimuth: float) -> None:
     )  # fmt: skip
 
 
-def _draw_graticule(
-    panel: Axes, results: Results, axes: Mapping[str, np.ndarray], scale: float
-) -> None:
-    """Draw meridians and parallels with their degrees; none where pyproj is not installed."""
+def _projection(results: Results) -> Projection | None:
+    """Return the projection of the grid; None without one, or where pyproj is not installed."""
     geographic = results.section("geographic")
-    if not geographic:
-        return
-    try:
-        projection = Projection(SimpleNamespace(**geographic))
-    except ScenarioError:
-        return
+    with contextlib.suppress(ScenarioError):
+        return Projection(SimpleNamespace(**geographic)) if geographic else None
+    return None
+
+
+def _draw_graticule(
+    panel: Axes, projection: Projection, axes: Mapping[str, np.ndarray], scale: float
+) -> None:
+    """Draw meridians and parallels with their degrees."""
     y = np.linspace(axes["y"][0], axes["y"][-1], 41)
     x = np.linspace(axes["x"][0], axes["x"][-1], 41)
     degrees = projection.to_geographic(*np.meshgrid(x, y, indexing="ij"))

@@ -59,6 +59,7 @@ def peaks(
     clip: Percentile = 97.0,
     units: Literal["si", "engineering"] = "si",
     scale: Literal["linear", "log"] = "linear",
+    coast: bool | None = None,
 ) -> Figure:
     """Draw maps of largest values, each with the largest of all that it shows.
 
@@ -73,6 +74,8 @@ def peaks(
         units: ``si``, or ``engineering``: cm, cm/s and g.
         scale: ``linear`` from 0, or ``log`` from the smallest value, at most three decades below
             the largest, without clip.
+        coast: whether a map seen from above has coast lines and borders (of Natural Earth, by
+            cartopy); by default where these are installed.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
@@ -100,7 +103,7 @@ def peaks(
         image = draw_image(
             panel, plane, map_values * factor, axes, length_scale, cmap=SEQUENTIAL, **colours
         )
-        draw_geometry(panel, plane, results, axes, length_scale, fired)
+        draw_geometry(panel, plane, results, axes, length_scale, fired, coast)
         frame_section(panel, plane, axes, length_scale, unit)
         panel.set_title(f"{label}, at most {largest * factor:.3g}")
         side_bar(panel, image, **(_LOG_BAR if "norm" in colours else {"extend": "max"}))

@@ -179,15 +179,16 @@ def draw_geometry(
     axes: Mapping[str, np.ndarray],
     scale: float,
     shot: str | None,
+    coast: bool | None = None,
 ) -> list[Line2D]:
     """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
 
     Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map seen
-    from above has marks of its own (`map_marks`).
+    from above has marks of its own (`map_marks`), among which is the `coast`.
     """
     marks = []
     if section.vertical == "x":
-        draw_map_marks(panel, results, axes, scale, shot)
+        draw_map_marks(panel, results, axes, scale, shot, coast)
     positions = _receiver_positions(results, section, axes, shot)
     if positions.size:
         size = 5 if positions.shape[1] < 20 else 3

@@ -67,6 +67,7 @@ def snapshot(
     section: str | None = None,
     clip: Percentile = 99.0,
     common_scale: bool = True,
+    coast: bool | None = None,
 ) -> Figure:
     """Draw one field at several times over the model.
 
@@ -82,11 +83,13 @@ def snapshot(
             ``z:500``, ``z:1.5 km``.
         clip: percentile of the moving points at which the colours saturate.
         common_scale: one scale for all times; otherwise each its own.
+        coast: whether a map seen from above has coast lines and borders (of Natural Earth, by
+            cartopy); by default where these are installed.
 
     Raises:
         ScenarioError: the file does not hold what is asked for.
     """
-    scene = Scene(results, series, shot, field, section)
+    scene = Scene(results, series, shot, field, section, coast)
     frames = scene.frames_at(times, count)
     wavefields = [scene.wavefield(index) for index in frames]
     row_count, columns = _layout(len(frames), scene.ratio)
@@ -118,9 +121,11 @@ class Scene:
         shot: str | int | None,
         field: str | None,
         section: str | None,
+        coast: bool | None = None,
     ) -> None:
         """Look up what is to be drawn."""
         self.results = results
+        self.coast = coast
         self.series: SnapshotSeries = snapshot_series(results, series, shot)
         self.field = components(self.series, field)[-1] if field else _default_field(self.series)
         refuse_empty(results, self.series, [self.field])
@@ -185,7 +190,9 @@ class Scene:
             vmin=-level * factor, vmax=level * factor, interpolation="bilinear", zorder=1,
             alpha=opacity(wavefield, level),
         )  # fmt: skip
-        draw_geometry(panel, self.section, self.results, self.axes, self.scale, self.series.shot)
+        draw_geometry(
+            panel, self.section, self.results, self.axes, self.scale, self.series.shot, self.coast
+        )
         frame_section(panel, self.section, self.axes, self.scale, self.length)
         return image
 
