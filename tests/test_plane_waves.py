@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 import pytest
-import solver
 
+import solver
 from seismo.acquisition.plane_wave import PlaneWave
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
