@@ -267,7 +267,12 @@ def point_weights(
 
 def _product(along: list[Along]):
     """Return x, y, z and the tensor product of the weights along the axes."""
+    (x, wx), (y, wy), (z, wz) = along
     # Weight of a point: w_x w_y w_z.
-    x, y, z = np.meshgrid(*(a[0] for a in along), indexing="ij")
-    wx, wy, wz = np.meshgrid(*(a[1] for a in along), indexing="ij")
-    return x.ravel(), y.ravel(), z.ravel(), (wx * wy * wz).ravel()
+    weights = (wx[:, None] * wy).reshape(-1, 1) * wz
+    shape = (x.size, y.size, z.size)
+    indices = np.empty((3, *shape), int)
+    indices[0] = x[:, None, None]
+    indices[1] = y[:, None]
+    indices[2] = z
+    return *indices.reshape(3, -1), weights.ravel()

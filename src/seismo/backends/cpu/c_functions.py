@@ -25,6 +25,7 @@ from seismo.equations.formula import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 _WORD = ir.IntType(64)
+_array_kinds: dict[tuple, types.Type] = {}
 
 
 @lru_cache
@@ -51,8 +52,18 @@ def body_function(body: Callable, rows: bool, arguments: tuple, clock: np.ndarra
     With `rows` it is ``body(n, 0, length, *rest)``, of which the length is the first argument.
     """
     # Types of the arguments, and which one is the step counter, select the code.
-    kinds = tuple(typeof(a) for a in arguments)
+    kinds = tuple(_kind(a) for a in arguments)
     return _body_function(body, rows, kinds, tuple(a is clock for a in arguments))
+
+
+def _kind(argument: Any) -> types.Type:
+    """Return the type of an argument; that of arrays alike is found once."""
+    if not isinstance(argument, np.ndarray):
+        return typeof(argument)
+    key = argument.dtype, argument.ndim, argument.flags.num
+    if key not in _array_kinds:
+        _array_kinds[key] = typeof(argument)
+    return _array_kinds[key]
 
 
 @lru_cache
