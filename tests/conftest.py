@@ -51,7 +51,7 @@ def pytest_collection_finish() -> None:
     """Keep it from looking at what was collected, and let it pass less often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+    gc.set_threshold(100_000, 10, 10)
 
 
 @pytest.fixture

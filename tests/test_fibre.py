@@ -148,11 +148,11 @@ HARD = {"vp": 3400.0, "vs": 2000.0, "rho": 2500.0}
 
 
 def test_short_gauge_lengths_read_strains_across_a_contact():
-    """Of 0.4 and 1 cells: own errors up to 4.1 and 3.6 % (of motion at the ends 11.6 and 7.7 %)."""
+    """Of 0.4 and 1 cells: errors up to 4.1 and 3.6 % (motion at the ends 11.6, 7.7), here 2.7."""
     contact = 9.4 * H
     source = np.array([14.3, 6.3])
     line = [[30.0, 0.0], [39.0, 12.0]]
-    sets = [fibre(line, g * H, name=f"g{g}", spacing=0.8 * H) for g in (0.4, 1.0)]
+    sets = [fibre(line, g * H, name=f"g{g}", spacing=1.6 * H) for g in (0.4, 1.0)]
     simulation = run(
         "elastic", (50, 30), {"type": "force", "force": {"x": 1.0, "z": 0.6}}, source, sets, 30,
         model=[{"type": "layers",
@@ -165,7 +165,7 @@ def test_short_gauge_lengths_read_strains_across_a_contact():
     )
     for number, group in enumerate(simulation.setup.groups):
         found = solver.traces(simulation, group=number)["strain_rate"]
-        assert errors(found, wanted(group, exact, "xz")).max() < 0.055
+        assert errors(found, wanted(group, exact, "xz")).max() < 0.03
 
 
 def test_weights_of_a_straight_fibre_are_a_difference_and_bends_take_part():
