@@ -36,18 +36,19 @@ def slow_but(kept: Collection, values: Iterable) -> list:
     return [pytest.param(v, marks=[] if v in kept else [pytest.mark.slow]) for v in values]
 
 
+def slow_cases_but(kept: Collection[str], cases: Iterable) -> list:
+    """Return equations of a test of which those named by their ids run every day."""
+    return [
+        pytest.param(*c.values, id=c.id, marks=[] if c.id in kept else [pytest.mark.slow])
+        for c in cases
+    ]
+
+
 def slow_in_space(*kept: str) -> list:
     """Return every equation, of which in space only those named run every day."""
-    return [
-        pytest.param(
-            *case.values,
-            id=case.id,
-            marks=[*case.marks, pytest.mark.slow]
-            if case.values[1] == 3 and case.values[0] not in kept and not case.marks
-            else case.marks,
-        )
-        for case in EVERY_EQUATION
-    ]
+    daily = [case for case in EVERY_EQUATION if not case.marks]
+    named = [case.id for case in daily if case.values[1] == 2 or case.values[0] in kept]
+    return slow_cases_but(named, EVERY_EQUATION)
 
 
 PLANE_EQUATIONS = [pytest.param(name, d, id=name) for name, d in VARIANTS if d == 2]

@@ -301,7 +301,10 @@ def test_exit_codes(seismo_of, monkeypatch, error, code):
         assert "Traceback" in seismo_of("--debug", "run", "pulse.yaml")[2]
 
 
-@pytest.mark.parametrize("words", [["schema"], ["schema", "time.step"], ["--version"]])
+@pytest.mark.parametrize(
+    "words",
+    [["schema"], pytest.param(["schema", "time.step"], marks=pytest.mark.slow), ["--version"]],
+)
 def test_a_closed_pipe_is_quiet(words):
     """Whether it shows while the command writes, or when what is left is flushed."""
     process = subprocess.Popen(

@@ -90,7 +90,7 @@ def same_bits(found: list[dict], wanted: list[dict]) -> bool:
         (1, {"cells": (20, 24)}),
         pytest.param(2, {"cells": (37, 41), "precision": "float64"}, marks=pytest.mark.slow),
         pytest.param(4, {"shots": 3}, marks=pytest.mark.slow),
-        (4, {"order": 4}),
+        pytest.param(4, {"order": 4}, marks=pytest.mark.slow),
         (8, {"cells": (30, 90), "order": 16, "shots": 1}),
     ],
 )

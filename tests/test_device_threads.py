@@ -43,7 +43,10 @@ def outcome(document, base, parts, ranks, make=ThreadBackend):
         pytest.param({"top": "absorbing"}, HALOS[::-1], id="layers", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize(("name", "dimensions"), solver.slow_in_space("acoustic"))
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    solver.slow_cases_but({"elastic-2d", "acoustic-3d"}, solver.EVERY_EQUATION),
+)
 def test_every_cut_gives_the_bits_of_one(name, dimensions, faces, halos, tmp_path, monkeypatch):
     """Images beyond faces wait for all of a stage; only without them cores run ahead of halos.
 

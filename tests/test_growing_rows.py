@@ -90,7 +90,10 @@ def drift(name: str, dimensions: int, case: str, folder, steps: int) -> float:
 
 
 @pytest.mark.parametrize("case", [pytest.param("rigid", marks=pytest.mark.slow), "free"])
-@pytest.mark.parametrize(("name", "dimensions"), CONSERVING)
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    solver.slow_cases_but({"elastic-3d", "acoustic_variable_density-2d"}, CONSERVING),
+)
 def test_energy_is_constant(name: str, dimensions: int, case: str, tmp_path) -> None:
     """Without the heights among its weights it changes by percents."""
     steps = 10_000 if dimensions == 2 else 500
@@ -198,7 +201,10 @@ def test_cuts_change_no_bit() -> None:
     assert solver.identical(whole, cut)
 
 
-@pytest.mark.parametrize(("name", "dimensions"), FIRST_ORDER)
+@pytest.mark.parametrize(
+    ("name", "dimensions"),
+    solver.slow_cases_but({"elastic-2d", "acoustic_variable_density-3d"}, FIRST_ORDER),
+)
 def test_step_limit(name: str, dimensions: int, tmp_path) -> None:
     """At 0.999 of the limit noise stays as it is, wherever the fastest rock lies."""
     document = plan(name, dimensions, boundaries=closed_box("rigid", dimensions))

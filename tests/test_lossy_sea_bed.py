@@ -79,8 +79,15 @@ def room(closed: bool):
     return fluid_solid_contact._has_clearance if closed else lambda *found: False
 
 
-@pytest.mark.parametrize("closed", [True, False])
-@pytest.mark.parametrize(("fraction", "loss"), [(0.3, (40.0, 20.0)), (0.52, (7.0, 5.0))])
+@pytest.mark.parametrize(
+    ("fraction", "loss", "closed"),
+    [
+        (0.3, (40.0, 20.0), True),
+        pytest.param(0.3, (40.0, 20.0), False, marks=pytest.mark.slow),
+        pytest.param(0.52, (7.0, 5.0), True, marks=pytest.mark.slow),
+        (0.52, (7.0, 5.0), False),
+    ],
+)
 def test_no_motion_along_a_sea_bed_grows(fraction: float, loss: tuple, closed: bool) -> None:
     """One step between periodic sides, of all fields and memory variables: eigenvalues up to 1.
 
@@ -145,7 +152,7 @@ def test_equations_of_anisotropic_rock_agree_at_a_bed(dimensions: int) -> None:
         assert solver.difference(other, found[0]) < 1e-5
 
 
-@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("closed", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name", ["viscoelastic", pytest.param("viscoelastic_tti", marks=pytest.mark.slow)]
 )

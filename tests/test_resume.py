@@ -269,9 +269,7 @@ def test_a_manifest_with_a_flipped_bit_is_one_line(unfinished):
             seismo.run(SCENARIO, unfinished, resume=True)
 
 
-@pytest.mark.parametrize(
-    "damage", slow_but({"flipped", "header"}, ["cut", "flipped", "emptied", "header"])
-)
+@pytest.mark.parametrize("damage", slow_but({"flipped"}, ["cut", "flipped", "emptied", "header"]))
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(unfinished, wanted, damage):
     newest, _ = checkpoint.checkpoint_files(Path(f"{unfinished}.run"))
     data = bytearray(newest.read_bytes())

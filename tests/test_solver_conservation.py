@@ -166,7 +166,7 @@ def drift(name: str, dimensions: int, case: str, base, steps: int, **changes) ->
 @pytest.mark.parametrize(("name", "dimensions"), CONSERVING)
 def test_energy_is_constant(name: str, dimensions: int, case: str, tmp_path) -> None:
     """Noise in a random medium: every wavenumber, every mode of the surface."""
-    steps = 10_000 if dimensions == 2 else 2000
+    steps = 4000 if dimensions == 2 else 1000
     assert drift(name, dimensions, case, tmp_path, steps) < ROUNDING.get(name, 1e-12)
 
 
@@ -265,8 +265,11 @@ IN_SPACE = {("acoustic", "periodic")}
         for name, d in VARIANTS
         for at in ((0.0, 0.3, 2.6) if d == 2 else (0.3,))
         for across in ("rigid", "periodic")
-        # In space one kind, as `at` and the kind are tried together in planes.
-        for slow in [d == 3 and (name, across) not in IN_SPACE]
+        # In space one kind, as `at` and the kind are tried together in planes; there images at a
+        # rigid face and a periodic one differ in the side that they come from alone.
+        for slow in [
+            (name, across) not in IN_SPACE if d == 3 else across == "periodic" and at != 0.3
+        ]
     ],
 )
 def test_they_change_places_beside_images(name, dimensions, at, across, tmp_path) -> None:

@@ -73,7 +73,7 @@ def test_the_limit_holds_beside_light_rock(name, contrast, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("order", "averaging"), [(8, "effective"), (8, "point"), (4, "point")])
-@pytest.mark.parametrize("width", [2, 4])
+@pytest.mark.parametrize("width", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["elastic", "acoustic_variable_density", "elastic_sh"])
 def test_lumps_of_air_need_the_limit(name, order, width, averaging, tmp_path, monkeypatch) -> None:
     """Noise stays at 0.99 of it; that of the fastest rock is 10 to 100 times as long."""
