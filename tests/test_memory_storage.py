@@ -16,6 +16,8 @@ from seismo.solver.discretization import discretize
 from seismo.solver.stability_monitor import StabilityMonitor
 from test_solver_state import assert_goes_on
 
+pytestmark = pytest.mark.usefixtures("no_remedies")
+
 SHORT = {"precision": "float32", "attenuation": {"storage": 16}}
 MOST_UNLIKE = memory_storage.MOST_UNLIKE
 

@@ -30,6 +30,8 @@ from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from solver import slow_but
 
+pytestmark = pytest.mark.usefixtures("no_remedies")
+
 SCENARIO = {
     "physics": "elastic",
     "grid": {"extent": {"x": 300.0, "z": 200.0}, "spacing": 10.0, "order": 4},
