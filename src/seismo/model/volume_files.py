@@ -11,6 +11,7 @@ from seismo.model.array_files import too_large
 from seismo.model.files import one_line_for_malformed, refuse_no_file
 from seismo.model.geomodelgrids import read_geomodelgrids
 from seismo.model.netcdf_files import read_netcdf
+from seismo.model.openswpc import read_openswpc
 from seismo.model.rfile import read_rfile
 from seismo.model.sfile import read_sfile
 from seismo.model.volume import Volume
@@ -22,6 +23,7 @@ _READERS: dict[str, Callable[[VolumeRequest], Volume]] = {
     "geomodelgrids": read_geomodelgrids,
     "sfile": read_sfile,
     "rfile": read_rfile,
+    "openswpc": read_openswpc,
 }
 
 

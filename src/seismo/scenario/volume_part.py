@@ -16,6 +16,7 @@ from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_paramete
 VOLUMES = {  # formats by suffix
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
     ".h5": "geomodelgrids", ".hdf5": "geomodelgrids", ".sfile": "sfile", ".rfile": "rfile",
+    ".lst": "openswpc",
 }  # fmt: skip
 
 
@@ -75,8 +76,9 @@ class VolumePart(ChangingPart):
 
     type: Literal["volume"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["netcdf", "geomodelgrids", "sfile", "rfile"] | None = Field(
-        None, description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile"
+    format: Literal["netcdf", "geomodelgrids", "sfile", "rfile", "openswpc"] | None = Field(
+        None,
+        description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile, .lst",
     )
     crs: FilePath | None = Field(
         None,
