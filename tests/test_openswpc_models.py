@@ -94,7 +94,7 @@ def test_of_contacts_between_points_the_share_counts(japan):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"LIST": ("absent.grd ", "nowhere.grd")}, r"lst: no such file as nowhere.grd, which it names"),
+        ({"LIST": ("absent.grd ", "nowhere.grd")}, r"no such file as nowhere.grd, which it names"),
         ({"LIST": ("2.40 4.20", "2.40 ?")}, r"line 3: .*is no layer; expected a list of"),
         ({"LIST": ("2.65 5.50 ", "")}, r"line 5: has 4 numbers"),
         ({"TEXT": ("vs: vs", "vs: Vs")}, r"vs.variable: .*no column 'Vs'; available: rho, vp"),
