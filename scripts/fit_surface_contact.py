@@ -38,6 +38,7 @@ from seismo.grid.surface_closure import (
     surface_closure,
 )
 from seismo.model.averaging import cell_average
+from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
 from seismo.model.layered import DepthProfile
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
@@ -91,9 +92,11 @@ class LayerErrors:
         earth = Earth((DepthProfile(np.array([-1e6, depth]), values, flat),), names)
         wanted = ("rho", "c11", "c13", "c33", "c44")
         means = cell_average(
-            earth, np.arange(count) * 1.0, None, np.zeros(1), {"x": 1.0, "z": 1.0}, wanted,
+            earth,
+            GridCells(np.arange(count) * 1.0, None, np.zeros(1), {"x": 1.0, "z": 1.0}),
+            wanted,
             dtype=np.float64,
-        )  # fmt: skip
+        )
         rho, c11, c13, c33, c44 = (means[name].reshape(-1) for name in wanted)
         up, down = closed_operators(self.c, count - 1, count)
         between = 2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1])

@@ -14,6 +14,7 @@ from seismo.exact.metrics import relative_l2
 from seismo.grid import coefficients
 from seismo.grid.grid import Grid
 from seismo.model import cell_average
+from seismo.model.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.layer_collar import share_along
@@ -130,7 +131,7 @@ def test_an_axis_is_the_mean_of_axes_not_of_angles() -> None:
     model = [{"type": "layers", "layers": layers}]
     earth = discretize(from_dict(solver.plan("acoustic_tti", 2, cells=20, model=model))).earth
     z, names = np.array([20.0, 50.0, 150.0, 180.0]), ("axis_x", "axis_y", "axis_z")
-    found = cell_average(earth, z, None, np.array([0.0]), {"x": 10.0, "z": 10.0}, names)
+    found = cell_average(earth, GridCells(z, None, np.array([0.0]), {"x": 10.0, "z": 10.0}), names)
     x, y, down = (np.abs(found[name][:, 0]) for name in names)
     sine, cosine = np.sin(np.radians([80.0, 40.0])), np.cos(np.radians([80.0, 40.0]))
     assert x == pytest.approx([sine[0], 1.0, 0.0, 0.0], abs=1e-4)

@@ -13,6 +13,7 @@ from seismo.equations.registry import EQUATIONS, lossless, physics_for
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
@@ -128,7 +129,7 @@ def test_contacts_take_the_loss_of_effective_moduli():
                           "x": [0.0, 9.0], "rho": 2001.0}]  # fmt: skip
     earth = discretize(from_dict(document)).earth
     z, x, spacing = np.array([126.0]), np.array([100.0]), {"x": 10.0, "z": 9.0}
-    medium = effective_medium(earth, z, None, x, spacing, ("y_c33", "y_c44", "y_c11"))
+    medium = effective_medium(earth, GridCells(z, None, x, spacing), ("y_c33", "y_c44", "y_c11"))
     sample = earth.sample(np.array([100.0, 200.0]), None, np.array([100.0, 100.0]))
     for wave, name in (("p", "y_c33"), ("s", "y_c44")):
         compliance = 1.0 / (sample["rho"] * sample[f"v{wave}"] ** 2)

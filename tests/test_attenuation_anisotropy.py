@@ -19,6 +19,7 @@ from seismo.equations.viscoelastic_tti import losses
 from seismo.exact import acoustic, anisotropic, shear
 from seismo.grid.coefficients import MIDPOINT
 from seismo.model import build_earth, tilted_stiffness
+from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
@@ -280,7 +281,7 @@ def test_sources_of_volume_lose_as_c11_does() -> None:
     wanted, unrelaxed = (complex_stiffness(setup, rock, s)[0, 0] for s in (1j * omega, None))
     place = np.array([100.0])
     medium = effective_medium(
-        setup.earth, place, place, place, solver.SPACING, setup.physics.medium
+        setup.earth, GridCells(place, place, place, solver.SPACING), setup.physics.medium
     )
     arrays = setup.physics.coefficients(medium, setup.clock.dt)
     terms = [t for t in setup.physics.drives["volume_rate"] if t.field == "sxx"]
@@ -376,7 +377,7 @@ def averages(parts: list[dict], names: tuple[str, ...], factor: float = 0.0) -> 
     relaxation = discretize(from_dict(solver.plan("viscoelastic_tti", 2, steps=5))).earth.relaxation
     earth = replace(earth, relaxation=relaxation, growth=factor)
     zero = np.zeros(1)
-    found = effective_medium(earth, zero, zero, zero, solver.SPACING, names)
+    found = effective_medium(earth, GridCells(zero, zero, zero, solver.SPACING), names)
     return {name: value.item() for name, value in found.items()}
 
 
@@ -452,9 +453,10 @@ def test_times_of_shear_alone_leave_some_strain_without_loss() -> None:
     share = float(anisotropic_loss.shear_share(rock, 2))
     assert setup.extremes.others["shear_share"] == pytest.approx((share, share))
     medium = effective_medium(
-        setup.earth, np.array([100.0]), None, np.array([100.0]), solver.SPACING,
+        setup.earth,
+        GridCells(np.array([100.0]), None, np.array([100.0]), solver.SPACING),
         ("y_c11", "y_c33", "y_slack", "y_c44"),
-    )  # fmt: skip
+    )
     p, s = relaxation.anelastic("p", medium["y_c33"]), relaxation.anelastic("s", medium["y_c44"])
     np.testing.assert_allclose(p, share * s, rtol=1e-4)
     assert not any("relaxation" in line for line in check(document, backend="cpu").warnings)

@@ -16,6 +16,7 @@ from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.model import build_earth, cell_average
+from seismo.model.cells import GridCells
 
 LIGHT, HEAVY = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2500.0}
@@ -44,7 +45,9 @@ def densities(part: Spec, three: bool, upper: dict, needs=("vp", "rho")) -> dict
     at = np.array([100.0])
     spacing = {"z": 10.0, "y": 10.0, "x": 10.0}
     names = DENSITIES if three else DENSITIES[:2]
-    found = cell_average(earth, at, at if three else None, at, spacing, names, dtype=np.float64)
+    found = cell_average(
+        earth, GridCells(at, at if three else None, at, spacing), names, dtype=np.float64
+    )
     return {name: float(found[name].ravel()[0]) for name in names}
 
 
@@ -100,8 +103,12 @@ def test_a_flat_contact_is_as_sharp_as_the_grid_can(depth):
     earth = build_earth([Spec(type="uniform", **values(LIGHT)), half("z", depth, lower)], Path(),
                         ("vp", "rho"))  # fmt: skip
     z = np.arange(50.0, 151.0, 10.0)
-    found = cell_average(earth, z, None, np.zeros(1), {"z": 10.0, "x": 10.0}, DENSITIES[:2],
-                         dtype=np.float64)  # fmt: skip
+    found = cell_average(
+        earth,
+        GridCells(z, None, np.zeros(1), {"z": 10.0, "x": 10.0}),
+        DENSITIES[:2],
+        dtype=np.float64,
+    )
     rho_z, rho_x = (found[name][:, 0] for name in DENSITIES[:2])
     for column, ends in ((1.0 / rho_x, (1e-3, 1.0 / 1300.0)), (rho_z, (1000.0, 1300.0))):
         steps = np.diff(column) / (ends[1] - ends[0])

@@ -9,6 +9,7 @@ import solver
 from seismo.equations.registry import physics_for
 from seismo.grid.grid import AXES
 from seismo.model import cell_average, plain_planes
+from seismo.model.cells import GridCells
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver import medium
@@ -75,12 +76,12 @@ def test_shapes_and_files_tell_what_averages_are(name, stage, model, dimensions,
     spacing = dict(zip(AXES, grid.spacing, strict=True))
     (rule,) = (s.even for s in physics.stages if s.name == stage)
     asked = (*physics.medium, *rule.asks)
-    medium = cell_average(setup.earth, z, y, x, spacing, asked, dtype=np.float64)
+    medium = cell_average(setup.earth, GridCells(z, y, x, spacing), asked, dtype=np.float64)
     even = rule.where(medium).reshape(len(z), -1).all(axis=1)
-    plain = plain_planes(setup.earth, z, y, x, spacing)
+    plain = plain_planes(setup.earth, GridCells(z, y, x, spacing))
     assert not (plain & ~even).any()
     assert 0.9 * even.sum() < plain.sum() < len(z)  # cells at steep faces may be isotropic
-    assert plain_planes(setup.earth, z, y, x, spacing, "point").all()
+    assert plain_planes(setup.earth, GridCells(z, y, x, spacing), "point").all()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 
 from seismo.errors import ModelError
 from seismo.model import build_earth, extremes_of
+from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
 from seismo.scenario.model_parts import ModelPart
 
@@ -187,15 +188,15 @@ def test_extremes_leave_fluids_out_of_the_slowest_shear():
     axis = np.arange(0.0, 301.0, 10.0)
     for lateral in ([], [block(x=(0.0, 50.0), z=(200.0, 250.0), vs=1700.0)]):
         earth = build_earth([ROCK, water(100.0), *lateral], HERE)
-        found = extremes_of(earth, axis, axis[:5], axis, SPACING)
+        found = extremes_of(earth, GridCells(axis, axis[:5], axis, SPACING))
         assert (found.vp_min, found.vp_max) == (1500.0, 3000.0)
         assert (found.vs_min, found.vs_max) == (1500.0, 1700.0 if lateral else 1500.0)
         assert (found.rho_min, found.rho_max) == (1000.0, 2200.0)
         assert found.fluid
         assert found.ratio_min == pytest.approx(3000.0 / found.vs_max)
-    assert not extremes_of(build_earth([ROCK], HERE), axis, None, axis, SPACING).fluid
+    assert not extremes_of(build_earth([ROCK], HERE), GridCells(axis, None, axis, SPACING)).fluid
     fluid = build_earth([uniform(vp=1500.0)], HERE, ("vp",))
-    assert extremes_of(fluid, axis, None, axis, SPACING).vs_max == 0.0
+    assert extremes_of(fluid, GridCells(axis, None, axis, SPACING)).vs_max == 0.0
 
 
 BED = layers(layer(0.0, 2000.0), layer(102.0, 5000.0), layer(107.0, 2000.0))
@@ -207,10 +208,10 @@ def test_what_lies_between_the_nodes_counts(parts):
     """An effective medium holds a part of it; values at the points do not."""
     axis = np.arange(0.0, 301.0, 10.0)
     earth = build_earth(parts, HERE, ("vp",))
-    assert extremes_of(earth, axis, None, axis, SPACING).vp_max == 5000.0
-    assert extremes_of(earth, axis, None, axis, SPACING, cells=False).vp_max == 2000.0
+    assert extremes_of(earth, GridCells(axis, None, axis, SPACING)).vp_max == 5000.0
+    assert extremes_of(earth, GridCells(axis, None, axis, SPACING), cells=False).vp_max == 2000.0
     wide = build_earth([uniform(vp=5000.0), uniform(vp=2000.0)], HERE, ("vp",))
-    assert extremes_of(wide, axis, None, axis, SPACING).vp_max == 2000.0
+    assert extremes_of(wide, GridCells(axis, None, axis, SPACING)).vp_max == 2000.0
 
 
 def test_a_file_finer_than_the_grid_may_be_faster_between_the_nodes(tmp_path: Path):
@@ -222,8 +223,8 @@ def test_a_file_finer_than_the_grid_may_be_faster_between_the_nodes(tmp_path: Pa
     part = {"type": "file", "vp": {"path": "vp.npy", "spacing": step, "origin": {"x": 0, "z": 0}}}
     earth = build_earth([TypeAdapter(ModelPart).validate_python(part)], tmp_path, ("vp",))
     axis = np.arange(0.0, 301.0, 10.0)
-    assert extremes_of(earth, axis, None, axis, SPACING, cells=False).vp_max == 2000.0
-    assert extremes_of(earth, axis, None, axis, SPACING).vp_max == pytest.approx(3000.0)
+    assert extremes_of(earth, GridCells(axis, None, axis, SPACING), cells=False).vp_max == 2000.0
+    assert extremes_of(earth, GridCells(axis, None, axis, SPACING)).vp_max == pytest.approx(3000.0)
 
 
 GIVEN = ("vp", "vs", "rho")

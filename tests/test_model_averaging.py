@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from seismo.model import build_earth, cell_average
+from seismo.model.cells import GridCells
 
 HERE = Path()
 UPPER = {"vp": 2000.0, "vs": 1000.0, "rho": 2000.0}
@@ -38,7 +39,7 @@ def mixture(share):
 
 def average(earth, z, y, x, h=10.0, **keys):
     keys = {"parameters": ALL, "dtype": np.float64} | keys
-    return cell_average(earth, z, y, x, {"z": h, "y": h, "x": h}, **keys)
+    return cell_average(earth, GridCells(z, y, x, {"z": h, "y": h, "x": h}), **keys)
 
 
 @pytest.mark.parametrize("depth", [40.0, 42.0, 45.0, 47.5])

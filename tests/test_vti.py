@@ -15,6 +15,7 @@ from seismo.equations.fluid_solid_contact import Rock
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import acoustic, anisotropic
 from seismo.model import build_earth, cell_average
+from seismo.model.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretization import discretize
@@ -34,7 +35,11 @@ def average(parts, z, x=0.0, names=NAMES, parameters=AVERAGES, three=False, **ho
     earth = build_earth(validated, Path(), names)
     y = np.zeros(1) if three else None
     found = cell_average(
-        earth, np.array([z]), y, np.array([x]), SPACING, parameters, dtype=np.float64, **how
+        earth,
+        GridCells(np.array([z]), y, np.array([x]), SPACING),
+        parameters,
+        dtype=np.float64,
+        **how,
     )
     return {name: value.item() for name, value in found.items()}
 

@@ -37,6 +37,7 @@ from seismo.model.cells import (
     GRIDDED,
     SLAB,
     TINY,
+    GridCells,
     Samples,
     cells_about,
     lattice,
@@ -44,7 +45,6 @@ from seismo.model.cells import (
     tensor,
     tilt,
     uneven_cells,
-    unique_axes,
 )
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
@@ -88,10 +88,7 @@ _CONSTANT_DENSITY = {"vp": (("square_slowness",), lambda m: m["square_slowness"]
 
 def cell_average(
     earth: Earth,
-    z: np.ndarray,
-    y: np.ndarray | None,
-    x: np.ndarray,
-    spacing: CellSizes,
+    points: GridCells,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
     subsamples: int | None = None,
@@ -101,10 +98,7 @@ def cell_average(
 
     Args:
         earth: the earth; it knows whether density takes part (`Earth.needs`).
-        z: depths (nz) m of the points; any stagger, absorbing layers included.
-        y: coordinates (ny) m along y, or None in 2-D.
-        x: coordinates (nx) m along x.
-        spacing: edges in m of the averaging box by axis name.
+        points: of the grid; averages are over their cells.
         parameters: keys of `_RESULTS`.
         averaging: "effective", or "point" for the values at the points themselves.
         subsamples: samples per axis and cell for plain means, instead of a choice by the kind of
@@ -118,11 +112,10 @@ def cell_average(
     rules = rules | effective_stiffness.results(earth.needs)
     formulas = {name: rules[name] for name in parameters}
     means = sorted({mean for needed, _ in formulas.values() for mean in needed})
-    # Points beyond the interior repeat those at its edge.
-    (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
+    (z, y, x), indices = points.within(earth)
     shape = tuple(axis_index.size for axis_index in indices)
     result = {name: np.empty(shape, dtype) for name in parameters}
-    sampler = _Sampler(earth, spacing, tuple(means), averaging == "effective", subsamples)
+    sampler = _Sampler(earth, points.spacing, tuple(means), averaging == "effective", subsamples)
     for z_slice, averages in sampler.slabs(z, y, x):
         target = np.flatnonzero((indices[0] >= z_slice.start) & (indices[0] < z_slice.stop))
         source = np.ix_(indices[0][target] - z_slice.start, *indices[1:])
@@ -138,10 +131,12 @@ def cell_average(
 
 
 def plain_planes(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes,
-    averaging: Literal["effective", "point"] = "effective", density: bool = False,
+    earth: Earth,
+    points: GridCells,
+    averaging: Literal["effective", "point"] = "effective",
+    density: bool = False,
     simple: Callable[[Samples], np.ndarray] | None = None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Return which planes z (nz) have isotropic averages only; see `cell_average`.
 
     With `simple` the media on them have to be such, too.
@@ -149,8 +144,8 @@ def plain_planes(
     For `density` alone, files that vary gently count as plain (`Earth.varies`). No averages are
     computed; where the earth varies with z only, these reach beyond a cell (`seismo.model.column`).
     """
-    (z, y, x), indices = unique_axes(earth.inside(np.asarray(z, float), y, np.asarray(x, float)))
-    sampler = _Sampler(earth, spacing, (), averaging == "effective", None)
+    (z, y, x), indices = points.within(earth)
+    sampler = _Sampler(earth, points.spacing, (), averaging == "effective", None)
     planes = (tensor(z[k : k + 1], y, x) for k in range(z.size))
     is_plain = [
         sampler.plain(axes, density) and (simple is None or simple(earth.sample(*axes)).all())

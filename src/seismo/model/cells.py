@@ -6,9 +6,11 @@ Symbols: z, y, x coordinates (m).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seismo.grid.grid import Grid
 from seismo.grid.stretching import CellSizes, moved
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
@@ -22,6 +24,48 @@ _LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
 SLAB = 1 << 19  # samples evaluated at once
 
 Samples = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class GridCells:
+    """Points of a grid, and the cells about them.
+
+    Attributes:
+        z: depths (nz) m of the points; any stagger, absorbing layers included.
+        y: coordinates (ny) m along y, or None in 2-D.
+        x: coordinates (nx) m along x.
+        spacing: edges in m of the cells by axis name.
+    """
+
+    z: np.ndarray
+    y: np.ndarray | None
+    x: np.ndarray
+    spacing: CellSizes
+
+    @classmethod
+    def of(cls, grid: Grid) -> GridCells:
+        """Return the nodes of a grid."""
+        z, y, x = (
+            grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
+        )
+        return cls(z, y if grid.dimensions == 3 else None, x, grid.cells)
+
+    @property
+    def column(self) -> GridCells:
+        """The points of the first column."""
+        return replace(self, y=None if self.y is None else self.y[:1], x=self.x[:1])
+
+    def rows(self, chosen: slice) -> Bounds:
+        """Return the coordinates of some rows, so that they span a grid."""
+        return tensor(self.z[chosen], self.y, self.x)
+
+    def within(self, earth: Earth) -> tuple[Bounds, list[np.ndarray]]:
+        """Return each axis without repetitions, and the index of each point in it.
+
+        Points beyond the interior of an earth repeat those at its edge.
+        """
+        z = np.asarray(self.z, float)
+        return unique_axes(earth.inside(z, self.y, np.asarray(self.x, float)))
 
 
 def cells_about(axes: Bounds, spacing: CellSizes) -> tuple[Bounds, Bounds]:

@@ -10,13 +10,22 @@ Symbols: z, y, x coordinates (m), vp, vs (m/s), rho (kg/m3).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from seismo.grid.stretching import CellSizes, moved
+from seismo.grid.stretching import moved
 from seismo.model import column
-from seismo.model.cells import GRIDDED, SLAB, Samples, lattice, offsets, tensor, uneven_cells
+from seismo.model.cells import (
+    GRIDDED,
+    SLAB,
+    GridCells,
+    Samples,
+    lattice,
+    offsets,
+    tensor,
+    uneven_cells,
+)
 from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded
 from seismo.model.volume import Volume
@@ -63,10 +72,7 @@ class Extremes:
 
 def extremes_of(
     earth: Earth,
-    z: np.ndarray,
-    y: np.ndarray | None,
-    x: np.ndarray,
-    spacing: CellSizes,
+    points: GridCells,
     cells: bool = True,
     take: Callable[[slice, Samples], object] = lambda rows, samples: None,
     derived: Mapping[str, Callable[[Samples], np.ndarray]] | None = None,
@@ -75,52 +81,50 @@ def extremes_of(
 
     Args:
         earth: the earth.
-        z: depths (nz) m of the nodes.
-        y: coordinates (ny) m along y, or None in 2-D.
-        x: coordinates (nx) m along x.
-        spacing: of the grid in m by axis name.
+        points: the nodes.
         cells: whether the cells about the nodes count, or the nodes alone.
         take: given the rows z and the samples of every slab of nodes, for other statistics.
         derived: further numbers, by name, made of samples.
     """
     if earth.layered:
-        y = None
-        x = x[:1]
+        points = replace(points, y=None, x=points.x[:1])
     bounds = _Bounds(derived or {})
-    for samples in _at_nodes(earth, z, y, x, spacing, cells, take):
+    for samples in _at_nodes(earth, points, cells, take):
         bounds.include(samples)
     if cells and _hidden(earth, bounds.extremes):
-        for samples in _inside_files(earth, z, y, x, spacing):
+        for samples in _inside_files(earth, points):
             bounds.include(samples)
     return bounds.extremes
 
 
 def extremes_by_row(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes,
-    cells: bool, derived: Mapping[str, Callable[[Samples], np.ndarray]],
-) -> list[Extremes]:  # fmt: skip
+    earth: Earth,
+    points: GridCells,
+    cells: bool,
+    derived: Mapping[str, Callable[[Samples], np.ndarray]],
+) -> list[Extremes]:
     """Return the extremes of each row of nodes (nz); see `extremes_of`."""
-    rows = (z[n : n + 1] for n in range(z.size))
-    return [extremes_of(earth, row, y, x, spacing, cells, derived=derived) for row in rows]
+    rows = (replace(points, z=points.z[n : n + 1]) for n in range(points.z.size))
+    return [extremes_of(earth, row, cells, derived=derived) for row in rows]
 
 
 def _at_nodes(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
-    spacing: CellSizes, cells: bool, take: Callable[[slice, Samples], object],
-) -> Iterator[Samples]:  # fmt: skip
+    earth: Earth, points: GridCells, cells: bool, take: Callable[[slice, Samples], object]
+) -> Iterator[Samples]:
     """Sample nodes, and the cells about them that a contact cuts, slab by slab."""
-    points = lattice(2 if y is None else 3)
+    y = points.y
+    within = lattice(2 if y is None else 3)
     if earth.layered:
-        points = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
-    count = max(1, SLAB // (x.size * (1 if y is None else y.size)))
-    for first in range(0, z.size, count):
-        rows = slice(first, min(first + count, z.size))
-        axes = tensor(z[rows], y, x)
+        within = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
+    count = max(1, SLAB // (points.x.size * (1 if y is None else y.size)))
+    for first in range(0, points.z.size, count):
+        rows = slice(first, min(first + count, points.z.size))
+        axes = points.rows(rows)
         samples = earth.sample(*axes)
         take(rows, samples)
         yield samples
         if cells:
-            yield from (samples for _, samples in uneven_cells(earth, axes, spacing, points))
+            yield from (samples for _, samples in uneven_cells(earth, axes, points.spacing, within))
 
 
 def _hidden(earth: Earth, extremes: Extremes) -> bool:
@@ -139,17 +143,16 @@ def _largest(name: str, extremes: Extremes) -> float:
     return extremes.others.get(name, (0.0, 0.0))[1] if known is None else known
 
 
-def _inside_files(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes
-) -> Iterator[Samples]:
+def _inside_files(earth: Earth, points: GridCells) -> Iterator[Samples]:
     """Sample every cell as the averages do where files vary everywhere."""
-    horizontal = {"y": y, "x": x} if y is not None else {"x": x}
+    spacing = points.spacing
+    horizontal = {"x": points.x} if points.y is None else {"y": points.y, "x": points.x}
     division = GRIDDED[len(horizontal) + 1]
     fine = {
         name: moved(spacing, name, axis[:, None], offsets(count)).ravel()
         for (name, axis), count in zip(horizontal.items(), division[1:], strict=True)
     }
-    for depth in z:
+    for depth in points.z:
         depths = moved(spacing, "z", depth, offsets(division[0]))
         yield earth.sample(*tensor(depths, fine.get("y"), fine["x"]))
 

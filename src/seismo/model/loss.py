@@ -24,9 +24,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.grid.stretching import CellSizes
 from seismo.model.averaging import cell_average
-from seismo.model.cells import Samples
+from seismo.model.cells import GridCells, Samples
 from seismo.model.earth import STIFFER, Earth
 
 PREFIX = "y_"
@@ -72,10 +71,7 @@ def without_losses(parameters: Sequence[str]) -> tuple[str, ...]:
 
 def effective_medium(
     earth: Earth,
-    z: np.ndarray,
-    y: np.ndarray | None,
-    x: np.ndarray,
-    spacing: CellSizes,
+    points: GridCells,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
     **how: Any,
@@ -88,7 +84,7 @@ def effective_medium(
     lossy = tuple(name for name in parameters if name.startswith(PREFIX))
 
     def average(earth: Earth, names: Sequence[str]) -> dict[str, np.ndarray]:
-        return cell_average(earth, z, y, x, spacing, names, averaging, dtype=np.float64, **how)
+        return cell_average(earth, points, names, averaging, dtype=np.float64, **how)
 
     if not lossy:
         return average(earth, plain)

@@ -1,4 +1,4 @@
-"""Ratio of a medium's largest eigenvalue of the scheme to that of its fastest rock alone.
+"""The largest eigenvalue of the scheme in a medium of several rocks.
 
 A scheme is stable for dt <= 2 / sqrt(L), with L the largest eigenvalue of inv(M) B^T C B: C the
 stiffness where stresses stand, M the density where velocities do, B the differences. By the theorem
@@ -17,6 +17,7 @@ harmonic mean of four.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ import numpy as np
 from seismo.equations.elastic_constants import named
 from seismo.grid.grid import AXES, Grid
 from seismo.model.averaging import cell_average
+from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 
@@ -33,12 +35,17 @@ _SLAB = 1 << 21  # nodes sampled at a time
 MediumArrays = Mapping[str, np.ndarray]
 
 
-def excess(
-    earth: Earth, grid: Grid, first: np.ndarray, parameters: tuple[str, ...],
-    averaging: Literal["effective", "point"], extremes: Extremes, fastest: float,
-    squares: float | None = None,
-) -> float:  # fmt: skip
-    """Return L relative to that of the fastest rock alone, at least 1.
+def largest_eigenvalue(
+    earth: Earth,
+    grid: Grid,
+    first: np.ndarray,
+    parameters: tuple[str, ...],
+    averaging: Literal["effective", "point"],
+    extremes: Extremes,
+) -> float:
+    """Return a bound of L over the squared symbol of differences of spacing 1, in 1/s^2.
+
+    It is 0 where L is that of the fastest rock alone.
 
     Args:
         earth: the earth, with rho.
@@ -47,39 +54,28 @@ def excess(
         parameters: of the effective medium that the equation takes (`Physics.medium`).
         averaging: "effective" or "point".
         extremes: of the earth on the grid.
-        fastest: speed of its fastest wave in m/s.
-        squares: sum over the axes of 1 / h^2 in 1/m^2 that this wave counts with where cells grow
-            with depth; that of the grid's spacing when None.
     """
     if extremes.uniform:
-        return 1.0
-    z, y, x = (
-        grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
-    )
+        return 0.0
+    nodes = GridCells.of(grid)
     if earth.layered:
-        y = y[:1]
-        x = x[:1]
+        nodes = nodes.column
     elif extremes.rho_max < ORDINARY * extremes.rho_min:
-        return 1.0
+        return 0.0
+    if not earth.layered:
+        parameters = (*parameters, *(f"rho_{a}" for a in grid.axes))
     reach = len(first) + 1
     heights = least_heights(grid, reach)
     largest = 0.0
-    spacing = grid.cells
-    slab_rows = max(1, _SLAB // (y.size * x.size))
-    for start in range(0, z.size, slab_rows):
-        low = max(0, start - reach)
-        high = min(z.size, start + slab_rows + reach)
-        medium = cell_average(
-            earth, z[low:high], y if grid.dimensions == 3 else None, x, spacing,
-            (*parameters, *(() if earth.layered else (f"rho_{a}" for a in grid.axes))),
-            averaging, dtype=np.float64,
-        )  # fmt: skip
-        bounds = _bounds(medium, grid, first, heights[low:high])
-        largest = max(largest, float(bounds[start - low :][:slab_rows].max()))
-    if squares is None:
-        squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
-    ratio = largest / (fastest**2 * squares)
-    return ratio if ratio > 1.0 + 1e-9 else 1.0
+    plane = nodes.x.size * (1 if nodes.y is None else nodes.y.size)
+    slab_rows = max(1, _SLAB // plane)
+    for start in range(0, nodes.z.size, slab_rows):
+        rows = slice(max(0, start - reach), start + slab_rows + reach)
+        slab = replace(nodes, z=nodes.z[rows])
+        medium = cell_average(earth, slab, parameters, averaging, dtype=np.float64)
+        bounds = _bounds(medium, grid, first, heights[rows])
+        largest = max(largest, float(bounds[start - rows.start :][:slab_rows].max()))
+    return largest
 
 
 def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray, heights: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ from seismo.grid.surface_modes import ROWS, slowest
 from seismo.grid.surface_weights import WEIGHTED_ROWS, SurfaceWeights, deepest, surface_weights
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
-from seismo.model.cells import tensor
+from seismo.model.cells import GridCells, tensor
 from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.surface_slope import CONTACT, MOST_ROWS, SurfaceSlope, even_depths
 
@@ -278,7 +278,9 @@ def _runs_back(earth: Earth, grid: Grid, contact: float) -> bool:
     spacing = grid.cells
     across = np.zeros(1) if grid.dimensions == 3 else None
     # Modes of the closed rows: group against phase velocity.
-    medium = cell_average(earth, z, across, np.zeros(1), spacing, names, dtype=np.float64)
+    medium = cell_average(
+        earth, GridCells(z, across, np.zeros(1), spacing), names, dtype=np.float64
+    )
     flat = {name: array.reshape(-1) for name, array in medium.items()}
     velocity = math.sqrt(flat["c44"][0] / flat["rho"][0])
     return slowest(closure, stencil, flat) < -BACKWARD * velocity

@@ -9,6 +9,7 @@ import numpy as np
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.stretching import moved
 from seismo.model import cell_average
+from seismo.model.cells import GridCells
 from seismo.solver.boundary_images import turned_off
 from seismo.solver.layer_collar import changed
 from seismo.solver.node_medium import node_medium, nodes_of
@@ -100,7 +101,9 @@ def _density(
     z, x = (moved(sizes, a, at, 0.5 * (a == axis)) for a, at in (("z", z[planes]), ("x", x)))
     y = None if y is None else moved(sizes, "y", y, 0.5 * (axis == "y"))
     averaging = setup.scenario.averaging
-    density = cell_average(setup.earth, z, y, x, sizes, (name,), averaging, dtype=np.float64)[name]
+    density = cell_average(
+        setup.earth, GridCells(z, y, x, sizes), (name,), averaging, dtype=np.float64
+    )[name]
     return density[:, None, :] if density.ndim == 2 else density
 
 

@@ -51,7 +51,7 @@ from seismo.solver.stages import reached
 from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
 from seismo.solver.tilted_surface import tilted_surface
-from seismo.solver.time_step import limits_of, make_clock
+from seismo.solver.time_step import Scheme, limits_of, make_clock
 from seismo.solver.waves import Waves, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
@@ -284,7 +284,8 @@ def discretize(
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
-    limit, safe = limits_of(scenario, physics, grid, stencil, closure, earth, extremes, contacts)
+    scheme = Scheme(physics, grid, stencil, closure)
+    limit, safe = limits_of(scenario, scheme, earth, extremes, contacts)
     clock_of = partial(make_clock, scenario, limit, safe)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:

@@ -13,6 +13,7 @@ from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
 from seismo.model import cell_average
+from seismo.model.cells import GridCells
 from seismo.model.loss import PREFIX, losses_between
 from seismo.solver.discretization import Discretization
 from seismo.solver.row_corrections import RowCorrections
@@ -64,7 +65,9 @@ class ContactRows:
             z = grid.coordinate("z", np.array([contact.row]))
             origin = np.zeros(1)
             across = origin if grid.dimensions == 3 else None
-            mean = cell_average(stiffer, z, across, origin, grid.cells, ("c33",), dtype=c33.dtype)
+            mean = cell_average(
+                stiffer, GridCells(z, across, origin, grid.cells), ("c33",), dtype=c33.dtype
+            )
             c33 = mean["c33"].reshape(c33.shape)
         # The same medium with moduli that are larger by their y.
         rock = own_rock(stiffer, grid, contact)

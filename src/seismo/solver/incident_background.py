@@ -14,6 +14,7 @@ import numpy as np
 
 from seismo.acquisition.plane_wave import LEAST_MARGIN, PlaneWave, WaveBox, rock_below, wave_box
 from seismo.grid.grid import AXES
+from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _averages(setup: Discretization, index: dict[str, np.ndarray]) -> dict[str, 
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
     y = grid.coordinate("y", index["y"]) if grid.dimensions == 3 else None
     averages = effective_medium(
-        setup.earth, z, y, x, grid.cells, setup.physics.medium, setup.scenario.averaging
+        setup.earth, GridCells(z, y, x, grid.cells), setup.physics.medium, setup.scenario.averaging
     )
     shape = (z.size, 1 if y is None else y.size, x.size)
     arrays = {k: v[:, None, :] if v.ndim == 2 else v for k, v in averages.items()}

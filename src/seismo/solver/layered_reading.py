@@ -23,6 +23,7 @@ from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model import Earth
+from seismo.model.cells import GridCells
 from seismo.model.column import SAMPLES
 from seismo.model.contact_depths import contact_depths
 from seismo.model.loss import effective_medium, without_losses
@@ -93,9 +94,12 @@ class Layers:
         across = np.zeros(1) if self.grid.dimensions == 3 else None
         averaging: Literal["effective", "point"] = "effective" if fraction else "point"
         medium = effective_medium(
-            self.earth, z, across, np.zeros(1), spacing, names or self.names, averaging,
+            self.earth,
+            GridCells(z, across, np.zeros(1), spacing),
+            names or self.names,
+            averaging,
             subsamples=samples,
-        )  # fmt: skip
+        )
         return {name: array.ravel() for name, array in medium.items()}
 
     @cached_property

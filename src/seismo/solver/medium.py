@@ -18,6 +18,7 @@ from seismo.equations.table import Physics
 from seismo.errors import ModelError, ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
+from seismo.model.cells import GridCells
 from seismo.model.extremes import extremes_by_row
 from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
@@ -37,23 +38,19 @@ def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
     earth = setup.earth
     physics = setup.physics
     averaging = setup.scenario.averaging
-    z, x = (_nodes(grid, a) for a in "zx")
-    y = _nodes(grid, "y") if grid.dimensions == 3 else None
-    spacing = grid.cells
+    nodes = GridCells.of(grid)
     even_by_stage = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
         if earth.layered:
-            column = effective_medium(
-                earth, z, y if y is None else y[:1], x[:1], spacing, (*physics.medium, *rule.asks),
-                averaging,
-            )  # fmt: skip
             # Layered earth: ask the averages of one column.
+            names = (*physics.medium, *rule.asks)
+            column = effective_medium(earth, nodes.column, names, averaging)
             even = rule.where(column).reshape(-1)
         elif rule.everywhere(setup.extremes):
-            even = np.ones(z.size, bool)
+            even = np.ones(nodes.z.size, bool)
         else:
             density = rule.of_density
-            even = plain_planes(earth, z, y, x, spacing, averaging, density, rule.simple)
+            even = plain_planes(earth, nodes, averaging, density, rule.simple)
         # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()
@@ -71,16 +68,12 @@ def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
 ) -> tuple[Earth, Extremes, MediaSample]:
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
-    z, y, x = (_nodes(grid, a) for a in "zyx")
-    y_nodes = y if grid.dimensions == 3 else None
     cells = scenario.averaging == "effective"
     earth = earth_of(scenario, grid, physics, relaxation)
     with _placed(scenario):
         # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)
-        extremes = extremes_of(
-            earth, z, y_nodes, x, grid.cells, cells, sample.take, physics.derived
-        )
+        extremes = extremes_of(earth, GridCells.of(grid), cells, sample.take, physics.derived)
         return earth, extremes, sample
 
 
@@ -137,11 +130,5 @@ def rows_of(
         return None
     if earth.gridded:
         return [extremes] * grid.points[2]
-    z, y, x = (_nodes(grid, a) for a in "zyx")
-    y_nodes = y if grid.dimensions == 3 else None
     cells = averaging == "effective"
-    return extremes_by_row(earth, z, y_nodes, x, grid.cells, cells, physics.derived)
-
-
-def _nodes(grid: Grid, axis: str) -> np.ndarray:
-    return grid.coordinate(axis, np.arange(grid.points[AXES.index(axis)]))
+    return extremes_by_row(earth, GridCells.of(grid), cells, physics.derived)

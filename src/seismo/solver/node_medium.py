@@ -11,6 +11,7 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.grid.midpoints import Midpoints
 from seismo.grid.surface_interpolation import midpoint_weights
+from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 from seismo.solver.boundary_images import source_of
 
@@ -109,7 +110,7 @@ def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[st
     spacing = grid.cells
     # Effective medium: averages over the cell of each node.
     medium = effective_medium(
-        setup.earth, z, y, x, spacing, setup.physics.medium, setup.scenario.averaging
+        setup.earth, GridCells(z, y, x, spacing), setup.physics.medium, setup.scenario.averaging
     )
     return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
 

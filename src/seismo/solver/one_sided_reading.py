@@ -25,6 +25,7 @@ from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, lagrange
 from seismo.model import Earth
 from seismo.model.averaging import cell_average
+from seismo.model.cells import GridCells
 
 POINTS = 6  # that the polynomial goes through
 ON_CONTACT = 1e-6  # cells: so near to one is on it
@@ -148,6 +149,6 @@ def fluid_density(
     spacing = grid.cells
     across = np.zeros(1) if grid.dimensions == 3 else None
     rows = cell_average(
-        earth, z, across, np.zeros(1), spacing, ("rho_x",), averaging, dtype=np.float64
+        earth, GridCells(z, across, np.zeros(1), spacing), ("rho_x",), averaging, dtype=np.float64
     )["rho_x"].ravel()
     return FluidDensity(earth, rows)

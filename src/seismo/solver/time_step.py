@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,31 +19,56 @@ from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_li
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
 from seismo.model.loss import without_losses
-from seismo.model.stiffness import excess, least_heights
+from seismo.model.stiffness import largest_eigenvalue, least_heights
 from seismo.scenario import Scenario
 from seismo.solver.medium import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
+_ROUNDING = 1e-9  # by which one rock may exceed its own eigenvalue
 MOST_STEPS = 20_000_000  # what is due when is listed step by step
 
 
+@dataclass(frozen=True)
+class Scheme:
+    """The difference equations of a run.
+
+    Attributes:
+        physics: the wave equation.
+        grid: the grid.
+        stencil: of the differences.
+        closure: closed operators under a free surface, or None.
+    """
+
+    physics: Physics
+    grid: Grid
+    stencil: Stencil
+    closure: SurfaceClosure | None = None
+
+
 def limits_of(
-    scenario: Scenario, physics: Physics, grid: Grid, stencil: Stencil,
-    closure: SurfaceClosure | None, earth: Earth, extremes: Extremes, contacts: Sequence[Contact],
-) -> tuple[float, float]:  # fmt: skip
+    scenario: Scenario,
+    scheme: Scheme,
+    earth: Earth,
+    extremes: Extremes,
+    contacts: Sequence[Contact],
+) -> tuple[float, float]:
     """Return the stability limit in s of a uniform medium, and the share that a run leaves of it.
 
     See `limit_of` and `stable_part`.
     """
-    rows = rows_of(earth, grid, physics, scenario.averaging, extremes)
-    limit = limit_of(physics, grid, stencil, closure, extremes, rows)
-    return limit, stable_part(scenario, physics, grid, stencil, earth, extremes, contacts, rows)
+    rows = rows_of(earth, scheme.grid, scheme.physics, scenario.averaging, extremes)
+    limit = limit_of(scheme, extremes, rows)
+    return limit, stable_part(scenario, scheme, earth, extremes, contacts, rows)
 
 
 def stable_part(
-    scenario: Scenario, physics: Physics, grid: Grid, stencil: Stencil, earth: Earth,
-    extremes: Extremes, contacts: Sequence[Contact], rows: Sequence[Extremes] | None = None,
-) -> float:  # fmt: skip
+    scenario: Scenario,
+    scheme: Scheme,
+    earth: Earth,
+    extremes: Extremes,
+    contacts: Sequence[Contact],
+    rows: Sequence[Extremes] | None = None,
+) -> float:
     """Return the share of the limit of a uniform medium that contacts and averages leave.
 
     Where cells grow with depth (`rows`, see `limit_of`) it is that of the limit that they leave.
@@ -51,23 +77,27 @@ def stable_part(
     own, as those of light and heavy rock do (`seismo.model.stiffness`). Sharp averages
     (`seismo.model.column`) are stiffer than any medium by their room at most.
     """
+    physics = scheme.physics
+    grid = scheme.grid
+    first = scheme.stencil.first
     fastest = physics.fastest(extremes)
     # Contacts lie among cells of the height at the top, in which the limit may be another one.
-    uniform = limit_of(physics, grid, stencil, None, extremes)
-    limit = limit_of(physics, grid, stencil, None, extremes, rows)
-    share = uniform / limit
-    shares = [stable_share(k, stencil.first, grid) * fastest / k.fastest * share for k in contacts]
+    inner = replace(scheme, closure=None)
+    limit = limit_of(inner, extremes, rows)
+    share = limit_of(inner, extremes) / limit
+    shares = [stable_share(k, first, grid) * fastest / k.fastest * share for k in contacts]
     if physics.differences == "first":
         averages = without_losses(physics.medium)
-        rule = scenario.averaging
+        largest = largest_eigenvalue(earth, grid, first, averages, scenario.averaging, extremes)
         # Of rows that grow the limit is that of some rock in cells of some height.
-        squares = None
-        if rows is not None:
+        if rows is None:
+            squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
+        else:
             # dt = 2 / (c S sqrt(sum 1 / h^2)) of the rock and the cells that the limit is of.
-            squares = (2.0 / (limit * fastest * largest_symbol(stencil.first))) ** 2
-        more = excess(earth, grid, stencil.first, averages, rule, extremes, fastest, squares)
-        # dt <= 2 / sqrt(L), with L the largest eigenvalue: `more` times that of one rock.
-        shares.append(more**-0.5)
+            squares = (2.0 / (limit * fastest * largest_symbol(first))) ** 2
+        # dt <= 2 / sqrt(L): `more` times the eigenvalue of one rock.
+        more = largest / (fastest**2 * squares)
+        shares.append(more**-0.5 if more > 1.0 + _ROUNDING else 1.0)
     if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
         # Sharp averages of layers undershoot the values on both sides.
         shares.append(1.0 - NODES.undershoot)
@@ -111,19 +141,16 @@ def _intervals(scenario: Scenario) -> dict[KeyPath, float]:
     return {path: interval for path, interval in timed.items() if interval is not None}
 
 
-def limit_of(
-    physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None,
-    extremes: Extremes, rows: Sequence[Extremes] | None = None,
-) -> float:  # fmt: skip
+def limit_of(scheme: Scheme, extremes: Extremes, rows: Sequence[Extremes] | None = None) -> float:
     """Return the stability limit in s of a uniform medium.
 
     Where cells grow with depth it is the least of the rows': of the fastest medium (`rows`) and the
     lowest cell that the differences of each read.
     """
     if rows is not None:
-        reach = stencil.order // 2 + _AVERAGED
-        heights = least_heights(grid, reach)
-        speeds = np.array([physics.fastest(row) for row in rows])
+        reach = scheme.stencil.order // 2 + _AVERAGED
+        heights = least_heights(scheme.grid, reach)
+        speeds = np.array([scheme.physics.fastest(row) for row in rows])
         # Fastest rock among the rows that differences and averages of each row read.
         windows = np.lib.stride_tricks.sliding_window_view(
             np.pad(speeds, reach, "edge"), 2 * reach + 1
@@ -131,18 +158,15 @@ def limit_of(
         fastest_rows = windows.argmax(axis=1) + np.arange(len(rows)) - reach
         fastest_rows = np.clip(fastest_rows, 0, len(rows) - 1)
         pairs = set(zip(fastest_rows.tolist(), heights.tolist(), strict=True))
-        return min(
-            _limit(physics, grid, stencil, closure if height == 1.0 else None, rows[n], height)
-            for n, height in pairs
-        )
-    return _limit(physics, grid, stencil, closure, extremes, 1.0)
+        return min(_limit(scheme, rows[n], height) for n, height in pairs)
+    return _limit(scheme, extremes, 1.0)
 
 
-def _limit(
-    physics: Physics, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None,
-    extremes: Extremes, height: float,
-) -> float:  # fmt: skip
+def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
     """Return the stability limit in s of a uniform medium and cells of one height."""
+    physics = scheme.physics
+    grid = scheme.grid
+    stencil = scheme.stencil
     if physics.differences == "second":
         # Largest symbol of the differences: sqrt of that of second ones.
         symbol = math.sqrt(largest_second_symbol(stencil.second))
@@ -150,9 +174,9 @@ def _limit(
         symbol = largest_symbol(stencil.first)
     fastest = physics.fastest(extremes)
     factors = {a: of(extremes) / fastest for a, of in physics.fastest_along.items()}
-    if closure is not None:
-        # Closed rows have a larger one along z.
-        factors["z"] = factors.get("z", 1.0) * closure.growth
+    if scheme.closure is not None and height == 1.0:
+        # Closed rows, of cells of that height, have a larger one along z.
+        factors["z"] = factors.get("z", 1.0) * scheme.closure.growth
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height
     return stability_limit(

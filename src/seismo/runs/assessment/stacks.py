@@ -17,6 +17,7 @@ from seismo.equations.fluid_solid_contact import Contact, Rock
 from seismo.equations.fluid_solid_operators import contact_operators
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.averaging import cell_average
+from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
 from seismo.model.layered import DepthProfile
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
@@ -149,7 +150,11 @@ def _medium(
 
     def average(names: tuple[str, ...], at: np.ndarray) -> list[np.ndarray]:
         averages = cell_average(
-            earth, at, None, np.zeros(1), spacing, names, setup.scenario.averaging, dtype=np.float64
+            earth,
+            GridCells(at, None, np.zeros(1), spacing),
+            names,
+            setup.scenario.averaging,
+            dtype=np.float64,
         )
         return [averages[name].reshape(-1) for name in names]
 
