@@ -23,29 +23,21 @@ class _Lanes:
 
     @staticmethod
     def load(f: np.ndarray, i: np.ndarray) -> np.ndarray:
-        return f[i]
+        return f[i].astype(np.float32) if f.dtype == SHORT else f[i]
 
     read = load
 
-    @staticmethod
-    def load_short(f: np.ndarray, i: np.ndarray) -> np.ndarray:
-        return f[i].astype(np.float32)
+    def beside(self, f: np.ndarray, i: np.ndarray, n: int) -> np.ndarray:
+        return self.load(f, i + n)
 
-    @staticmethod
-    def beside(f: np.ndarray, i: np.ndarray, n: int) -> np.ndarray:
-        return f[i + n]
-
-    @staticmethod
-    def level(f: np.ndarray, i: np.ndarray, n: int, stride: int) -> np.ndarray:
-        return f[i + n * stride]
+    def level(self, f: np.ndarray, i: np.ndarray, n: int, stride: int) -> np.ndarray:
+        return self.load(f, i + n * stride)
 
     row = level
 
     @staticmethod
     def store(f: np.ndarray, i: np.ndarray, value: np.ndarray, mask: None) -> None:
         f[i] = value
-
-    store_short = store
 
     @staticmethod
     def fetch(f: np.ndarray, i: np.ndarray) -> None:

@@ -123,6 +123,20 @@ class IRValue:
         return smaller(choose(self < low, low, self), high)
 
 
+class ShortArray(IRValue):
+    """An address of numbers of 16 bits, which lanes widen as they load and round as they store."""
+
+    __slots__ = ()
+
+
+def kept_in(addresses: Sequence[IRValue], short: Sequence[bool]) -> list[IRValue]:
+    """Return addresses of arrays, of which some are kept in 16 bits."""
+    return [
+        ShortArray(one.builder, one.value) if is_short else one
+        for one, is_short in zip(addresses, short, strict=True)
+    ]
+
+
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return one of two integers; of Python's, where the condition is Python's, too."""
     # The condition is known while the formula runs: no code.

@@ -14,7 +14,7 @@ from typing import Any
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
 from seismo.backends.cpu.vector_code import VectorLanes
 from seismo.backends.operators.stencils import KernelContext
-from seismo.backends.traced import IRArray, IRValue, either, loop
+from seismo.backends.traced import IRArray, IRValue, either, kept_in, loop
 
 TABLES = (
     "tiles", "integers", "first", "second", "on_nodes", "numbers", "x_table", "y_table", "z_table",
@@ -63,7 +63,7 @@ class TileCode:
         tiles = IRArray(tables["tiles"])
         # Integers of the sweep are loaded once, before all loops.
         tables |= {name: integers[k] for k, name in enumerate(INTEGERS)}
-        arrays = [addresses[len(TABLES) + k] for k in range(len(self._short))]
+        arrays = kept_in([addresses[len(TABLES) + k] for k in range(len(self._short))], self._short)
         leads = [integers[len(INTEGERS) + k] for k in range(len(self._short))]
         context: dict[str, Any] = {
             name: tables[name] for name in KernelContext._fields if name in tables
@@ -125,9 +125,8 @@ class TileCode:
                 # which spill.
                 lane |= {name: context[name].opaque() for name in ("y_stride", "z_stride")}
                 # Prefetch each array a fixed distance ahead.
-                for (array, lead), short in zip(arrays, self._short, strict=True):
-                    prefetch_index = start + x + lead
-                    self._lanes.fetch(array, prefetch_index // 2 if short else prefetch_index)
+                for array, lead in arrays:
+                    self._lanes.fetch(array, start + x + lead)
                 formula(
                     start + x, KernelContext(**(context | lane)), *(array for array, _ in arrays)
                 )

@@ -18,7 +18,7 @@ from llvmlite import binding, ir
 from numba.core import cgutils
 from numba.core.registry import cpu_target
 
-from seismo.backends.traced import I32, IRValue, pointer, spread
+from seismo.backends.traced import I32, IRValue, ShortArray, pointer, spread
 
 LANE_BYTES = 64
 _BYTE_POINTER = ir.IntType(8).as_pointer()
@@ -62,11 +62,9 @@ class VectorLanes:
 
     def load(self, source: IRValue, index: IRValue) -> IRValue:
         """Read the lane that begins at number `index` behind an address."""
+        if isinstance(source, ShortArray):
+            return self._load(source, index, self._short, 2).converted(self._vector)
         return self._load(source, index, self._vector, self.size)
-
-    def load_short(self, source: IRValue, index: IRValue) -> IRValue:
-        """Read a lane of numbers of 16 bits."""
-        return self._load(source, index, self._short, 2).converted(self._vector)
 
     @staticmethod
     def _load(source: IRValue, index: IRValue, kind: ir.Type, align: int) -> IRValue:
@@ -104,14 +102,13 @@ class VectorLanes:
     row = level  # further along y
 
     def store(self, target: IRValue, index: IRValue, value: IRValue, where: IRValue) -> None:
-        """Write a lane where its mask says so."""
-        self._store(target, index, value, where, f"f{8 * self.size}", self.size)
+        """Write a lane where its mask says so.
 
-    def store_short(self, target: IRValue, index: IRValue, value: IRValue, where: IRValue) -> None:
-        """Write a lane in 16 bits where its mask says so.
-
-        As integers: of these every processor that stores some of a lane stores some.
+        In 16 bits as integers: of these every processor that stores some of a lane stores some.
         """
+        if not isinstance(target, ShortArray):
+            self._store(target, index, value, where, f"f{8 * self.size}", self.size)
+            return
         # Conversion to half precision, then its bits as integers.
         integers = ir.VectorType(ir.IntType(16), self.width)
         short = value.converted(self._short)
@@ -135,7 +132,8 @@ class VectorLanes:
         would have to wait longest.
         """
         # llvm.prefetch arguments: read (0), locality 2 (second level), data cache (1).
-        address_of_lane = index.builder.bitcast(pointer(address, index, self.kind), _BYTE_POINTER)
+        stored = ir.HalfType() if isinstance(address, ShortArray) else self.kind
+        address_of_lane = index.builder.bitcast(pointer(address, index, stored), _BYTE_POINTER)
         kind = [ir.Constant(I32, c) for c in (0, 2, 1)]  # read, second level, data
         _call(index.builder, "llvm.prefetch.p0", [address_of_lane, *kind])
 

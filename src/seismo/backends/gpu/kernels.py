@@ -32,7 +32,7 @@ from seismo.backends.gpu.sweep_constants import SweepConstants
 from seismo.backends.gpu.thread import Thread
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.source_hash import function_name
-from seismo.backends.traced import IRValue, choose, smaller, when
+from seismo.backends.traced import IRValue, choose, kept_in, smaller, when
 from seismo.equations.formula import Formula
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ class SweepKernel:
         v = self.variant
         constants = self.constants
         shape = self.shape
+        arrays = kept_in(arrays, constants.short)
         # Layers across z, taken at once, in a march that carries fluxes from plane to plane.
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         # One formula, bound to the operators of these boxes: layers, closed rows, rows that grow.

@@ -23,10 +23,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from seismo.backends.traced import I32, INTEGER, IRValue, pointer, when
+from seismo.backends.traced import I32, INTEGER, IRValue, ShortArray, pointer, when
 
 LANE_BYTES = 16
 SHARED = 3  # LLVM's number of a block's shared memory
+COMPUTED = {"float16": "float32"}  # in what numbers of a precision are computed, if not in it
 _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
@@ -68,39 +69,46 @@ class CudaLanes:
     """The lanes of a precision.
 
     Args:
-        precision: "float32" or "float64".
+        precision: "float32", "float64", or "float16" of fields that are computed in float32.
     """
 
     space = 1  # LLVM's number of a GPU's main memory
 
     def __init__(self, precision: str) -> None:
-        self.size = np.dtype(precision).itemsize
-        self.width = LANE_BYTES // self.size
-        self.kind = _NUMBERS[precision]
-        # LLVM types of a lane: 16 bytes of the precision, and as many numbers of 16 bits.
+        stored = np.dtype(precision).itemsize
+        computed = COMPUTED.get(precision, precision)
+        self.size = np.dtype(computed).itemsize
+        self.width = LANE_BYTES // stored
+        self.kind = _NUMBERS[computed]
+        # LLVM types of a lane: in registers, and of numbers of 16 bits in memory.
         self.vector = ir.VectorType(self.kind, self.width)
         self._short = ir.VectorType(ir.HalfType(), self.width)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         # Aligned vector loads become one ld.v4 (ld.v2 of doubles).
         space = getattr(address, "space", self.space)
-        value = index.builder.load(pointer(address, index, kind, space))
+        is_short = kind is self.vector and isinstance(address, ShortArray)
+        stored = self._short if is_short else kind
+        value = index.builder.load(pointer(address, index, stored, space))
         if kind is not self.kind:
-            value.align = LANE_BYTES if kind is self.vector else 8  # a short lane, or an integer
+            value.align = self._alignment(stored)
         # invariant.load selects the read-only path (ld.global.nc), which may be moved above stores.
         if unchanging:
             value.set_metadata("invariant.load", index.builder.module.add_metadata([]))
-        return index.then(value)
+        lane = index.then(value)
+        return lane.converted(self.vector) if is_short else lane
+
+    def _alignment(self, kind: ir.Type) -> int:
+        """Return the bytes that what is loaded or stored at once begins a multiple of."""
+        if kind == self.vector:
+            return LANE_BYTES
+        return 2 * self.width if kind == self._short else 8  # or an integer
 
     def load(self, source: IRValue | Column, index: IRValue) -> IRValue:
         """Read the lane that begins at number `index`, which the kernel may have written."""
         if isinstance(source, Column):
             return source[0]
         return self._load(source, index, self.vector, False)
-
-    def load_short(self, address: IRValue, index: IRValue) -> IRValue:
-        """Read a lane of numbers of 16 bits, which the kernel may have written."""
-        return self._load(address, index, self._short, False).converted(self.vector)
 
     def read(self, source: IRValue | Column, index: IRValue) -> IRValue:
         """Read a lane of what the kernel does not write."""
@@ -119,18 +127,14 @@ class CudaLanes:
         lanes = [self.read(table, start + n) for n in range(0, count, self.width)]
         return [self.element(lanes[n // self.width], n % self.width) for n in range(count)]
 
-    def store_short(
-        self, target: IRValue, index: IRValue, value: IRValue, mask: IRValue | None
-    ) -> None:
-        """Write a lane in 16 bits, or its first `mask` numbers."""
-        self.store(target, index, value.converted(self._short), mask)
-
     def store(
         self, field: IRValue | Column, index: IRValue, value: IRValue, mask: IRValue | None
     ) -> None:
         """Write a lane, or its first `mask` numbers."""
         builder = index.builder
         target = _address(field)
+        if isinstance(target, ShortArray):
+            value = value.converted(self._short)
         if mask is None:
             self._put(target, index, value)
             return
@@ -150,7 +154,7 @@ class CudaLanes:
         space = getattr(target, "space", self.space)
         stored = index.builder.store(value.value, pointer(target, index, kind, space))
         if isinstance(kind, ir.VectorType):
-            stored.align = LANE_BYTES if kind == self.vector else 8
+            stored.align = self._alignment(kind)
 
     def _join(self, before: IRValue, after: IRValue, first: int) -> IRValue:
         """Return the lane that begins with number `first` of one, and goes on in the other."""
@@ -200,7 +204,8 @@ class CudaLanes:
         """Ask the second-level cache for the line of number `index` of an array."""
         # PTX of a prefetch into L2; the memory clobber keeps its place among the loads.
         builder = index.builder
-        lane_pointer = builder.ptrtoint(pointer(address, index, self.kind, self.space), INTEGER)
+        stored = ir.HalfType() if isinstance(address, ShortArray) else self.kind
+        lane_pointer = builder.ptrtoint(pointer(address, index, stored, self.space), INTEGER)
         kind = ir.FunctionType(ir.VoidType(), [INTEGER])
         text = "prefetch.global.L2 [$0];"
         builder.call(ir.InlineAsm(kind, text, "l,~{memory}", side_effect=True), [lane_pointer])

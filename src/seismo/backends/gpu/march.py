@@ -216,7 +216,7 @@ class Sweep:
             if some:
                 with self._asking_threads(i, sectors, short):
                     for n in some:
-                        self._ask(n, i)
+                        self.lanes.ask(self.arrays[n], i)
 
     def _asking_threads(
         self, index: IRValue, sectors: bool, short: bool = False
@@ -226,11 +226,6 @@ class Sweep:
             return nullcontext()
         numbers = SECTOR_BYTES // (2 if short else self.lanes.size)
         return when((index & (numbers - 1)).equals(0))
-
-    def _ask(self, n: int, index: IRValue) -> None:
-        """Ask the cache for number `index` of the n-th array."""
-        # Two numbers of 16 bits take the place of one.
-        self.lanes.ask(self.arrays[n], index // 2 if self.constants.short[n] else index)
 
     def ask_plane(self, i: IRValue, ahead: int) -> None:
         """Ask the cache for what a later plane brings.
@@ -246,11 +241,11 @@ class Sweep:
             # itself.
             if n in constants.columns:
                 start = later - self.position.shot if of_model else later
-                self._ask(n, start + constants.half * self.plane)
+                self.lanes.ask(self.arrays[n], start + constants.half * self.plane)
             elif n < constants.writes + constants.reads:
-                self._ask(n, later)
+                self.lanes.ask(self.arrays[n], later)
             else:
-                self._ask(n, later - self.position.shot)
+                self.lanes.ask(self.arrays[n], later - self.position.shot)
 
 
 March = Callable[[Sweep, IRValue, IRValue], None]  # planes z, from the first, to behind the last

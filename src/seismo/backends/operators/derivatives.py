@@ -52,8 +52,7 @@ class Operators:
     """The operators of one variant.
 
     Attributes:
-        lanes: the lanes of a backend (load, read, store, load_short, store_short, beside, row,
-            level, rounded).
+        lanes: the lanes of a backend (load, read, store, beside, row, level, rounded).
         order: 2, 4, ... 16.
         axes: "xz" or "xyz".
         stretched: the axes whose derivatives pass through layer memory, e.g. "xz".
@@ -195,7 +194,7 @@ class Operators:
         """Return the flux that a plane brings to a march across the layer."""
         return fused_pml.flux_to_come(self._neighbours("z", f, i, s), self.order, s, self.slot("z"))
 
-    def put(self, f: Any, i: Any, s: KernelContext, value: Any, short: bool) -> None:
+    def put(self, f: Any, i: Any, s: KernelContext, value: Any) -> None:
         """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
         # Damping layer: the field is multiplied by the product of m over the stretched axes.
         if self.damped and self.stretched:
@@ -204,8 +203,7 @@ class Operators:
                 m = self._damping_of(axis, s)
                 damping = m if damping is None else damping * m
             value = value * damping
-        store = self.lanes.store_short if short else self.lanes.store
-        store(f, i, value, s.mask)
+        self.lanes.store(f, i, value, s.mask)
 
     def _damping_of(self, axis: str, s: KernelContext) -> Any:
         # Column 6 of the profile: m at nodes.
@@ -253,9 +251,6 @@ class Cell:
 
     def __getitem__(self, name: str) -> Any:
         """Return a field's own value, or that of a coefficient on the node."""
-        # Fields of 16 bits are widened when they are read.
-        if name in self._formula.short:
-            return self._lanes.load_short(self._arrays[name], self._i)
         if name in self._formula.staggered:
             return self._lanes.load(self._arrays[name], self._i)
         # A coefficient on the node has one copy for all shots.
@@ -276,9 +271,7 @@ class Cell:
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""
-        # Widening and narrowing of 16-bit fields happens at loads and stores alone.
-        short = name in self._formula.short
-        self._operators.put(self._arrays[name], self._i, self._s, value, short)
+        self._operators.put(self._arrays[name], self._i, self._s, value)
 
     def d(self, axis: str, name: str) -> Any:
         """Return the derivative of a field, half a cell up or down the axis."""
