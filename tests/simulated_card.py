@@ -180,7 +180,9 @@ _TEXT = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 @cache
-def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ...]) -> Callable:
+def compiled(
+    kernel: str, trace: Callable, lanes: HostLanes, counts: tuple[int, ...]
+) -> Callable:  # fmt: skip
     """Compile a sweep: a function of the address of grid, block and the addresses it is given."""
 
     def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
@@ -190,7 +192,7 @@ def compiled(kernel: str, trace: Callable, precision: str, counts: tuple[int, ..
         arguments = [list(islice(given, count)) for count in counts]
         with ExitStack() as loops:
             numbers = [loops.enter_context(loop(first, size)) for size in sizes]
-            trace(host_lanes(precision), HostThread(numbers[:3], numbers[3:]), *arguments)
+            trace(lanes, HostThread(numbers[:3], numbers[3:]), *arguments)
 
     return _function(f"{kernel} {counts}", write)
 
@@ -252,8 +254,8 @@ class SimulatedCard:
         self.peers = peers
         self._margins: list[np.ndarray] = []
 
-    def lanes(self, precision: str):
-        return host_lanes(precision)
+    def lanes(self, precision: str, narrow: bool = False):
+        return host_lanes(precision, narrow)
 
     def zeros(self, size: int, precision: str):
         """Allocate zeros as aligned as lanes, with numbers that are not numbers around."""
@@ -355,7 +357,8 @@ class SimulatedCard:
             addresses = [array.ctypes.data for some in arguments for array in some]
             parameters = np.array([*grid, *block, *addresses], np.uint64)
             counts = tuple(map(len, arguments))
-            function = compiled(str(kernel), kernel.trace, kernel.precision, counts)
+            lanes = self.lanes(kernel.precision, kernel.narrow)
+            function = compiled(str(kernel), kernel.trace, lanes, counts)
 
             def run(held=arguments) -> None:
                 function(0, 0, parameters.ctypes.data, 0)

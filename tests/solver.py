@@ -259,7 +259,8 @@ def add_noise(simulation) -> None:
     generator, (nx, ny, nz) = np.random.default_rng(5), simulation.setup.grid.points
     for field in simulation.setup.physics.fields:
         scale = 1e-7 if field.remembers else 1e-6**field.late  # strain rates of such velocities
-        noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx)) * scale
+        noise = generator.standard_normal((simulation.setup.batch, nz, ny, nx))
+        noise *= scale if field.scale == 1.0 else 16.0  # well inside of 16 bits
         for subdomain, fields in ((p.subdomain, p.fields) for p in simulation.solvers):
             (_, oy, oz), held = subdomain.offset, subdomain.padded & subdomain.grid.box
             ox = subdomain.halo

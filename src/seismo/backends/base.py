@@ -33,6 +33,7 @@ BOX_COLUMNS = (
 SPAN_COLUMNS = 6
 FIRST_SPAN = 6
 SHORT = "float16"  # in which fields of 16 bits are kept
+COMPUTED = {SHORT: "float32"}  # in what numbers of a precision are computed, if not in it
 
 # Time of a point in an absorbing layer over that of an interior point, by backend and kind of
 # differences, measured at order 8: on an AMD EPYC by runs of all equations with layers of 4 and of
@@ -204,6 +205,7 @@ class Backend(Protocol):
     clock: Any  # one integer: the step, for launches that depend on it
     batch_points: int  # small shots advance together up to so many points
     at_once: bool  # whether layers' second derivatives need no sweep of fluxes before them
+    has_float16: bool  # whether fields may be kept in 16 bits that more than sweeps read
     pml_costs: dict[str, float]  # by kind of differences, see `PML_COST`
     copied_from: int  # numbers in a part's fields from which their halos are copied
     looks_ahead: int  # searches (`largest`) that may be under way while it steps

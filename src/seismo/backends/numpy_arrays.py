@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends import machine
-from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step
+from seismo.backends.base import COMPUTED, PML_COST, Copy, Found, Group, Launch, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
 
@@ -26,12 +26,13 @@ class HostBackend:
     batch_points = 1 << 20  # fill the caches
     at_once = False  # what the tile before has read is in the cache
     pml_costs = PML_COST["cpu"]
+    has_float16 = False
     copied_from = 0
     looks_ahead = 0
     measured_from = 2.0
 
     def __init__(self, precision: str) -> None:
-        self.precision = precision
+        self.precision = COMPUTED.get(precision, precision)
         self.clock = np.zeros(1, np.int64)
         self._before = (time.perf_counter(), time.process_time())
 

@@ -53,6 +53,7 @@ class ReferenceBackend(HostBackend):
 
     name = "reference"
     lane_width = 1
+    has_float16 = True
 
     def __init__(self, precision: str = "float32") -> None:
         super().__init__(precision)

@@ -224,7 +224,9 @@ class IRArray:
         return IRArray(self._address + count * (INTEGER.width // 8))
 
 
-def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> ir.Value:
+def pointer(
+    address: IRValue, index: IRValue, kind: ir.Type, space: int = 0, of: ir.Type | None = None
+) -> ir.Value:  # fmt: skip
     """Point to the number or lane that begins at number `index` behind an integer address.
 
     Args:
@@ -232,9 +234,10 @@ def pointer(address: IRValue, index: IRValue, kind: ir.Type, space: int = 0) -> 
         index: of a number.
         kind: what is pointed to.
         space: LLVM's number of the memory, as GPUs have several.
+        of: kind of the array's numbers, where that of a lane is another.
     """
     builder = index.builder
-    element = getattr(kind, "element", kind)
+    element = of or getattr(kind, "element", kind)
     type_of_first = _pointer_type(element, space)
     first = address.pointers.get(type_of_first)
     # Once in each block: the more instructions there are, the longer they take to compile.

@@ -28,7 +28,7 @@ class Formula:
         coefficients: model arrays.
         packed: those of the coefficients that are kept for some planes z only.
         numbers: scalars of the run.
-        short: those of the fields that are kept in 16 bits.
+        short: those of the fields and coefficients that are kept in 16 bits.
     """
 
     update: Callable

@@ -31,7 +31,8 @@ class Field:
         slope: whether it is new in every step and only serves a later stage, as a derivative on
             the nodes does: mirror faces give images on nodes the other sign than a field's, and
             no output shows it.
-        short: whether it is kept in 16 bits; it is then read and written on the spot alone.
+        short: whether it is kept in 16 bits.
+        scale: power of two that it is kept times.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
     """
@@ -45,6 +46,7 @@ class Field:
     remembers: bool = False
     slope: bool = False
     short: bool = False
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class Physics:
             that no motion sets energy free, whatever other rock is near (`seismo.grid.midpoints`).
         weakened_by: nodes on either side that it depends on.
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
+        short_coefficients: model arrays that are kept in 16 bits.
     """
 
     axes: str
@@ -200,11 +203,11 @@ class Physics:
     weakened: Callable | None = None
     weakened_by: int = 0
     needs: tuple[str, ...] = ()
+    short_coefficients: tuple[str, ...] = ()
 
     @property
     def quantities(self) -> tuple[str, ...]:
         """What receivers record: the observables, and what follows from them in time."""
-        # Integral and derivative in time of what is recorded.
         names = dict.fromkeys(self.observables)
         for rate, others in FOLLOWING.items():
             if rate in names:
@@ -266,22 +269,21 @@ class Physics:
         return any(f.vanishes for f in self.fields)
 
     @property
-    def numbers_per_point(self) -> int:
+    def numbers_per_point(self) -> float:
         """Numbers that a perfect kernel moves for one point and step, in isotropic planes.
 
-        Two of 16 bits, one read and one written, count as one.
+        Those of 16 bits count half.
         """
-        # Each changed field: one read, one write; each other: one read.
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        changed = sum(
-            2 - self.named(n).slope - self.named(n).short for s in stages for n in s.writes
-        )  # slopes are new
-        return changed + sum(len(s.reads) + len(s.coefficients_in(True)) for s in stages)
+        # Each changed field: one read, one write, but of slopes, which are new; others one read.
+        moved = [n for s in stages for n in (*s.writes, *s.reads, *s.coefficients_in(True))]
+        moved += [n for s in stages for n in s.writes if not self.named(n).slope]
+        return sum(0.5 if name in self.short else 1.0 for name in moved)
 
     @property
     def short(self) -> frozenset[str]:
-        """Names of the fields that are kept in 16 bits."""
-        return frozenset(f.name for f in self.fields if f.short)
+        """Names of the fields and model arrays that are kept in 16 bits."""
+        return frozenset(f.name for f in self.fields if f.short).union(self.short_coefficients)
 
     def formula(self, stage: Stage, even: bool) -> Formula:
         """Return a stage's formula for planes of one kind."""
@@ -296,7 +298,7 @@ class Physics:
             coefficients,
             tuple(name for name in coefficients if name in self.sparse),
             tuple(self.numbers),
-            tuple(name for name in fields if name in self.short),
+            tuple(name for name in (*fields, *coefficients) if name in self.short),
         )
 
     def exchanged(self, stage: Stage) -> tuple[str, ...]:

@@ -73,8 +73,9 @@ class Scenario(ScenarioSection):
 
     title: Text = Field("", description="a line for figures and results")
     physics: Literal[PHYSICS] = Field(description="the wave equation")  # type: ignore[valid-type]
-    precision: Literal["float32", "float64"] = Field(
-        "float32", description="number type of the fields"
+    precision: Literal["float16", "float32", "float64"] = Field(
+        "float32",
+        description="number type of the fields; float16, on GPUs, of lossless elastic waves",
     )
     grid: GridSpec = Field(description="region, spacing and differences")
     time: TimeSpec = Field(description="simulated time and its steps")
@@ -130,6 +131,11 @@ class Scenario(ScenarioSection):
                 error_messages.RULES, "{text}", {"text": text, "mistakes": mistakes}
             )
         return self
+
+    @property
+    def arithmetic(self) -> str:
+        """The number type in which is computed, and kept what is no field."""
+        return "float32" if self.precision == "float16" else self.precision
 
     def __eq__(self, other: object) -> bool:
         """Compare what is simulated; the file it came from does not count."""

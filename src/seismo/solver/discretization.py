@@ -38,6 +38,7 @@ from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.growing_rows import refuse_growing_contacts
+from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
 from seismo.solver.incident_terms import incident_terms, incident_waves
 from seismo.solver.layered_reading import layers_of
@@ -296,6 +297,8 @@ def discretize(
     )  # fmt: skip
     if relaxation is not None:
         setup = relaxing(setup, relaxation)
+    if scenario.precision == "float16":
+        setup = halved(setup)
     # What depends on how the medium relaxes; of the shots, those of this run.
     on_rigid = scenario.boundaries.bottom == "rigid"
     fastest = setup.physics.fastest(extremes)

@@ -85,7 +85,7 @@ def components_of(name: str, physics: Physics) -> list[Component]:
     fields = {f.name: f for f in physics.fields}
     if name not in _GROUPS:
         field = fields[name]
-        return [Component(name, field.unit, ((name, 1.0),), field.late)]
+        return [Component(name, field.unit, ((name, 1.0 / field.scale),), field.late)]
     components = []
     for component, terms in physics.observables[name].items():
         # Weighted fields of the component; it stands in time where the first does.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend
+from seismo.backends.kernels.dithering import dither
 from seismo.equations.table import Physics
 from seismo.grid.decomposition import Subdomain
 
@@ -108,6 +109,8 @@ class Fields:
                 continue
             array = self._padded(padded[name])
             fill(array)
+            if name in self.physics.short_coefficients:
+                array = self._dithered(array, self.physics.short_coefficients.index(name))
             self._coefficients[name] = self._some(array, self._planes[stage]) if stage else array
 
     def _padded(self, samples: np.ndarray) -> np.ndarray:
@@ -126,6 +129,23 @@ class Fields:
         rows[:, :, end:] = rows[:, :, end - 1 : end]
         array[: sub.before] = source[0, 0, 0]
         return array
+
+    def _dithered(self, array: np.ndarray, seed: int) -> np.ndarray:
+        """Return a coefficient in 16 bits, rounded alike however the grid is cut."""
+        sub = self.subdomain
+        short = self._backend.zeros(sub.volume + sub.before, short=True)
+        # Rows of the padded array, numbered as in the whole grid.
+        deep, high, length = sub.shape
+        z, y = (n.ravel() for n in np.indices((deep, high)))
+        _, oy, oz = sub.offset
+        points = sub.grid.points
+        rows = sub.before + z * sub.strides[1] + y * sub.strides[0]
+        numbers = (z - oz) * (points[1] + 2 * sub.halo) + y - oy
+        put = self._backend.array
+        arguments = (short, array, put(rows), put(numbers), seed)
+        short[:] = array  # rows before the first, and where kernels are only compiled
+        self._backend.each_row(dither, rows.size, length, arguments, (0,))()
+        return short
 
     def _some(self, array: np.ndarray, planes: np.ndarray) -> np.ndarray:
         stride = self.subdomain.strides[1]

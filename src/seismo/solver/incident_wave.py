@@ -116,7 +116,7 @@ class IncidentWave:
                 one.stage,
                 one.field,
                 (x, y, rows),
-                np.array(signals, self._setup.scenario.precision),
+                np.array(signals, self._setup.scenario.arithmetic),
                 segments,
                 filters,
             )

@@ -158,7 +158,7 @@ class Injection:
     def _tables(
         self, field: Field, rows: list[SourceRow], steps: int
     ) -> dict[TableKey, InjectionTable]:
-        precision = self._fields.arrays(0)[field.name].dtype
+        precision = np.dtype(self._backend.precision)
         # Points of all rows, one behind the other; `row` tells whose each is.
         row_points = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(columns) for columns in zip(*row_points, strict=True))

@@ -86,7 +86,7 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
         dt = setup.clock.dt
         duration = (setup.clock.steps + setup.extra_steps) * dt
         rates = strain_rates(setup.physics, setup.earth, sources, grid.cell, dt, duration)
-        problem = _unlike(sources, rates)
+        problem = unlike(sources, rates)
         peak = float(rates.max()) or 1.0
     if storage == 16 and problem:
         raise scenario.mistake(
@@ -166,7 +166,7 @@ def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> st
     return ""
 
 
-def _unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
+def unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
     """Return which sources that act are too unlike for one scale; "" where none are."""
     # The subfaults of a fault count as their strongest.
     strongest = dict[object, int]()
@@ -206,7 +206,7 @@ def strain_rates(
     rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
     rho = rock["rho"]
     # Isotropic rock at each source: c11 = c33 = rho vp^2, c44 = rho vs^2.
-    p = rho * rock["vp"] ** 2
+    p = rho * rock.get("vp", rock["vs"]) ** 2  # SH waves have no vp
     s = rho * rock["vs"] ** 2
     known = {"rho": rho, **dict.fromkeys(("c11", "c22", "c33"), p),
              **dict.fromkeys(("c12", "c13", "c23"), p - 2.0 * s),

@@ -18,6 +18,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView
+from seismo.solver.half_precision import refuse_processor
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
 from seismo.solver.map_reading import MapReading
@@ -62,10 +64,10 @@ class Simulation:
         ranks: SerialCommunicator | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`."""
+        refuse_processor(setup, backend)
         self.setup = setup
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
-        # Subdomains of this rank.
         self.division = divide(setup, backend, self.ranks, counts)
         self._numbered = {
             n: SubdomainSolver(setup, backend, self.division.subdomains[n])
@@ -76,18 +78,9 @@ class Simulation:
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
         physics = setup.physics
+        bound = partial(Halo, backend, self.division, peer_fields)
         self._halos = [
-            [
-                Halo(
-                    backend,
-                    self.division,
-                    peer_fields,
-                    physics.exchanged(stage),
-                    parity,
-                    setup.reached(stage),
-                )
-                for stage in physics.stages
-            ]
+            [bound(physics.exchanged(s), parity, setup.reached(s)) for s in physics.stages]
             for parity in physics.parities
         ]
         self.step = 0
@@ -113,7 +106,8 @@ class Simulation:
     @property
     def bytes_per_point(self) -> int:
         """Bytes a perfect kernel moves for one point and step."""
-        return self.setup.physics.numbers_per_point * np.dtype(self.backend.precision).itemsize
+        item = np.dtype(self.backend.precision).itemsize
+        return round(self.setup.physics.numbers_per_point * item)
 
     @property
     def dt(self) -> float:
@@ -302,7 +296,7 @@ class Simulation:
             # Largest of this rank's subdomains, then of all ranks.
             size, number = max((f.size, n) for n, f in enumerate(maxima))
             index = self.solvers[number].subdomain.point(maxima[number].at)
-            return max(self.ranks.allgather((size, index)))
+            return max(self.ranks.allgather((size / self._scale(name), index)))
 
         return wait
 
@@ -319,7 +313,10 @@ class Simulation:
             (_, y0, z0) = owned.lo
             (_, y1, z1) = owned.hi
             assembled[:, z0:z1, y0:y1] = view[...]
-        return assembled
+        return assembled / assembled.dtype.type(self._scale(name))
+
+    def _scale(self, name: str) -> float:
+        return self.setup.physics.named(name).scale
 
 
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:

@@ -159,10 +159,16 @@ class StabilityMonitor:
 
     def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and what to do."""
-        if not math.isfinite(peak) and self._simulation.setup.physics.short:
+        setup = self._simulation.setup
+        if not math.isfinite(peak) and setup.physics.short:
+            what, remedy = (
+                ("fields", "precision: float32")
+                if setup.scenario.precision == "float16"
+                else ("memory variables", "attenuation.storage: 32")
+            )
             return (
-                "memory variables may have outgrown 16 bits beside a source: try "
-                "attenuation.storage: 32; else lower time.courant"
+                f"{what} may have outgrown 16 bits beside a source: try {remedy}; else lower "
+                "time.courant"
             )
         # In an absorbing layer: outside the extent.
         inner = self._grid.extent

@@ -134,7 +134,7 @@ def placed_faults(run: Any) -> list[Subfaults]:
     breaks = run.contact_depths if run.earth.layered else np.zeros(0)
     dt = run.clock.dt
     removal = run.scenario.time.dispersion_removal
-    kept = run.total_steps, removal, run.scenario.precision
+    kept = run.total_steps, removal, run.scenario.arithmetic
     return [
         Subfaults(
             fault, run.interpolation, run.image_faces, breaks, dt,

@@ -89,7 +89,7 @@ class CpuBackend(HostBackend):
 
     def __init__(self, precision: str = "float32", threads: int | None = None) -> None:
         super().__init__(precision)
-        self.lane_width = LANE_BYTES // np.dtype(precision).itemsize
+        self.lane_width = LANE_BYTES // np.dtype(self.precision).itemsize
         self._arrays = 0
         if threads is not None:
             numba.set_num_threads(threads)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seismo.backends.base import (
+    COMPUTED,
     FIRST_SPAN,
     PML_COST,
     SHORT,
@@ -34,7 +35,7 @@ from seismo.backends.gpu.cluster_program import cluster_program
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
-from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for, shapes_of
+from seismo.backends.gpu.layouts import FLOAT16, BlockShape, Shapes, box_of, shape_for, shapes_of
 from seismo.backends.gpu.march_shapes import (
     asked_arrays,
     can_have_tile,
@@ -65,6 +66,7 @@ class GpuBackend:
     name = "gpu"
     batch_points = 32 << 20  # 64 shots of 340^2 run 8 times as fast together as alone
     at_once = True
+    has_float16 = True
     pml_costs = PML_COST["gpu"]
     copied_from = 8 << 20
     looks_ahead = 1
@@ -74,16 +76,16 @@ class GpuBackend:
 
     def __init__(self, precision: str, card: Card, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
-        self.precision = precision
+        self.precision = COMPUTED.get(precision, precision)
         self.card = card
-        self.shapes = shapes or shapes_of(card.name)
+        self.shapes = shapes or shapes_of(card.name) | (FLOAT16 if precision == SHORT else {})
         self.lanes = card.lanes(precision)
-        self.lane_width = self.lanes.width
+        self.lane_width = card.lanes(precision, narrow=True).width
         self.clock = card.array(np.zeros(1, np.int64))
 
     def zeros(self, size: int, short: bool = False) -> Any:
         """Allocate zeros and padding: a lane of the last row may reach beyond its end."""
-        return self.card.zeros(size + 8 * self.lane_width, SHORT if short else self.precision)
+        return self.card.zeros(size + 8 * self.lanes.width, SHORT if short else self.precision)
 
     def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the card."""
@@ -123,7 +125,7 @@ class GpuBackend:
 
     def largest(self, field: Any, plane: int) -> Search:
         """Search all of a field on the card; see `Backend.largest`."""
-        return bind_largest(self.card, field, self.precision, *self.search)
+        return bind_largest(self.card, field, field.dtype.name, *self.search)
 
     def free_memory(self) -> int | None:
         """Return the free bytes of the card."""
@@ -276,23 +278,25 @@ class _Sweep:
         """Bind to boxes of `BOX_COLUMNS`, with one span."""
         variant = self._variant
         backend = self._backend
-        lanes = self._backend.lanes
-        # Stores need a mask only where a box ends within a lane.
-        masked = bool((boxes[:, FIRST_SPAN + 1] % lanes.width).any())
-        widest = int((boxes[:, FIRST_SPAN + 1] - boxes[:, FIRST_SPAN]).max())
         # The layout of threads, by what the kernel does and the width of its boxes.
         operands = self._operands
         key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
+        at_ends = "x" in stretched
+        limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        # Wide lanes begin on a multiple of themselves, narrow ones wherever rows are cut.
+        narrow = at_ends or bool((limits[:, 0] % backend.lanes.width).any())
+        lanes = backend.card.lanes(backend.lanes.precision, narrow)
+        # Stores need a mask only where a box ends within a lane.
+        masked = bool((limits[:, 1] % lanes.width).any())
+        widest = int(np.ptp(limits, axis=1).max())
         shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
         marches = bool(operands.reads) and can_march(variant, stretched)
         shape = cut_in_pieces(shape, boxes, lanes.width) if marches else replace(shape, planes=1)
         shape = together_if_even(shape, boxes)
         tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
         # A slab is no wider than the boxes: behind them blocks would idle.
-        rows = int((boxes[:, 3] - boxes[:, 2]).max())
-        shape = replace(
-            shape, tile=shape.tile and tile and shape.planes > 1, slab=min(shape.slab, rows)
-        )
+        slab = min(shape.slab, int((boxes[:, 3] - boxes[:, 2]).max()))
+        shape = replace(shape, tile=shape.tile and tile and shape.planes > 1, slab=slab)
         constants = SweepConstants(
             self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
@@ -302,17 +306,16 @@ class _Sweep:
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel.
         alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
-        at_ends = "x" in stretched
-        limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         listed = partial(self._many_boxes, at_ends)
-        box, volume, grid, table = (self._single_box if alone else listed)(shape, boxes)
+        boxed = self._single_box if alone else listed
+        box, volume, grid, table = boxed(shape, boxes, lanes.width)
         # CUDA's limit of blocks along y and z: a table of blocks counts along x instead.
         if max(grid[1:]) > MOST_BLOCKS:
-            box, volume, grid, table = listed(shape, boxes)
+            box, volume, grid, table = listed(shape, boxes, lanes.width)
         rotation = None if at_ends else row_rotation(self._tables.strides, lanes.width, limits)
         kernel = SweepKernel(
-            self._formula, variant, backend.precision, constants, shape, box, volume, self._back,
-            self._turned, rotation,
+            self._formula, variant, lanes.precision, constants, shape, box, volume, self._back,
+            self._turned, rotation, narrow,
         )  # fmt: skip
         # Only layers have memory; others pass any address in its place.
         memory = self._memory if stretched else self._addresses[:1] * 3
@@ -322,7 +325,7 @@ class _Sweep:
             addresses=True, bounds=shape.bounds, writes=(*kept, *operands.writes), call=self._call,
         )  # fmt: skip
 
-    def _single_box(self, shape: BlockShape, boxes: np.ndarray):
+    def _single_box(self, shape: BlockShape, boxes: np.ndarray, width: int):
         """One box for all shots: the grid counts its blocks."""
         # Blocks along x, y, and z for all shots, whose boxes lie `volume` numbers apart.
         z0, z1, y0, y1, _, packed, x0, x1 = (int(n) for n in boxes[0, : FIRST_SPAN + 2])
@@ -330,16 +333,13 @@ class _Sweep:
         volume = int(boxes[1, 4] - boxes[0, 4]) if shots > 1 else 0
         box = (x0, x1, y0, y1, z0, z1, packed)
         sizes = (x1 - x0, y1 - y0, z1 - z0)
-        grid = shape.grid(sizes, self._backend.lanes.width, shots)
-        unused = self._addresses[0]
-        return box, volume, grid, unused
+        return box, volume, shape.grid(sizes, width, shots), self._addresses[0]  # no table
 
-    def _many_boxes(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray):
+    def _many_boxes(self, at_ends: bool, shape: BlockShape, boxes: np.ndarray, width: int):
         """Many boxes: a table of blocks.
 
         Where rows end with half a line the two ends of neighbours share one, and take turns.
         """
-        width = self._backend.lanes.width
         px, py, pz = shape.points(width)
         blocks = blocks_of(boxes, (px, py, pz), shape.slab_blocks)
         # Order blocks by shot, z, y: the ends of two rows that share a line run side by side.

@@ -106,11 +106,11 @@ def _versions() -> tuple[str, str, str]:
 class Tools:
     """What kernels are written with: lanes, and plain functions that they can call."""
 
-    def lanes(self, precision: str) -> Any:
-        """Return the lanes of a precision."""
+    def lanes(self, precision: str, narrow: bool = False) -> Any:
+        """Return the lanes of a precision, or the narrower ones of 16-bit fields."""
         from seismo.backends.gpu.lanes import cuda_lanes
 
-        return cuda_lanes(precision)
+        return cuda_lanes(precision, narrow)
 
     def device_function(self, body: Any) -> Any:
         """Let kernels call a plain function."""

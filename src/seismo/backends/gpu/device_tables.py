@@ -19,7 +19,7 @@ def device_tables(backend: GpuBackend, tables: KernelConstants) -> tuple[Any, ..
     Rows of all but x are padded to lanes: a vector load never straddles two rows.
     """
     x, y, z = tables.profiles
-    rows = (_whole_lanes(a, backend.lane_width) for a in (y.T, z.T, tables.up, tables.down))
+    rows = (_whole_lanes(a, backend.lanes.unit) for a in (y.T, z.T, tables.up, tables.down))
     arrays = (np.ascontiguousarray(a, np.float64) for a in (x, *rows))
     return tuple(_on_device(backend, a.tobytes(), a.shape) for a in arrays)
 

@@ -98,7 +98,7 @@ class SweepKernel:
     Attributes:
         formula: of an equation.
         variant: operators that it is bound to; `constants` says which axes are stretched.
-        precision: of the numbers.
+        precision: of the lanes.
         constants: built in.
         shape: layout of threads.
         box: (x, x_end, y, y_end, z, z_end, packed), or None for a table.
@@ -106,6 +106,7 @@ class SweepKernel:
         back: whether the blocks go from the box's last planes to its first.
         turned: whether the arrays are taken with y and z swapped.
         rotation: of odd rows.
+        narrow: whether its lanes are.
     """
 
     formula: Formula
@@ -118,15 +119,17 @@ class SweepKernel:
     back: bool
     turned: bool = False
     rotation: RowRotation | None = None
+    narrow: bool = False
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
         built_in = (self.variant, self.precision, self.shape, self.box, self.volume, self.back)
-        return f"{self.formula} {built_in} {self.rotation} {self.turned} {self.constants}"
+        how = (self.rotation, self.turned, self.narrow)
+        return f"{self.formula} {built_in} {how} {self.constants}"
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
-        lanes = tools.lanes(self.precision)
+        lanes = tools.lanes(self.precision, self.narrow)
 
         @intrinsic
         def code(context, addresses, arrays):

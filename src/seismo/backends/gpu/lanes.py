@@ -23,11 +23,12 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
+from seismo.backends.base import COMPUTED, SHORT
 from seismo.backends.traced import I32, INTEGER, IRValue, ShortArray, pointer, when
 
 LANE_BYTES = 16
 SHARED = 3  # LLVM's number of a block's shared memory
-COMPUTED = {"float16": "float32"}  # in what numbers of a precision are computed, if not in it
+_PAIR = ir.VectorType(ir.HalfType(), 2)  # of a word
 _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 
@@ -70,33 +71,70 @@ class CudaLanes:
 
     Args:
         precision: "float32", "float64", or "float16" of fields that are computed in float32.
+        narrow: whether those of 16-bit fields have half as many numbers, as for the ends of rows,
+            where a layer is a few lanes wide.
     """
 
     space = 1  # LLVM's number of a GPU's main memory
 
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: str, narrow: bool = False) -> None:
+        self.precision = precision
         stored = np.dtype(precision).itemsize
         computed = COMPUTED.get(precision, precision)
         self.size = np.dtype(computed).itemsize
-        self.width = LANE_BYTES // stored
+        self.unit = LANE_BYTES // stored  # numbers that rows of tables are a multiple of
+        self.width = LANE_BYTES // np.dtype(computed).itemsize if narrow else self.unit
         self.kind = _NUMBERS[computed]
-        # LLVM types of a lane: in registers, and of numbers of 16 bits in memory.
+        # LLVM types of a lane: in registers, and of numbers of 16 bits in memory. Where neighbours
+        # are read of these they are words: halves would be loaded in pieces, those that are used.
         self.vector = ir.VectorType(self.kind, self.width)
-        self._short = ir.VectorType(ir.HalfType(), self.width)
+        in_words = precision == SHORT
+        element, count = (I32, self.width // 2) if in_words else (ir.HalfType(), self.width)
+        self._short = ir.VectorType(element, count)
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         # Aligned vector loads become one ld.v4 (ld.v2 of doubles).
         space = getattr(address, "space", self.space)
         is_short = kind is self.vector and isinstance(address, ShortArray)
         stored = self._short if is_short else kind
-        value = index.builder.load(pointer(address, index, stored, space))
+        of = ir.HalfType() if is_short else None
+        value = index.builder.load(pointer(address, index, stored, space, of))
         if kind is not self.kind:
             value.align = self._alignment(stored)
         # invariant.load selects the read-only path (ld.global.nc), which may be moved above stores.
         if unchanging:
             value.set_metadata("invariant.load", index.builder.module.add_metadata([]))
         lane = index.then(value)
-        return lane.converted(self.vector) if is_short else lane
+        return self._widened(lane) if is_short else lane
+
+    def _widened(self, lane: IRValue) -> IRValue:
+        """Return numbers of 16 bits, as they are loaded, in the lane's own precision."""
+        if self._short.element != I32:
+            return lane.converted(self.vector)
+        builder = lane.builder
+        wide = ir.Constant(self.vector, ir.Undefined)
+        for n in range(self.width // 2):
+            word = builder.extract_element(lane.value, I32(n))
+            pair = builder.bitcast(word, _PAIR)
+            for k in range(2):
+                half = builder.extract_element(pair, I32(k))
+                wide = builder.insert_element(wide, builder.fpext(half, self.kind), I32(2 * n + k))
+        return lane.then(wide)
+
+    def _rounded_short(self, lane: IRValue) -> IRValue:
+        """Return a lane in 16 bits, as it is stored."""
+        if self._short.element != I32:
+            return lane.converted(self._short)
+        builder = lane.builder
+        words = ir.Constant(self._short, ir.Undefined)
+        for n in range(self.width // 2):
+            pair = ir.Constant(_PAIR, ir.Undefined)
+            for k in range(2):
+                number = builder.extract_element(lane.value, I32(2 * n + k))
+                half = builder.fptrunc(number, ir.HalfType())
+                pair = builder.insert_element(pair, half, I32(k))
+            words = builder.insert_element(words, builder.bitcast(pair, I32), I32(n))
+        return lane.then(words)
 
     def _alignment(self, kind: ir.Type) -> int:
         """Return the bytes that what is loaded or stored at once begins a multiple of."""
@@ -133,26 +171,29 @@ class CudaLanes:
         """Write a lane, or its first `mask` numbers."""
         builder = index.builder
         target = _address(field)
-        if isinstance(target, ShortArray):
-            value = value.converted(self._short)
+        stored = self._rounded_short(value) if isinstance(target, ShortArray) else value
         if mask is None:
-            self._put(target, index, value)
+            self._put(target, index, stored)
             return
         # Most lanes are full: test once, and branch to the scalar stores only at the row's end.
         with builder.if_else((mask >= self.width).value) as (inside, across):
             with inside:
-                self._put(target, index, value)
+                self._put(target, index, stored)
             # Partial lane at the end of a row: scalar stores under the mask.
             with across:
                 for n in range(self.width):
                     with when(mask > n):
-                        self._put(target, index + n, self.element(value, n))
+                        number = self.element(value, n)
+                        if isinstance(target, ShortArray):
+                            number = number.converted(ir.HalfType())
+                        self._put(target, index + n, number)
 
     def _put(self, target: IRValue, index: IRValue, value: IRValue) -> None:
         """Write a whole lane, by one vector store (st.v4), or one number."""
         kind = value.value.type
         space = getattr(target, "space", self.space)
-        stored = index.builder.store(value.value, pointer(target, index, kind, space))
+        of = ir.HalfType() if kind == self._short else None
+        stored = index.builder.store(value.value, pointer(target, index, kind, space, of))
         if isinstance(kind, ir.VectorType):
             stored.align = self._alignment(kind)
 
@@ -278,6 +319,6 @@ class CudaLanes:
 
 
 @lru_cache
-def cuda_lanes(precision: str) -> CudaLanes:
+def cuda_lanes(precision: str, narrow: bool = False) -> CudaLanes:
     """Return the lanes of a precision, always the same ones: operators are shared by lanes."""
-    return CudaLanes(precision)
+    return CudaLanes(precision, narrow)

@@ -116,8 +116,8 @@ class Sweep:
         if not used:
             return None
         # Tables are padded to whole lanes: one vector load brings several of a row's numbers.
-        width = self.lanes.width
-        return self.lanes.numbers(table, n * (-(-count // width) * width), count)
+        unit = self.lanes.unit
+        return self.lanes.numbers(table, n * (-(-count // unit) * unit), count)
 
     def _medium(self, z: IRValue) -> IRValue:
         """Return how far from its coefficients a point's fields stand.

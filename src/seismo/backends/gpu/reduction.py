@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200
-_UNSIGNED = {"float32": np.uint32, "float64": np.uint64}
+_UNSIGNED = {"float16": np.uint16, "float32": np.uint32, "float64": np.uint64}
 _HALF = 32
 
 
@@ -164,7 +164,8 @@ def bind_largest(
 def _decoded(key: int, precision: str, shift: int) -> Found:
     """Take a key apart; of a double there are 32 bits, 20 of them behind the point."""
     # Shift the upper half back into the number's leading bits.
-    first = np.array([key >> _HALF], np.uint32)
-    bits = first if precision == "float32" else np.array([0, first[0]], "<u4")
-    size = float(bits.view(precision)[0])
+    # Of narrower numbers they are the first bits, of wider ones these are.
+    item = np.dtype(precision).itemsize
+    leading = (key >> _HALF << _HALF >> 64 - 8 * item).to_bytes(item, "little")
+    size = float(np.frombuffer(leading, np.dtype(precision).newbyteorder("<"))[0])
     return Found(size if math.isfinite(size) else math.inf, (key & 0xFFFFFFFF) << shift)

@@ -43,6 +43,7 @@ from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import FACES
+from seismo.solver.half_precision import rounding_error
 
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
 _MOST_RAYS = 12
@@ -62,6 +63,7 @@ THIN = "thin solids on fluids"
 SENT_BACK = "absorbing layers"
 FITTED = "relaxation mechanisms in place of a law"
 STEPPED = "relaxation times in time steps"
+ROUNDED = "fields of 16 bits"
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ def expected_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [*_dispersion(setup), (PLACING, placing_error(setup)), (FITTED, fit_error(setup))]
     causes.append((STEPPED, step_error(setup)))
+    causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
     if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)

@@ -56,8 +56,8 @@ class AttenuationFit:
     rise: float
     spread: tuple[float, float]
     weakened: str
-    numbers: int
-    lossless: int
+    numbers: float
+    lossless: float
 
     def __str__(self) -> str:
         """Describe it in a line."""
@@ -66,7 +66,7 @@ class AttenuationFit:
         bits = "memory variables in 16 bits; " if self.relaxation.scale else ""
         if self.weakened and not bits:
             bits = f"memory variables in 32 bits, as {self.weakened}; "
-        cost = f"{bits}{self.numbers} numbers a point and step instead of {self.lossless}"
+        cost = f"{bits}{self.numbers:g} numbers a point and step instead of {self.lossless:g}"
         if max(self.spread) > _ALIKE:
             p, s = map(in_percent, self.spread)
             cost = f"by direction 1/Q differs from 1/qp by up to {p}, from 1/qs by {s}; {cost}"

@@ -23,6 +23,7 @@ from seismo.runs.assessment.accuracy import (
     FITTED,
     PLACING,
     READ_BESIDE,
+    ROUNDED,
     SENT_BACK,
     STEPPED,
     SURFACE,
@@ -97,7 +98,8 @@ def inaccurate(
         case "dispersion":
             yield _dispersed(setup, layers, expected, dispersion)
         case "error":
-            key = "attenuation" if expected.causes[0][0] == FITTED else "grid.spacing"
+            keys = {FITTED: "attenuation", ROUNDED: "precision"}
+            key = keys.get(expected.causes[0][0], "grid.spacing")
             yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
 
 
@@ -152,6 +154,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     known = _moves(setup) | {
         SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
         FITTED: fit_remedy(setup),
+        ROUNDED: "give precision: float32",
     }
     moves = [
         known[what] for what, error in remaining.causes if known.get(what) and error > 0.5 * wanted
@@ -261,13 +264,13 @@ def _moves(setup: Discretization) -> dict[str, str]:
 
 def mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, FITTED, *_moves(setup)}
+    moves = {SENT_BACK, FITTED, ROUNDED, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
 def _disperses(setup: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
-    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, COUPLED)
+    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, COUPLED, ROUNDED)
     what = expected.causes[0][0]
     return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
 

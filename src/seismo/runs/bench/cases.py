@@ -37,7 +37,7 @@ class Case:
 def _case(
     name: str, physics: str, dimensions: int, total: int, order: int, steps: int, shots: int = 1,
     further: tuple[str, ...] = (), bits: int = 32, layer: int = LAYER_POINTS,
-    mechanisms: int = MECHANISMS,
+    mechanisms: int = MECHANISMS, precision: str = "float32",
 ) -> Case:  # fmt: skip
     """Build the scenario of a cube (or square) of `total` points a side, layers included.
 
@@ -50,6 +50,7 @@ def _case(
     scenario: dict[str, Any] = {
         "title": f"benchmark {name}",
         "physics": physics,
+        "precision": precision,
         "grid": {
             "extent": dict.fromkeys(axes, (nodes - 1) * SPACING),
             "spacing": SPACING,
@@ -153,6 +154,8 @@ CARD_CASES: dict[str, Case] = {
         _case("G17", "elastic", 3, 424, 4, 80, further=("qp", "qs"), bits=16),
         _case("G18", "elastic", 3, 424, 4, 60, further=VTI_LOSS, bits=16),
         _case("G25", "acoustic", 3, 584, 8, 60, further=(*TTI, "qp")),
+        _case("G26", "elastic", 3, 424, 4, 100, precision="float16"),
+        _case("G27", "elastic", 3, 424, 8, 100, precision="float16"),
         _case("G19", "acoustic", 3, 320, 8, 400, layer=DEFAULT_LAYER),
         _case("G20", "acoustic", 3, 320, 12, 400, layer=DEFAULT_LAYER),
         _case("G21", "acoustic", 3, 320, 16, 400, layer=DEFAULT_LAYER),

@@ -23,6 +23,7 @@ from seismo.runs.check import Plan
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.half_precision import rounding_error
 from seismo.solver.incident_background import box_of, plane_waves
 
 MOST_SOURCES = 3  # that are described each
@@ -84,6 +85,14 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "cheaper", str(plan.cheaper)
     if plan.attenuation:
         yield "attenuation", str(plan.attenuation)
+    if noise := rounding_error(setup):
+        yield (
+            "precision",
+            f"float16, on GPUs: rounding adds some {percent(noise)} of noise to the traces, most "
+            "of it above the band of the sources; it drowns phases some hundred times weaker than "
+            "the strongest waves around them, and motion below 1e-6 of that beside the strongest "
+            "source loses bits",
+        )
     yield from _damping(setup)
     yield from _resources(plan)
     yield from _speed(plan)

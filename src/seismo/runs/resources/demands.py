@@ -125,7 +125,7 @@ def prepared(
     ranks = ranks or SerialCommunicator()
     grid = make_grid(scenario)
     (where, free) = _roomiest(backend)
-    field = grid.size * np.dtype(scenario.precision).itemsize
+    field = grid.size * np.dtype(scenario.arithmetic).itemsize
     if free is not None and field > free * ranks.count:
         location = scenario.where("grid", "extent")
         points = " x ".join(str(n) for n in grid.points if n > 1)

@@ -155,15 +155,17 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
     scenario = setup.scenario
     physics = setup.physics
-    fields: Any = _Counting(scenario.precision, backend)
+    fields: Any = _Counting(scenario.arithmetic, backend)
     grids = setup.grids
     ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
     arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
     names = {
         name for s in physics.stages for even in (0, 1) for name in s.coefficients_in(bool(even))
     }
-    sizes = [size for size in map(arrays.size_of, names) if size]
-    model = sum(sizes) * fields.item * grids
+    sizes = {name: size for name in names if (size := arrays.size_of(name))}
+    short = 2 * sum(sizes[name] for name in sizes.keys() & set(physics.short_coefficients))
+    kept = sum(n for name, n in sizes.items() if name not in physics.short_coefficients)
+    model = (short + kept * fields.item) * grids
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size * grids
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
@@ -193,7 +195,7 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
 
 
 def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None) -> int:
-    counting: Any = _Counting(setup.scenario.precision, backend)
+    counting: Any = _Counting(setup.scenario.arithmetic, backend)
     regions = setup.row_groups(counting.lane_width)
     owners: dict[str, Stage] = {}
     for stage in setup.physics.stages:

@@ -75,7 +75,7 @@ class RooflineMachine:
 
 def points_per_second(setup: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
-    item = np.dtype(setup.scenario.precision).itemsize
+    item = np.dtype(setup.scenario.arithmetic).itemsize
     declared = setup.scenario.equation.bandwidth_share.get(backend.name, {})
     share = declared.get(setup.grid.dimensions, 1.0)
     moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
@@ -118,7 +118,7 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
     pass_nanoseconds = MAP_NANOSECONDS[backend.name]
     threads = int(backend.describe().get("threads", 1))
-    moving = 3.0 * np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
+    moving = 3.0 * np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
         for one in setup.maps

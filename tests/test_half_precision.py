@@ -1,0 +1,245 @@
+"""Fields in 16 bits: in what units, what rounding changes, who may keep them so."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import seismo
+import solver
+import test_gpu_simulated
+from seismo import check
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.kernels.dithering import dither
+from seismo.backends.reference import ReferenceBackend
+from seismo.backends.select import choose
+from seismo.equations.half_precision import in_16_bits
+from seismo.equations.registry import physics_for
+from seismo.errors import DeviceError, ScenarioError, UnstableError
+from seismo.scenario import from_dict
+from seismo.solver import half_precision, memory_storage
+from seismo.solver.discretization import discretize
+from seismo.solver.simulation import Simulation
+from seismo.solver.stability_monitor import StabilityMonitor
+from test_solver_backends import faces
+from test_solver_state import assert_goes_on
+
+SHORT = {"precision": "float16"}
+
+
+@pytest.fixture(autouse=True)
+def unlike_sources(monkeypatch):
+    """Let sources of all kinds act at once, with one unit each."""
+    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", math.inf)
+
+
+def plan(dimensions: int = 2, name: str = "elastic", **changes) -> dict:
+    return solver.plan(name, dimensions, **{"steps": 6, **SHORT, **changes})
+
+
+@pytest.mark.parametrize("name", ["elastic", "elastic_sh", "elastic_vti"])
+def test_units_round_nothing(name):
+    """Fields of 32 bits in other units give the same bits: sources, surface, layers and all."""
+    document = plan(name=name, precision="float32", steps=40)
+    document["boundaries"] = faces("free_surface", 2)
+    setup = discretize(from_dict(document))
+    physics = in_16_bits(setup.physics, 2.0**-7, 2.0**-29, model=False)
+    wide = tuple(replace(field, short=False) for field in physics.fields)
+    scaled = replace(setup, physics=replace(physics, fields=wide))
+    found, wanted = (solver.records(simulated(one)) for one in (scaled, setup))
+    assert solver.identical(found, wanted)
+
+
+def simulated(setup) -> Simulation:
+    simulation = Simulation(setup, solver.CpuBackend("float32"))
+    simulation.advance(simulation.total_steps)
+    return simulation
+
+
+def test_half_of_the_bytes():
+    narrow, wide = (physics_for("elastic", 3), discretize(from_dict(plan(3))).physics)
+    assert (narrow.numbers_per_point, wide.numbers_per_point) == (30, 15)
+    half, whole = (check(plan(3, precision=some)).memory for some in ("float16", "float32"))
+    assert half.wavefield < 0.51 * whole.wavefield
+    assert half.model < 0.6 * whole.model
+
+
+def test_the_mean_of_a_model_stays():
+    """To nearest, c of a rock would err by up to 2.4e-4 everywhere."""
+    rock = np.full(20_000, 0.20032, np.float32)
+    short = np.zeros(rock.size, np.float16)
+    dither(0, 0, rock.size, short, rock, np.array([0]), np.array([-3]), 1)
+    assert len(np.unique(short)) == 2
+    assert abs(short.astype(float).mean() / rock[0] - 1.0) < 1e-5
+    assert np.abs(short.astype(float) / rock - 1.0).max() < 2.0**-10
+
+
+def test_the_model_is_the_same_however_the_grid_is_cut():
+    whole, cut = (
+        solver.build(plan(), backend=ReferenceBackend, parts=parts) for parts in ((1, 1), (2, 1))
+    )
+    for name in whole.setup.physics.short_coefficients:
+        nodes = np.array([[3, 9, 20], [0, 0, 0], [2, 11, 20]])
+        wanted = whole.solvers[0].fields.at(nodes, name)
+        parts = [part.fields for part in cut.solvers]
+        for n, z in enumerate(nodes[2]):
+            (fields,) = [f for f in parts if f.subdomain.owned.lo[2] <= z < f.subdomain.owned.hi[2]]
+            assert fields.at(nodes[:, n : n + 1], name)[0] == wanted[n]
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "case"),
+    [
+        ("elastic", 2, "free_surface"),
+        ("elastic", 3, "layers"),
+        pytest.param("elastic_sh", 2, "layers", marks=pytest.mark.slow),
+        pytest.param("elastic_vti", 3, "free_surface", marks=pytest.mark.slow),
+    ],
+)
+def test_the_cards_lanes_equal_numpy(name, dimensions, case, tmp_path, monkeypatch):
+    """Sums in another order round to a neighbour now and then."""
+    monkeypatch.setitem(test_gpu_simulated.TOLERANCE, "float16", 4e-3)
+    document = test_gpu_simulated.planned(name, dimensions, tmp_path, case, **SHORT)
+    test_gpu_simulated.compare(document, tmp_path)
+
+
+def test_traces_hardly_change():
+    """And their band less: what rounding adds is white."""
+    read = [solver.points([solver.place(2, (20.3, 16.0))], quantities=["velocity", "pressure"])]
+    keys = {"cells": (28, 24), "steps": 150, "receivers": read}
+    short = solver.records(solver.simulate(plan(**keys), backend=ReferenceBackend))
+    whole = solver.records(solver.simulate(plan(**keys, precision="float32")))
+    for name, wanted in whole.items():
+        change = np.linalg.norm(short[name] - wanted) / np.linalg.norm(wanted)
+        assert 1e-4 < change < 1e-2
+
+
+def test_fields_are_given_in_their_units():
+    """Snapshots, maps and what is said of the largest values."""
+    document = plan(steps=30)
+    short, whole = (
+        solver.simulate(document | {"precision": some}, backend=ReferenceBackend)
+        for some in ("float16", "float32")
+    )
+    for name in ("vx", "szz"):
+        wanted = whole.field(name)
+        assert np.abs(short.field(name) - wanted).max() < 1e-2 * np.abs(wanted).max()
+        assert short.largest(name)()[0] == pytest.approx(whole.largest(name)()[0], rel=1e-2)
+
+
+def test_a_run_goes_on_to_the_same_bits(tmp_path):
+    document = plan(steps=12, random_medium=tmp_path, cells=(20, 18))
+    assert_goes_on(document, tmp_path, (5, 9), parts=(2, 1), backend=ReferenceBackend)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"name": "acoustic"}, "lossless elastic waves, not for acoustic"),
+        ({"name": "viscoelastic"}, "not for viscoelastic"),
+        ({"model": [{"type": "layers", "layers": [
+            {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0},
+            {"top": 200.0, "vp": 2500.0, "vs": 1400.0, "rho": 2100.0}]}]}, "fluids"),
+    ],
+)  # fmt: skip
+def test_where_they_will_not_do(changes, problem):
+    with pytest.raises(ScenarioError, match=rf"^precision: 'float16': too few bits: .*{problem}"):
+        discretize(from_dict(plan(**changes)))
+
+
+def test_a_cpu_refuses_them_and_check_says_what_they_cost():
+    with pytest.raises(DeviceError, match="float16 is for GPUs"):
+        solver.build(plan())
+    plain = check(plan(3))
+    assert dict(plain.expected.causes)["fields of 16 bits"] == 5e-3
+    assert "rounding adds some 0.5 % of noise" in " ".join(str(plain).split())
+    said = check(plan(3, grid=plan(3)["grid"] | {"accuracy": 1e-3}))
+    assert any("give precision: float32" in line for line in said.warnings)
+
+
+def test_what_is_too_large_ends_the_run(monkeypatch):
+    monkeypatch.setattr(half_precision, "strain_rates", lambda *a: np.full(len(a[2]), 1e-12))
+    simulation = solver.build(plan(steps=30), backend=ReferenceBackend)
+    monitor = StabilityMonitor(simulation, "vx", np.inf)
+    with np.errstate(all="ignore"):
+        simulation.advance(simulation.total_steps)
+    with pytest.raises(UnstableError, match=r"outgrown 16 bits.*precision: float32"):
+        monitor.confirm(simulation.step)
+
+
+def test_lanes_are_loaded_whole():
+    """Eight numbers at once inside and four at the ends of rows, of which LLVM drops no part."""
+    pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
+    from seismo.backends.gpu import code_cache
+    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
+    from seismo.backends.gpu.kernels import SweepKernel
+
+    def wanted(kernel) -> bool:
+        return isinstance(kernel, SweepKernel) and (
+            is_interior(kernel) or kernel.constants.stretched == "x"
+        )
+
+    code_cache.without_card((9, 0))
+    card = CompilingCard((9, 0), wanted)
+    document = plan(3, cells=(40, 24, 24), boundaries=faces("layers", 3))
+    solver.build(document, backend=lambda precision: GpuBackend(precision, card))
+    codes = card.codes()
+    assert {code.kernel.narrow for code in codes} == {False, True}
+    for code in codes:
+        word, stored = ("v2.u32", "v4.b16") if code.kernel.narrow else ("v4.u32", "v4.u32")
+        loads = code.instructions(r"ld\.global")
+        assert any(load.endswith(word) for load in loads)
+        assert not any("16" in load for load in loads)
+        assert f"st.global.{stored}" in code.instructions(r"st\.global")
+        assert not code.instructions(r"(?:add|sub|mul|fma)\S*f16")
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    return choose("gpu").make
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["elastic", "elastic_sh", "elastic_vti"])
+@pytest.mark.parametrize("case", ["free_surface", "layers"])
+def test_a_card_equals_numpy(name, case, tmp_path, gpu):
+    document = plan(name=name, random_medium=tmp_path, boundaries=faces(case, 2), steps=40)
+    found, wanted = (
+        solver.simulate(document, tmp_path, backend=b) for b in (gpu, ReferenceBackend)
+    )
+    assert solver.difference(solver.records(found), solver.records(wanted)) < 1e-2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("order", [4, 8, 12])
+def test_a_card_gives_the_same_bits_however_the_grid_is_cut(order, tmp_path, gpu):
+    keys = {"order": order, "cells": (40, 33, 35), "boundaries": faces("free_surface", 3)}
+    document = plan(3, random_medium=tmp_path, steps=60, **keys)
+    whole, cut, wide = (
+        solver.simulate(document | more, tmp_path, backend=gpu, parts=parts)
+        for more, parts in (({}, (1, 1)), ({}, (2, 2)), ({"precision": "float32"}, (1, 1)))
+    )
+    assert solver.identical(solver.records(cut), solver.records(whole))
+    assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
+    assert 1e-5 < solver.difference(solver.records(whole), solver.records(wide)) < 5e-2
+    assert_goes_on(document, tmp_path, (5, 33), parts=(2, 1), backend=gpu)
+
+
+@pytest.mark.gpu
+def test_a_run_on_a_card_writes_what_one_in_32_bits_does(tmp_path):
+    document = plan(3, cells=(40, 32, 32), steps=80)
+    document["output"] = {
+        "snapshots": [{"name": "cut", "fields": ["velocity", "szz"], "steps": 20}],
+        "maps": [{"name": "ground", "quantities": ["pgv", "pga"]}],
+    }
+    short, wide = (
+        seismo.run(document | {"precision": some}, tmp_path / f"{some}.h5", backend="gpu")
+        for some in ("float16", "float32")
+    )
+    for name in ("vx", "szz"):
+        found, wanted = (one.snapshots["cut"][name][-1] for one in (short, wide))
+        assert np.linalg.norm(found - wanted) < 2e-2 * np.linalg.norm(wanted)
+    for name in ("pgv", "pga"):
+        found, wanted = (one.maps["ground"][name][...] for one in (short, wide))
+        assert np.linalg.norm(found - wanted) < 1e-2 * np.linalg.norm(wanted)
