@@ -34,6 +34,8 @@ def test_a_preview_is_what_the_results_hold_besides_waves() -> None:
     for name in ("vp",):
         assert np.array_equal(before.model.values_of(name), after.model.values_of(name))
     assert np.array_equal(before.wavelets.samples, after.wavelets.samples)
+    with pytest.raises(ScenarioError, match="near: a preview has no waves; run the scenario first"):
+        before.plot("gather")
     assert before.path.exists()
     path = before.path
     del before

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from seismo.output.results import Results
-from seismo.output.results_file import ResultsWriter
+from seismo.output.results_file import PREVIEW, ResultsWriter
 from seismo.runs import file_contents
 from seismo.runs.assessment import assess
 from seismo.runs.temporary_results import temporary_results
@@ -14,7 +14,6 @@ from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.solver.discretization import Discretization, discretize
 
 KINDS = ("model", "wavelets")  # figures that need no waves
-STATUS = "preview"
 
 
 def preview(scenario: ScenarioInput) -> Results:
@@ -44,4 +43,4 @@ def _write(scenario: Scenario, setup: Discretization, path: Path) -> None:
         writer.write_model(*file_contents.model_of(setup))
         file_contents.write_sources(writer, setup)
         file_contents.create_traces(writer, setup)
-        writer.finish({}, {"status": STATUS, "message": "nothing has been computed"})
+        writer.finish({}, {"status": PREVIEW, "message": "nothing has been computed"})

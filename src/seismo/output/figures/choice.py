@@ -12,6 +12,7 @@ from seismo.errors import ScenarioError
 from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
 from seismo.output.arrays import NamedArrays, choose, listed
 from seismo.output.results import Results
+from seismo.output.results_file import PREVIEW
 
 
 class EmptyFigureError(ScenarioError):
@@ -130,6 +131,8 @@ def refuse_empty(
         EmptyFigureError: there is nothing of any of these quantities.
     """
     stored = set[int]().union(*(arrays.stored(name) for name in names))
+    if results.status == PREVIEW:
+        raise EmptyFigureError(f"{arrays.name}: a preview has no waves; run the scenario first")
     if index not in stored and not (index is None and stored):
         raise EmptyFigureError(
             f"{results.path}: {arrays.name}: nothing of {listed(names)} is stored, the run is "
