@@ -119,3 +119,10 @@ def test_without_cartopy_its_extra_is_named(tmp_path, monkeypatch):
         assert not coasts_of(peaks(results))
         with pytest.raises(ScenarioError, match=r"pip install 'seismo\[maps\]'"):
             peaks(results, coast=True)
+
+
+def test_many_receivers_on_a_map_are_dots(tmp_path):
+    codes = [f"R{n:04d}" for n in range(117)]
+    with results_of(tmp_path / "a.h5", codes, np.ones((10, 10))) as results:
+        dots = [line for line in peaks(results).axes[0].get_lines() if line.get_marker() == "."]
+    assert [len(line.get_xdata()) for line in dots] == [117]

@@ -39,6 +39,8 @@ from seismo.output.results_file import COMPLETE
 from seismo.output.trace_hash import hash_of_file
 from seismo.output.verify import verified
 
+PREVIEW = "preview"  # status of results of which nothing has been computed
+
 
 def open_results(path: str | os.PathLike[str]) -> Results:
     """Open a results file for reading.

@@ -35,7 +35,6 @@ FORMAT = "seismo results"
 FORMAT_VERSION = 1
 COMPLETE = "complete"  # values of the attribute `status`
 UNSTABLE = "unstable"
-PREVIEW = "preview"  # of a scenario: nothing has been computed
 
 
 class ResultsWriter:

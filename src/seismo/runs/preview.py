@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from seismo.output.results import Results
-from seismo.output.results_file import PREVIEW, ResultsWriter
+from seismo.output.results import PREVIEW, Results
+from seismo.output.results_file import ResultsWriter
 from seismo.runs import file_contents
 from seismo.runs.assessment import assess
 from seismo.runs.temporary_results import temporary_results

@@ -11,8 +11,7 @@ from pydantic import Field
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
 from seismo.output.arrays import NamedArrays, choose, listed
-from seismo.output.results import Results
-from seismo.output.results_file import PREVIEW
+from seismo.output.results import PREVIEW, Results
 
 
 class EmptyFigureError(ScenarioError):

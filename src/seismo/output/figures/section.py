@@ -25,6 +25,7 @@ from seismo.output.results import Results
 from seismo.scenario import units
 
 _MOST_MARKERS = 40  # of a set of receivers
+_MOST_DOTS = 2000  # the same on a map
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,12 @@ def draw_geometry(
     marks = []
     if section.vertical == "x":
         draw_map_marks(panel, results, axes, scale, shot, coast)
-    positions = _receiver_positions(results, section, axes, shot)
+    positions, many = _receiver_positions(results, section, axes, shot)
+    if many.size:
+        marks += panel.plot(
+            *(many * scale), ".", color=RECEIVER_COLOUR, markeredgecolor="black", markersize=3,
+            markeredgewidth=0.4, clip_on=False, label="receivers", zorder=6,
+        )  # fmt: skip
     if positions.size:
         size = 5 if positions.shape[1] < 20 else 3
         marks += panel.plot(
@@ -224,19 +230,27 @@ def source_position(results: Results, shot: str | None) -> dict[str, float]:
 
 def _receiver_positions(
     results: Results, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None
-) -> np.ndarray:
-    """Return where receivers are marked (2, n), set by set: a line of many hides no station."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where receivers are marked (2, n), and where sets of many have dots on a map (2, n).
+
+    Sets are thinned one by one: a line of many hides no station.
+    """
     shown = [np.empty((2, 0))]
+    dotted = [np.empty((2, 0))]
     for traces in results.traces.values():
         positions = traces.recorded_at(section.horizontal + section.vertical, shot)
         if positions is not None:
-            shown.append(_thinned(positions[:, _within(positions, section, axes)]))
-    return np.concatenate(shown, axis=1)
+            inside = positions[:, _within(positions, section, axes)]
+            if section.vertical == "x" and inside.shape[1] > _MOST_MARKERS:
+                dotted.append(_thinned(inside, _MOST_DOTS))
+            else:
+                shown.append(_thinned(inside, _MOST_MARKERS))
+    return np.concatenate(shown, axis=1), np.concatenate(dotted, axis=1)
 
 
-def _thinned(positions: np.ndarray) -> np.ndarray:
+def _thinned(positions: np.ndarray, most: int) -> np.ndarray:
     """Keep every so many of places (2, n), as many at both ends left out."""
-    step = max(1, -(-positions.shape[1] // _MOST_MARKERS))
+    step = max(1, -(-positions.shape[1] // most))
     return positions[:, (positions.shape[1] - 1) % step // 2 :: step]
 
 
