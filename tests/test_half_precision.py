@@ -151,8 +151,10 @@ def test_where_they_will_not_do(changes, problem):
 def test_a_cpu_refuses_them_and_check_says_what_they_cost():
     with pytest.raises(DeviceError, match="float16 is for GPUs"):
         solver.build(plan())
-    plain = check(plan(3))
+    velocity = [solver.points([solver.place(3, 12.0)], quantities=["velocity"])]
+    plain = check(plan(3, receivers=velocity))
     assert dict(plain.expected.causes)["fields of 16 bits"] == 5e-3
+    assert dict(check(plan(3)).expected.causes)["fields of 16 bits"] == pytest.approx(25e-3)
     assert "rounding adds some 0.5 % of noise" in " ".join(str(plain).split())
     said = check(plan(3, grid=plan(3)["grid"] | {"accuracy": 1e-3}))
     assert any("give precision: float32" in line for line in said.warnings)

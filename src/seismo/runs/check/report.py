@@ -89,9 +89,9 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield (
             "precision",
             f"float16, on GPUs: rounding adds some {percent(noise)} of noise to the traces, most "
-            "of it above the band of the sources; it drowns phases some hundred times weaker than "
-            "the strongest waves around them, and motion below 1e-6 of that beside the strongest "
-            "source loses bits",
+            "of it above the band of the sources, where an interval of receivers filters it; it "
+            "drowns phases and components some hundred times weaker than the strongest waves "
+            "around them, and motion below 1e-6 of that beside the strongest source loses bits",
         )
     yield from _damping(setup)
     yield from _resources(plan)
