@@ -3,12 +3,14 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import seismo
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import cubes
+import tilted_errors
 
 WAVELENGTHS = 8
 MARGIN = 1.5  # of the error: in so small a cube the source is a sixth of a wavelength from a layer
@@ -48,3 +50,17 @@ def test_peers_step_as_long_as_their_errors_allow() -> None:
     more, _ = cubes.peer_grid(longer, 0.01, True, 0.43)
     assert cubes.dispersion(longer, more, courant, True) <= 0.01
     assert cubes.dispersion(longer, more - 0.2, courant, True) > 0.01
+
+
+def test_shifted_derivatives_about_a_tilted_axis_are_of_second_order() -> None:
+    """Whatever the order of the differences; those on the nodes keep theirs."""
+    schemes = tilted_errors.schemes()
+    orders = {
+        name: np.log2(tilted_errors.error(scheme, 10) / tilted_errors.error(scheme, 20))
+        for name, scheme in schemes.items()
+    }
+    nodes, *shifted = orders.values()
+    assert 7.5 < nodes < 8.5
+    assert all(1.9 < order < 2.1 for order in shifted)
+    here, there = (tilted_errors.points_for(schemes[name], 0.01) for name in ("seismo", "Devito"))
+    assert there > 2.5 * here
