@@ -160,6 +160,18 @@ def test_mistakes_in_one_section_hide_none_of_the_others():
     ]  # fmt: skip
 
 
+def test_a_misspelt_type_hides_nothing_of_its_section():
+    text = FLAT.replace("type: line", "type: lines").replace("count: 5", "cuont: 5, interval: 0")
+    text = text.replace(UNIFORM, UNIFORM.replace("uniform", "unifrom").replace("2200", "2.2"))
+    assert [line.split(": ")[1] for line in mistakes(text)] == [
+        "model[0].type", "model[0].rho", "receivers[0].type", "receivers[0].cuont",
+        "receivers[0].interval",
+    ]  # fmt: skip
+    # A word for something else says nothing of the keys that follow.
+    (message,) = mistakes(FLAT.replace("type: uniform", "type: grid"))
+    assert "model[0].type: 'grid': must be one of" in message
+
+
 @pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=str)
 def test_every_parameter_has_a_value_that_stands_in_for_a_mistake(parameter):
     assert not impossible(parameter.name, possible_value(parameter))

@@ -32,7 +32,7 @@ from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sources import Source, Survey
-from seismo.scenario.stand_ins import with_stand_ins
+from seismo.scenario.stand_ins import Mended, with_stand_ins
 from seismo.scenario.volume_part import missing_volumes
 from seismo.scenario.yaml_text import to_text
 
@@ -284,9 +284,12 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
         mistakes = error_messages.translate(error, Scenario, document)
         mistakes += missing_volumes(document.data.get("model"), base)
         if all(item["type"] != error_messages.RULES for item in error.errors(include_url=False)):
-            mended, replaced = with_stand_ins(document.data, mistakes)
-            draft = draft_of_data(mended)
-            amounts = physics_rules.amounts(draft.dimensions, mended)
+            mended = with_stand_ins(document.data, mistakes)
+            if more := _inside(mended, document):
+                mistakes += more
+                mended = with_stand_ins(document.data, mistakes)
+            draft = draft_of_data(mended.data)
+            amounts = physics_rules.amounts(draft.dimensions, mended.data)
             misspelt_sections = {
                 m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
             }
@@ -295,7 +298,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
                 for mistake in (*_broken(draft), *amounts)
                 if mistake.path not in misspelt_sections
                 and not _misspelt(mistake, mistakes)
-                and not any(mistake.path[: len(path)] == path for path in replaced)
+                and not any(mistake.path[: len(path)] == path for path in mended.replaced)
             ]
     if mistakes or document.mistakes:
         raise error_messages.scenario_error(document, mistakes)
@@ -303,6 +306,22 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     scenario._base = base
     scenario._checked = plain(scenario)
     return scenario
+
+
+def _inside(mended: Mended, document: Document) -> list[Mistake]:
+    """Return the mistakes in sections whose type is misspelt, by the type that is meant."""
+    if not mended.retyped:
+        return []
+    try:
+        Scenario.model_validate(mended.data)
+    except ValidationError as error:
+        retyped = Document(document.name, document.text, mended.data, document.line_columns)
+        return [
+            mistake
+            for mistake in error_messages.translate(error, Scenario, retyped)
+            if any(mistake.path[: len(path)] == path for path in mended.retyped)
+        ]
+    return []
 
 
 def _misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:

@@ -7,8 +7,10 @@ is replaced by any possible one.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from seismo.equations.parameters import Parameter
@@ -20,6 +22,7 @@ from seismo.scenario.overrides import plain
 
 _LEFT_OUT = object()
 _WAVELET = {"type": "ricker", "frequency": 1.0}
+_ALIKE = 0.75  # share of the letters of two words that are the same
 _ALWAYS = 1e-9  # s: an interval with multiples between any two times
 # Possible values of keys that no rule compares with others, by their sections.
 _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
@@ -36,18 +39,36 @@ _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
 }
 
 
-def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> tuple[Any, set[KeyPath]]:
-    """Return a copy of the data of a scenario without those mistakes that can be replaced.
+@dataclass(frozen=True)
+class Mended:
+    """The data of a faulty scenario, with stand-ins.
 
-    Also returns the paths of the replaced values: what rules find there is no mistake of the user.
+    Attributes:
+        data: plain dicts and lists.
+        replaced: paths of stand-ins: what rules find there is no mistake of the user.
+        retyped: sections whose `type` is misspelt, and has been replaced by what is meant.
     """
+
+    data: Any
+    replaced: frozenset[KeyPath]
+    retyped: frozenset[KeyPath]
+
+
+def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> Mended:
+    """Return a copy of the data of a scenario without those mistakes that can be replaced."""
     copy = plain(data)
-    replaced: set[KeyPath] = set()
+    replaced = set[KeyPath]()
+    retyped = set[KeyPath]()
     for mistake in mistakes:
         section = _at(copy, mistake.path[:-1])
+        meant = mistake.problem.partition("did you mean '")[2].partition("'")[0]
+        if mistake.path[-1:] == ("type",) and isinstance(section, dict):
+            if meant and _is_alike(str(section.get("type")), meant):
+                section["type"] = meant
+                retyped.add(mistake.path[:-1])
+            continue
         if mistake.problem.startswith(UNKNOWN) and isinstance(section, dict):
             value = section.pop(mistake.path[-1], None)
-            meant = mistake.problem.partition("did you mean '")[2].partition("'")[0]
             if meant and "." not in meant:
                 section.setdefault(meant, value)
             continue
@@ -58,7 +79,12 @@ def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> tuple[Any, 
             section[mistake.path[depth - 1]] = value
             if value is _LEFT_OUT:
                 del section[mistake.path[depth - 1]]
-    return copy, replaced
+    return Mended(copy, frozenset(replaced), frozenset(retyped))
+
+
+def _is_alike(written: str, meant: str) -> bool:
+    """Whether a word is misspelt, not that of another program for something like it."""
+    return difflib.SequenceMatcher(None, written.lower(), meant).ratio() >= _ALIKE
 
 
 def possible_value(parameter: Parameter) -> float:
