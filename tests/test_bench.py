@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+import yaml
 from rich.console import Console
 
 from seismo.errors import ScenarioError, SeismoError
 from seismo.runs import bench
-from seismo.scenario import from_dict
+from seismo.scenario import from_dict, load
 
 OUTPUT = Path(__file__).parents[1] / "benchmarks/output.py"
+SCENARIOS = sorted((Path(__file__).parents[1] / "scenarios").glob("*.yaml"))
 BANDWIDTH = bench.Bandwidth(update=80.0, copy=50.0)
 
 
@@ -197,3 +199,15 @@ def test_the_cost_of_output_is_measured(what, said):
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not found.returncode, found.stderr
     assert said in found.stdout
+
+
+def test_shipped_scenarios_in_space_are_cases():
+    """By their names, in few steps of all that they do."""
+    assert {path.stem.upper() for path in SCENARIOS if "y" in extent_of(path)} == {*bench.SHIPPED}
+    (case,) = bench.select(["double_couple"])
+    assert case.scenario == load(SCENARIOS[0].with_name("double_couple.yaml"))
+    assert case.points * case.steps < 1.1 * bench.UPDATES
+
+
+def extent_of(path: Path) -> dict:
+    return yaml.safe_load(path.read_text())["grid"]["extent"]

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -37,15 +37,20 @@ from seismo.runs.bench.cases import (
     LAYER_POINTS,
     LOWER,
     ROCK_CASES,
+    SHIPPED,
     SPACING,
     STEP,
     THOMSEN,
+    UPDATES,
     UPPER,
     WARM_UP_STEPS,
     Case,
     select,
     usual,
 )
+
+if TYPE_CHECKING:
+    from seismo.scenario import Scenario
 
 __all__ = [
     "CARD_CASES",
@@ -54,9 +59,11 @@ __all__ = [
     "LAYER_POINTS",
     "LOWER",
     "ROCK_CASES",
+    "SHIPPED",
     "SPACING",
     "STEP",
     "THOMSEN",
+    "UPDATES",
     "UPPER",
     "WARM_UP_STEPS",
     "Case",
@@ -184,7 +191,7 @@ def prepare(case: Case, choice: BackendChoice | None = None) -> Any:
     return built
 
 
-def _validated(scenario: dict[str, Any]) -> Any:
+def _validated(scenario: dict[str, Any] | Scenario) -> Scenario:
     from seismo.scenario import Scenario
 
     return Scenario.model_validate(scenario)

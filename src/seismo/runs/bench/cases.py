@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from seismo.backends.select import BackendChoice
 from seismo.equations.registry import EQUATIONS, equation_for
 from seismo.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from seismo.scenario import Scenario
 
 SPACING = 10.0
 STEP = 0.0008  # 0.32 of a spacing at 4 km/s: stable in every code, in 2-D and in 3-D
@@ -22,6 +26,8 @@ LOWER = {"vp": 4000.0, "vs": 2300.0, "rho": 2500.0, "qp": 200.0, "qs": 100.0}
 TTI = ("epsilon", "delta", "theta", "phi")  # of acoustic waves
 VTI_LOSS = ("epsilon", "delta", "gamma", "qp", "qs")
 MECHANISMS = 3  # of media that attenuate
+UPDATES = 4_000_000_000  # of points, about, in the steps of a shipped scenario
+SHIPPED = ("ACOUSTIC_3D", "CHINO_HILLS_2008", "DOUBLE_COUPLE", "LOH1")  # those in 3-D
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Case:
     name: str
     steps: int
     points: int
-    scenario: dict[str, Any]
+    scenario: dict[str, Any] | Scenario
 
 
 def _case(
@@ -183,6 +189,20 @@ def tuning_case(physics: str, axes: str, order: int) -> Case:
     return _case(name, base, len(axes), points, order, steps, further=further)
 
 
+@cache
+def shipped_case(name: str) -> Case:
+    """Return the case of a scenario that seismo brings, with all that it records."""
+    from seismo.examples import HERE
+    from seismo.scenario import load
+    from seismo.solver.discretization import discretize
+
+    scenario = load(HERE / "scenarios" / f"{name.lower()}.yaml")
+    setup = discretize(scenario)
+    points = setup.grid.size * setup.batch
+    steps = min(setup.total_steps - 2 * WARM_UP_STEPS, max(20, UPDATES // points))
+    return Case(name, steps, points, scenario)
+
+
 def usual(choice: BackendChoice) -> list[str]:
     """Name the cases that say most about a machine."""
     return list(_USUAL.get(choice.name, CASES))
@@ -195,9 +215,10 @@ def select(names: Iterable[str] = ()) -> list[Case]:
     """
     wanted = [name.upper() for name in names] or list(CASES)
     known = CASES | ROCK_CASES | CARD_CASES
-    unknown = [name for name in wanted if name not in known]
+    unknown = [name for name in wanted if name not in known and name not in SHIPPED]
     if unknown:
         raise ScenarioError(
-            f"benchmark case {', '.join(unknown)} does not exist; choose from {', '.join(known)}"
+            f"benchmark case {', '.join(unknown)} does not exist; choose from "
+            f"{', '.join((*known, *SHIPPED))}"
         )
-    return [known[name] for name in wanted]
+    return [known[name] if name in known else shipped_case(name) for name in wanted]
