@@ -30,8 +30,9 @@ class ThreadBackend(CpuBackend):
 
     peers = True
 
-    def sweep(self, formula, variant, tables, boxes, memory, operands, back=False):
-        launches = super().sweep(formula, variant, tables, boxes, memory, operands, back)
+    def sweep(self, formula, variant, tables, boxes, operands, back=False):
+        launches = super().sweep(formula, variant, tables, boxes, operands, back)
+        memory = operands.memory
         changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
         second = operands.writes and formula.kind == "second"
         beyond = memory if second else ()  # the flux is differentiated

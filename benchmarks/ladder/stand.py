@@ -201,16 +201,14 @@ class Call:
     variant: Any
     tables: KernelConstants
     boxes: np.ndarray
-    memory: Any
     operands: KernelFields
     back: bool = False
 
     def bind(self, backend: Any) -> list:
         """Bind it again."""
         return backend.sweep(
-            self.formula, self.variant, self.tables, self.boxes, self.memory, self.operands,
-            self.back,
-        )  # fmt: skip
+            self.formula, self.variant, self.tables, self.boxes, self.operands, self.back
+        )
 
     def writing(self, number: int, update: Callable) -> Call:
         """Return the call that writes one of the fields, by an update of that one."""

@@ -138,15 +138,17 @@ class KernelFields:
         writes: fields it changes, read on the spot only.
         reads: fields it differentiates and does not change.
         coefficients: of the model; they have one shot.
+        memory: of absorbing layers, which operators keep by themselves.
     """
 
     writes: tuple
     reads: tuple
     coefficients: tuple
+    memory: tuple
 
     @property
     def all(self) -> tuple:
-        """All of them."""
+        """All that the formula names."""
         return self.writes + self.reads + self.coefficients
 
 
@@ -228,7 +230,7 @@ class Backend(Protocol):
 
     def sweep(
         self, formula: Formula, variant: Variant, tables: KernelConstants,
-        boxes: np.ndarray, memory: tuple, operands: KernelFields, back: bool = False,
+        boxes: np.ndarray, operands: KernelFields, back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.
 

@@ -69,7 +69,6 @@ class ReferenceBackend(HostBackend):
         variant: Variant,
         tables: KernelConstants,
         boxes,
-        memory,
         operands: KernelFields,
         back: bool = False,
     ):
@@ -84,7 +83,7 @@ class ReferenceBackend(HostBackend):
                 for z in range(z0, z1, deep):
                     planes = np.arange(z, min(z + deep, z1))
                     for span in range(3):
-                        context, i = _context(tables, box, memory[0], planes, span)
+                        context, i = _context(tables, box, operands.memory[0], planes, span)
                         (middle if span == 1 else ends)(i, context, *operands.all)
 
         return [run]

@@ -253,9 +253,10 @@ class BoundStage:
                 binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
                 memory.at_once, binding.damped, scaled and stage.where != "surface",
             )  # fmt: skip
+            operands = KernelFields(writes, reads, model, memory.arrays(parity))
             launches.append(binding.backend.sweep(
-                formula, variant, binding.tables, np.array(rows, np.int64), memory.arrays(parity),
-                KernelFields(writes, reads, model), back=(self._number + parity) % 2 == 1,
+                formula, variant, binding.tables, np.array(rows, np.int64), operands,
+                back=(self._number + parity) % 2 == 1,
             ))  # fmt: skip
         # the longest first; ends of rows, where they are apart, fill what is left of the card
         return [one for turn in zip_longest(*launches) for one in turn if one is not None]

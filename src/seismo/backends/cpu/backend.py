@@ -136,12 +136,11 @@ class CpuBackend(HostBackend):
         variant: Variant,
         tables: KernelConstants,
         boxes,
-        memory,
         operands: KernelFields,
         back: bool = False,
     ):
         """Bind a formula; see `Backend.sweep`."""
-        (memory,) = memory
+        (memory,) = operands.memory
         (rows, width) = tables.up.shape
         arrays = operands.all
         tiles = _tiles(boxes, variant)

@@ -144,8 +144,8 @@ class GpuBackend:
         return self.card.describe()
 
     def sweep(
-        self, formula, variant: Variant, tables: KernelConstants, boxes, memory,
-        operands: KernelFields, back: bool = False,
+        self, formula, variant: Variant, tables: KernelConstants, boxes, operands: KernelFields,
+        back: bool = False,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula; see `Backend.sweep`.
 
@@ -154,7 +154,7 @@ class GpuBackend:
         as second derivatives are the same along all axes. So are corners: they share a layout.
         """
         back = back and "y" not in variant.axes
-        call = SweepCall(formula, variant, tables, boxes, memory, operands)
+        call = SweepCall(formula, variant, tables, boxes, operands)
         bind = partial(_Sweep, self, call, back=back)
         spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
         # Groups by operators: boxes of the same variant share a kernel and a launch.
@@ -270,7 +270,7 @@ class _Sweep:
         self._tables = tables
         self._operands = call.operands
         # In place of a flux that the formula does not have stands the outer memory.
-        outer, *flux = call.memory
+        outer, *flux = call.operands.memory
         self._memory = (outer, *(flux or (outer, outer)))
         self._addresses = device_tables(backend, tables)
 

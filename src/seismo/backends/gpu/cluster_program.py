@@ -288,7 +288,7 @@ def _bound(
         sources = known.sources.arguments[:7]
     traces = known.record.arguments[5] if known.record is not None else unused
     arrays = (
-        operands.writes[0], operands.reads[0], operands.coefficients[0], *first.memory,
+        operands.writes[0], operands.reads[0], operands.coefficients[0], *operands.memory,
         x_table, z_table,
         put(_rank_table(chosen).ravel()),
         *(put(table.ravel()) for table in (dealt.fluxes, dealt.updates, dealt.rows)),

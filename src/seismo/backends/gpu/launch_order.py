@@ -50,7 +50,6 @@ class SweepCall:
     variant: Variant
     tables: KernelConstants
     boxes: np.ndarray
-    memory: tuple
     operands: KernelFields
 
 

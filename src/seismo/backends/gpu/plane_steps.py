@@ -95,16 +95,18 @@ def _in_plane(sweep: SweepCall) -> bool:
     plain = not (sweep.variant.closed or sweep.variant.damped or formula.packed or formula.short)
     return (
         sweep.variant.axes == "xz" and formula.kind == "second" and counts == (1, 1, 1)
-        and sweep.variant.at_once and plain and len(sweep.memory) == 3
+        and sweep.variant.at_once and plain and len(operands.memory) == 3
     )  # fmt: skip
 
 
 def _alternate(even: list[SweepCall], odd: list[SweepCall]) -> bool:
     """Whether all sweeps are of the same arrays, which odd steps exchange."""
-    arrays = [(id(s.operands.writes[0]), id(s.operands.reads[0]), *map(id, s.memory)) for s in even]
-    others: list[tuple[int, ...]] = [
-        (id(s.operands.reads[0]), id(s.operands.writes[0]), id(s.memory[0]), id(s.memory[2]),
-         id(s.memory[1])) for s in odd
-    ]  # fmt: skip
+    arrays = [
+        tuple(map(id, (o.writes[0], o.reads[0], *o.memory))) for o in (s.operands for s in even)
+    ]
+    others = [
+        tuple(map(id, (o.reads[0], o.writes[0], o.memory[0], *o.memory[:0:-1])))
+        for o in (s.operands for s in odd)
+    ]
     shared = [(str(s.formula), id(s.tables), id(s.operands.coefficients[0])) for s in even + odd]
     return len(set(arrays + others)) == 1 and len(set(shared)) == 1
