@@ -16,7 +16,6 @@ import pytest
 import seismo
 import solver
 from seismo.backends import machine
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError
@@ -112,8 +111,7 @@ def the_corner_alone(monkeypatch):
 def picture(simulation: Simulation) -> np.ndarray:
     """Read the pressure where the snapshots do."""
     (series,) = simulation.setup.series
-    fields = [part.fields for part in simulation.solvers]
-    reader = FieldSampler(simulation.backend, series.cut, fields, 1, SerialCommunicator())
+    reader = FieldSampler(simulation.sampled, series.cut)
     found = reader.buffer(np.float32)
     for launch in reader.launches("p", simulation.last_parity, found, 1.0, added=False):
         launch()

@@ -29,7 +29,7 @@ from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
-from seismo.solver.fields import Fields
+from seismo.solver.fields import Fields, RankFields
 from seismo.solver.map_quantities import make_maps
 from seismo.solver.map_reading import MapReading
 from seismo.solver.peak_maps import PeakMaps
@@ -97,7 +97,9 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     parts = filled(backend, cuts)
     maps = make_maps(entry(names, decimate=2, plane=place), GRID, physics)
     clock = Clock(DT, 10, DT, DT)
-    peaks = PeakMaps(backend, MapReading(around), [maps], parts, SHOTS, clock, SerialCommunicator())
+    peaks = PeakMaps(
+        RankFields(backend, parts, SHOTS, SerialCommunicator()), MapReading(around), [maps], clock
+    )
     for _ in range(2):
         for launch in peaks.launches(0):
             launch()

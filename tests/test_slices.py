@@ -17,7 +17,7 @@ from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.output.snapshots import masks
 from seismo.solver.field_sampling import FieldSampler, make_slice
-from seismo.solver.fields import Fields
+from seismo.solver.fields import Fields, RankFields
 from seismo.solver.snapshot_series import kept_bits
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
@@ -67,7 +67,9 @@ def test_a_cut_through_parts_is_the_cut_through_the_whole(kind, cuts, asked, ind
     backend = kind("float32")
     whole = np.random.default_rng(1).normal(size=(SHOTS, 19, 13, 17)).astype("f4")
     cut = make_slice(asked, GRID)
-    reader = FieldSampler(backend, cut, parts_of(backend, whole, cuts), SHOTS, SerialCommunicator())
+    reader = FieldSampler(
+        RankFields(backend, parts_of(backend, whole, cuts), SHOTS, SerialCommunicator()), cut
+    )
     target = backend.array(np.full(reader.size, np.nan, np.float32))
     for added in (False, True):
         for launch in reader.launches("p", 0, target, 0.5, added=added):

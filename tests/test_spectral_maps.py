@@ -27,7 +27,7 @@ from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, map_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
-from seismo.solver.fields import Fields
+from seismo.solver.fields import Fields, RankFields
 from seismo.solver.map_quantities import make_maps
 from seismo.solver.map_reading import MapReading
 from seismo.solver.peak_maps import PeakMaps
@@ -55,7 +55,9 @@ def check_responses(backend: Backend) -> None:
     asked = entry((*names, "pga_z"), decimate=9, periods=PERIODS, damping=0.07)
     maps = make_maps(asked, GRID, physics)
     clock = Clock(DT, STEPS, DT, DT)
-    peaks = PeakMaps(backend, MapReading(around), [maps], [fields], 1, clock, SerialCommunicator())
+    peaks = PeakMaps(
+        RankFields(backend, [fields], 1, SerialCommunicator()), MapReading(around), [maps], clock
+    )
     launches = peaks.launches(0)
     # Steps beyond the duration change nothing, whatever the motion.
     for step in range(STEPS + 3):
@@ -111,7 +113,9 @@ def test_slow_oscillators_of_many_steps_keep_their_damping():
     period, dt, steps = 4.0, 1e-4, 40_000
     maps = make_maps(entry(("sa_x",), decimate=20, periods=(period,)), GRID, physics)
     clock = Clock(dt, steps, dt, dt)
-    peaks = PeakMaps(backend, MapReading(around), [maps], [fields], 1, clock, SerialCommunicator())
+    peaks = PeakMaps(
+        RankFields(backend, [fields], 1, SerialCommunicator()), MapReading(around), [maps], clock
+    )
     oscillate, raise_peaks, change = peaks.launches(0)[-3:]
     motion = np.sin(2 * np.pi / period * dt * (np.arange(steps + 1) + 0.5)).astype("f4")
     (values,) = (one._amplitudes for one in peaks._sets)

@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Copy
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.base import Copy
 from seismo.backends.kernels.slices import shorten
 from seismo.grid.global_index import CheckpointArray
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
 from seismo.solver.field_sampling import Component, FieldSampler
-from seismo.solver.fields import Fields
+from seismo.solver.fields import RankFields
 from seismo.solver.snapshot_series import MANTISSA_BITS, Series
 
 
@@ -90,16 +89,16 @@ class SnapshotRecorder:
     """Take the due snapshots of a batch of shots and send them on their way to the disk."""
 
     def __init__(
-        self, writer: ResultsWriter | NullWriter, series: list[Series], shots: list[str],
-        backend: Backend, fields: list[Fields], batch: int, ranks: SerialCommunicator,
-    ) -> None:  # fmt: skip
+        self,
+        writer: ResultsWriter | NullWriter,
+        series: list[Series],
+        shots: list[str],
+        sampled: RankFields,
+    ) -> None:
         """Lay out the datasets of all shots; bind the cuts of a batch."""
         self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
         self.events = set[int]().union(*(s.events for s in series))
-        readers = [
-            FieldSampler(backend, entry.cut, fields, batch, ranks, at_first=True)
-            for entry in series
-        ]
+        readers = [FieldSampler(sampled, entry.cut, at_first=True) for entry in series]
         self._buffers = [
             _SnapshotBuffer(entry, component, reader)
             for entry, reader in zip(series, readers, strict=True)

@@ -174,11 +174,9 @@ class Run:
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
-        fields = [subdomain.fields for subdomain in simulation.solvers]
         names = [shot.name for shot in self.setup.shots]
-        return simulation, SnapshotRecorder(
-            writer, self.setup.series, names, self.backend, fields, self.setup.batch, self.ranks
-        )
+        series = self.setup.series
+        return simulation, SnapshotRecorder(writer, series, names, simulation.sampled)
 
     def _context(
         self, simulation: Simulation, snapshots: SnapshotRecorder, pipeline: Pipeline | NullWriter

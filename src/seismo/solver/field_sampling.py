@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Launch
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.base import Launch
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.output import Maps, Snapshots
-from seismo.solver.fields import Fields
+from seismo.solver.fields import Fields, RankFields
 
 _GROUPS = ("velocity", "pressure")
 
@@ -172,26 +171,21 @@ class FieldSampler:
         size: numbers of a flat array of them (shot, rows).
     """
 
-    def __init__(
-        self, backend: Backend, cut: Slice, fields: list[Fields], shots: int,
-        ranks: SerialCommunicator,
-        at_first: bool = False,
-    ) -> None:  # fmt: skip
+    def __init__(self, sampled: RankFields, cut: Slice, at_first: bool = False) -> None:
         """Find the rows.
 
         Args:
-            backend: where the fields are.
+            sampled: the fields.
             cut: the points.
-            fields: of the subdomains.
-            shots: that advance together, on all ranks.
-            ranks: that have some of the points each.
             at_first: whether all write to arrays of the first rank's, where they see its memory.
         """
+        fields = sampled.fields
+        backend = sampled.backend
         self._backend = backend
         self.cut = cut
-        self._ranks = ranks
-        self._at_first = at_first and ranks.share_memory(backend)
-        self.shots = range(shots) if self._at_first else fields[0].subdomain.shots
+        self._ranks = sampled.ranks
+        self._at_first = at_first and self._ranks.share_memory(backend)
+        self.shots = range(sampled.shots) if self._at_first else fields[0].subdomain.shots
         every = (_rows(cut, subdomain_fields, self.shots.start) for subdomain_fields in fields)
         self.rows = [rows for rows in every if rows.to.size]
         self.points = cut.points

@@ -8,11 +8,13 @@ steps are bound to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import Backend
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.dithering import dither
 from seismo.equations.table import Physics
 from seismo.grid.decomposition import Subdomain
@@ -192,3 +194,20 @@ class FieldView:
     def __getitem__(self, index: Any) -> np.ndarray:
         """Fetch a part; what has been queued is done by then."""
         return self._backend.fetch(self._array[index])
+
+
+@dataclass(frozen=True)
+class RankFields:
+    """The fields of a batch of shots that a rank has.
+
+    Attributes:
+        backend: where they are.
+        fields: of its subdomains.
+        shots: that advance together, on all ranks.
+        ranks: that have some of the points each.
+    """
+
+    backend: Backend
+    fields: list[Fields]
+    shots: int
+    ranks: SerialCommunicator

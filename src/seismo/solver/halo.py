@@ -48,10 +48,13 @@ class Halo:
     """
 
     def __init__(
-        self, backend: Backend, division: Partition,
-        peer_fields: Mapping[int, Mapping[int, Fields]], names: tuple[str, ...], parity: int,
-        reached: Box,
-    ) -> None:  # fmt: skip
+        self,
+        backend: Backend,
+        division: Partition,
+        peer_fields: Mapping[int, Mapping[int, Fields]],
+        changed: tuple[tuple[str, ...], Box],
+        parity: int,
+    ) -> None:
         """Bind the exchange.
 
         Args:
@@ -59,10 +62,10 @@ class Halo:
             division: all subdomains.
             peer_fields: the fields of ranks that write to this one's arrays as it does to theirs,
                 its own among them, by rank and by number.
-            names: what to exchange.
+            changed: names of the fields to exchange, and the points that may have changed.
             parity: of the steps.
-            reached: points that may have changed.
         """
+        names, reached = changed
         self._backend = backend
         self._names = names
         self._parity = parity

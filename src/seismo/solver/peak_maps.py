@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.ground_motion import median_of_directions
-from seismo.backends.base import Backend, Launch
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.base import Launch
 from seismo.backends.kernels import peaks as kernels
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.time_step import Clock
 from seismo.solver.field_sampling import FieldSampler
-from seismo.solver.fields import Fields
+from seismo.solver.fields import RankFields
 from seismo.solver.map_quantities import DIRECTIONS, MapQuantity, PeakMapSet
 from seismo.solver.map_reading import MapReading
 from seismo.solver.oscillators import Oscillators
@@ -36,10 +35,9 @@ class PeakMaps:
     """The peaks of all shots of a batch, on the device."""
 
     def __init__(
-        self, backend: Backend, reading: MapReading, sets: list[PeakMapSet], fields: list[Fields],
-        shots: int, clock: Clock, ranks: SerialCommunicator,
-    ) -> None:  # fmt: skip
-        self._sets = [_Peaks(backend, reading, one, fields, shots, clock, ranks) for one in sets]
+        self, sampled: RankFields, reading: MapReading, sets: list[PeakMapSet], clock: Clock
+    ) -> None:
+        self._sets = [_Peaks(sampled, reading, maps, clock) for maps in sets]
 
     def launches(self, parity: int) -> list[Launch]:
         """Return the launches that update the peaks after a step, in order."""
@@ -68,13 +66,13 @@ class _Peaks:
     """The running maxima of one set of maps."""
 
     def __init__(
-        self, backend: Backend, reading: MapReading, maps: PeakMapSet, fields: list[Fields],
-        shots: int, clock: Clock, ranks: SerialCommunicator,
-    ) -> None:  # fmt: skip
+        self, sampled: RankFields, reading: MapReading, maps: PeakMapSet, clock: Clock
+    ) -> None:
+        backend = sampled.backend
         self.maps = maps
         self._backend = backend
         self._clock = clock
-        self._reader = FieldSampler(backend, maps.cut, fields, shots, ranks)
+        self._reader = FieldSampler(sampled, maps.cut)
         self._reading = reading.at(maps.cut.index[2])
         size = self._reader.size
         # Values of the step, their change, and the values before it.

@@ -10,7 +10,7 @@ order as on one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,11 +20,11 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
-from seismo.grid.coefficients import Stencil
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
 from seismo.solver.channels import receiver_points, refuse_unreadable
-from seismo.solver.fields import Fields
+from seismo.solver.discretization import Discretization
+from seismo.solver.fields import Fields, RankFields
 from seismo.solver.partition import Partition
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
@@ -98,24 +98,20 @@ class RecordRows:
 class Recorder:
     """Record every channel of this rank, of every shot of a batch, step by step."""
 
-    def __init__(
-        self, backend: Backend, around: PointInterpolation, division: Partition,
-        fields: Mapping[int, Fields], groups: list[ReceiverGroup], stencil: Stencil,
-        steps: int,
-    ) -> None:  # fmt: skip
+    def __init__(self, setup: Discretization, division: Partition, sampled: RankFields) -> None:
         """Bind nothing yet: `load` sets the shots."""
-        self._backend = backend
-        self._around = around
+        self._backend = sampled.backend
+        self._around = setup.interpolation
         self._division = division
         self._ranks = division.ranks
-        self._subdomain_fields = list(fields.values())
-        self._groups = groups
-        self._stencil = stencil
-        self._steps = steps
-        self._shapes = {group.name: (len(group), steps) for group in groups}
-        for group in groups:
-            refuse_unreadable(around, group, stencil)
-        self._moves = any(group.motion is not None for group in groups)
+        self._subdomain_fields = sampled.fields
+        self._groups = setup.groups
+        self._stencil = setup.stencil
+        self._steps = setup.total_steps
+        self._shapes = {group.name: (len(group), self._steps) for group in self._groups}
+        for group in self._groups:
+            refuse_unreadable(self._around, group, self._stencil)
+        self._moves = any(group.motion is not None for group in self._groups)
         self._known: dict[tuple, dict[str, Points]] = {}
         self._rows: RecordRows | None = None
 

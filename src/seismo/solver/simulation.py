@@ -18,7 +18,6 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from seismo.grid.grid import Box
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization, discretize
 from seismo.solver.fault_signals import WINDOW
-from seismo.solver.fields import FieldView
+from seismo.solver.fields import FieldView, RankFields
 from seismo.solver.half_precision import refuse_processor
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
@@ -77,25 +76,20 @@ class Simulation:
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
-        physics = setup.physics
-        bound = partial(Halo, backend, self.division, peer_fields)
+        every = [(setup.physics.exchanged(s), setup.reached(s)) for s in setup.physics.stages]
         self._halos = [
-            [bound(physics.exchanged(s), parity, setup.reached(s)) for s in physics.stages]
-            for parity in physics.parities
+            [Halo(backend, self.division, peer_fields, changed, parity) for changed in every]
+            for parity in setup.physics.parities
         ]
         self.step = 0
         self._programs: list[Callable[[int, int], None]] = []  # for each phase of the layers
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.total_steps
         # Receivers and maps read what a step has left.
-        self.recorder = Recorder(
-            backend, setup.interpolation, self.division, fields, setup.groups, setup.stencil,
-            self.total_steps,
-        )  # fmt: skip
-        self.maps = PeakMaps(
-            backend, MapReading(setup.interpolation, never_cut(setup)), setup.maps,
-            list(fields.values()), setup.batch, setup.clock, self.ranks,
-        )  # fmt: skip
+        self.sampled = RankFields(backend, list(fields.values()), setup.batch, self.ranks)
+        self.recorder = Recorder(setup, self.division, self.sampled)
+        reading = MapReading(setup.interpolation, never_cut(setup))
+        self.maps = PeakMaps(self.sampled, reading, setup.maps, setup.clock)
         self.load(setup.shots[: setup.batch])
 
     @property
