@@ -334,7 +334,7 @@ def test_figures(dropping):
 def test_check_tells_how_receivers_move(tmp_path):
     plan = seismo.check(DROPPING)
     text = str(plan)
-    assert "5 streamer (pressure, velocity) moving with the source, 3 of 15 traces dropped" in text
+    assert "streamer: 5 (pressure, velocity) moving with the source, 3 of 15 traces dropped" in text
     shots = [{"position": {"x": x, "z": 60.0}} for x in (290.0, 548.0)]
     near = FLAT | {"survey": {"shots": shots}}
     warnings = seismo.check(near).warnings

@@ -213,26 +213,23 @@ def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
     setup = plan.setup
     shots = len(setup.shots)
     together = setup.batch
-    text = f"{shots} shot{'s' * (shots > 1)}"
-    if shots > 1:
-        text += f", {together} at a time"
     sources = setup.shots[0].summaries
+    text = f"{len(sources)} source{'s' * (len(sources) > 1)}"
+    if shots > 1:
+        text = f"{shots} shots, {together} at a time, {text} each"
     acts = [
         f"{s.name} ({s.kind}, {s.wavelet.type} {timing(s.start, s.centre)})"
         for s in sources[:MOST_SOURCES]
     ]
     acts += ["..."] * (len(sources) > MOST_SOURCES)
-    yield (
-        "sources",
-        f"{text}, {len(sources)} source{'s' * (len(sources) > 1)} each: {', '.join(acts)}",
-    )
+    yield "sources", f"{text}: {', '.join(acts)}"
     if event := setup.scenario.event:
         yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
     for fault in (s for s in sources if isinstance(s, FaultSummary)):
         yield "fault", _fault(fault)
     for wave in plane_waves(setup):
         yield "plane wave", _plane_wave(setup, wave)
-    groups = [f"{len(g)} {g.name} ({', '.join(g.quantities)}){_motion(setup, g)}"
+    groups = [f"{g.name}: {len(g)} ({', '.join(g.quantities)}){_motion(setup, g)}"
               for g in setup.groups]  # fmt: skip
     yield "receivers", "; ".join(groups) or "none"
 
