@@ -29,6 +29,7 @@ DRAWN = (  # scenario, kind of figure, its options
     ("tilted_shale", "gather", {}),
     ("deep_basin", "gather", {}),
     ("basin_q", "gather", {}),
+    ("plane_wave_basin", "gather", {"receivers": "surface"}),
     ("double_couple", "peaks", {}),
 )
 

@@ -54,7 +54,7 @@ def velocity(
     for column, s in enumerate(spectrum.s):
         if evanescent and s.imag == 0.0:
             s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
-        field = _Column(stack, wave, s, slowness).field
+        field = _Column(stack.at(s), wave, s, slowness).field
         # Up from the reference: exp(s q (z - z0)), unit velocity there.
         for n, (x, z) in enumerate(receivers):
             total[n, :, column] = field(z, reference[1]) * np.exp(

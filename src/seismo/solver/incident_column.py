@@ -31,6 +31,7 @@ MatrixFactor = tuple[int, str]
 Matrices = dict[MatrixFactor, sparse.csr_array]
 _MOST_TURNS = 64  # of the cyclic reduction, each of twice as many rows
 _ROUNDING = 1e-13  # of a root
+_SINGULAR = 1e-4  # of the largest singular value: those of waves that solve the equations
 _SMALL = 1e-15  # of the couplings that are left
 
 
@@ -192,18 +193,19 @@ class IncidentColumn:
     def _incident(self, step: complex, symbol: np.ndarray, mode: Mode) -> np.ndarray:
         """Return the incident wave in the last block of rows and the next (row * field).
 
-        Its velocity is known; the other fields are what the equations of a row make of it.
+        Loss makes the direction of `Mode.velocity` another, complex one; its square is the same.
         """
         names = self._names[: self._kept]
         # Velocities stand half a step later than t = step dt.
-        is_known = np.array([name in mode.velocity for name in names])
-        amplitudes = np.zeros(len(names), complex)
-        amplitudes[is_known] = [
-            mode.velocity[name] * np.sqrt(mode.z) for name in names if name in mode.velocity
-        ]
-        # The equations of the other fields, consistent at the root: stresses of the strains.
-        known = symbol @ amplitudes
-        amplitudes[~is_known] = np.linalg.lstsq(symbol[:, ~is_known], -known, rcond=None)[0]
+        known = np.array([name in mode.velocity for name in names])
+        wanted = np.array([mode.velocity[n] for n in names if n in mode.velocity]) * np.sqrt(mode.z)
+        # What solves the equations of a row: one wave, or S waves of either polarisation.
+        _, sizes, rows = np.linalg.svd(symbol)
+        waves = rows[sizes <= _SINGULAR * sizes[0]].conj().T
+        # Of these the one that moves most as in rock that loses nothing, and of its size.
+        shares = np.linalg.lstsq(waves[known], wanted, rcond=None)[0]
+        moved = waves[known] @ shares
+        amplitudes = waves @ shares * np.sqrt((wanted @ wanted) / (moved @ moved))
         at = np.arange(self.rows - self._block, self.rows + self._block) - self._reference
         return (amplitudes * np.exp(step * (at[:, None] + self._half))).ravel()
 
@@ -291,7 +293,7 @@ def _rising_solution(
 
 def _derivatives(axes: str, stage: str, updates: Mapping[str, RowSum]) -> list[Injected]:
     """Return what derivatives along each axis add to the fields of a stage."""
-    injected = []
+    injected: list[Injected] = []
     for axis in axes:
         for name, update in updates.items():
             terms = {g: matrix for (g, along), matrix in update.terms.items() if along == axis}

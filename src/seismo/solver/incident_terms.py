@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
     from seismo.solver.incident_wave import IncidentWave
 
-_POINT_BYTES = 16  # its index, and the numbers of its signal and filter
+_POINT_BYTES = 12  # its index, and that of its signal; its scale is a number
 _FILTER_LENGTH = 20  # samples, about
 
 
@@ -26,14 +26,18 @@ class IncidentTerm(NamedTuple):
         stage: after which it is added.
         field: name.
         points: along x, y, z, indices of the points that it is added to: all of their product.
-        signals: (segment, z, step) of each row, for columns of similar delay.
-        segments: (column) which of them.
-        filters: of the columns (y, x), one behind the other.
+        numbers: (y, x) of each column: which of the delays that differ it has.
+        scales: (y, x) what a column's signals are multiplied by.
+        signals: (segment, step, z) of each row, for delays that are similar.
+        segments: (delay) which of them.
+        filters: of the delays.
     """
 
     stage: str
     field: str
     points: tuple[np.ndarray, np.ndarray, np.ndarray]
+    numbers: np.ndarray
+    scales: np.ndarray
     signals: np.ndarray
     segments: np.ndarray
     filters: RetardedFilters
@@ -58,14 +62,27 @@ def incident_terms(setup: Discretization) -> list[IncidentTerm]:
     return [term for wave in setup.incident_waves for term in wave.terms()]
 
 
-def incident_bytes(setup: Discretization, item: int) -> int:
-    """Return the bytes of the points, signals and filters of a run's plane waves.
+class IncidentSize(NamedTuple):
+    """How much the plane waves of a run add to, in a step and in memory.
 
-    Args:
-        setup: the run.
-        item: bytes of its numbers.
+    Attributes:
+        points: that are added to.
+        signals: that are filtered for them: rows of the delays that differ.
+        samples: of signals and filters.
     """
-    total = 0
+
+    points: int = 0
+    signals: int = 0
+    samples: int = 0
+
+    def nbytes(self, item: int) -> int:
+        """Return the bytes of all of it, with numbers of `item` bytes."""
+        return self.points * (_POINT_BYTES + item) + (self.signals + self.samples) * item
+
+
+def incident_size(setup: Discretization) -> IncidentSize:
+    """Return the size of a run's plane waves, without finding them."""
+    total = IncidentSize()
     for wave in setup.incident_waves:
         band = wave.band(wave.spectrum())
         for one in wave.injected:
@@ -73,9 +90,12 @@ def incident_bytes(setup: Discretization, item: int) -> int:
             columns = wave.columns(one) if rows.size else None
             if columns is None:
                 continue
-            _, _, offsets, weights = columns
-            segments, references = wave.segments(offsets, weights, band)
-            total += rows.size * segments.size * _POINT_BYTES
-            total += _FILTER_LENGTH * segments.size * item
-            total += references.size * rows.size * wave.samples * item
+            # Points are all columns and rows; signals those of delays, by their segments.
+            segments, references = wave.segments(columns, band)
+            sizes = IncidentSize(
+                rows.size * columns.numbers.size,
+                rows.size * segments.size,
+                _FILTER_LENGTH * segments.size + references.size * rows.size * wave.samples,
+            )
+            total = IncidentSize(*(a + b for a, b in zip(total, sizes, strict=True)))
     return total

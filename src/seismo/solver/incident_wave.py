@@ -27,7 +27,8 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.incident_background import box_of
 from seismo.solver.incident_column import IncidentColumn, Injected, MatrixFactor, Mode, number
 from seismo.solver.incident_terms import IncidentTerm
-from seismo.solver.retarded_filter import SignalBand, retarded_filters
+from seismo.solver.retarded_filter import RetardedFilters, SignalBand, middle, retarded_filters
+from seismo.solver.wave_columns import WaveColumns, wave_columns
 
 _SUPPRESSED = 1e-8  # of what comes a period of the transform late
 _EVANESCENT = (2, 1e-4)  # periods of the transform, and what is left of a wave one late
@@ -99,36 +100,40 @@ class IncidentWave:
             unknowns = self._column.fields(mode)
             for factor, matrix in sums.items():
                 transfer[:, n] += (matrix @ unknowns) * number(mode, factor)
+        # Filters of the same columns serve several fields.
+        filters: dict[tuple, RetardedFilters] = {}
         for n, (one, rows, _) in enumerate(acting):
             # Where it acts, and how late the wave comes to each column.
             columns = self.columns(one)
             if columns is None:
                 continue
-            x, y, offsets, weights = columns
-            segments, references = self.segments(offsets, weights, band)
-            filters = retarded_filters(offsets, weights, references[segments], band)
+            segments, references = self.segments(columns, band)
+            kind = self._kind(one)
+            if kind not in filters:
+                filters[kind] = retarded_filters(
+                    columns.y.delays, columns.x.delays, references[segments], band
+                )
             signals = [
-                self._signals(spectrum, transfer[ends[n] : ends[n + 1]], delay)
+                self._signals(spectrum, transfer[ends[n] : ends[n + 1]], delay).T
                 for delay in references
             ]
-            filters = filters._replace(lags=filters.lags - self._ahead)
             yield IncidentTerm(
                 one.stage,
                 one.field,
-                (x, y, rows),
+                (columns.x.points, columns.y.points, rows),
+                columns.numbers,
+                columns.scales,
                 np.array(signals, self._setup.scenario.arithmetic),
                 segments,
-                filters,
+                filters[kind]._replace(lags=filters[kind].lags - self._ahead),
             )
 
-    def segments(
-        self, offsets: np.ndarray, weights: np.ndarray, band: SignalBand
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the number of each column's signals, and the delays in steps of all of them."""
-        middle = (offsets * np.abs(weights)).sum(1) / np.abs(weights).sum(1)
+    def segments(self, columns: WaveColumns, band: SignalBand) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each delay's signals, and the delays in steps of all of them."""
+        late = middle(columns.y.delays, columns.x.delays)
         if not np.isfinite(band.segment):
-            return np.zeros(middle.size, np.int32), np.zeros(1)
-        numbers, segments = np.unique(np.round(middle / band.segment), return_inverse=True)
+            return np.zeros(late.size, np.int32), np.zeros(1)
+        numbers, segments = np.unique(np.round(late / band.segment), return_inverse=True)
         return segments.astype(np.int32), numbers * band.segment
 
     def _signals(self, spectrum: Spectrum, transfer: np.ndarray, delay: float) -> np.ndarray:
@@ -260,70 +265,14 @@ class IncidentWave:
             masked[name] = entries.tocsr()
         return index[reached], {name: matrix[reached] for name, matrix in masked.items()}
 
-    def columns(
-        self, one: Injected
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return x and y of the columns that a term acts in, and delays and weights (column, n)."""
-        setup = self._setup
-        grid = setup.grid
-        half = setup.physics.named(one.field).half
-        # Steps that the wave takes along each axis for a cell.
-        steps = {
-            axis: along * grid.spacing[AXES.index(axis)] / self._wave.velocity / setup.clock.dt
-            for axis, along in zip("xy", self._wave.level, strict=True)
-        }
-        corner = {a: float(grid.index(a, self._wave.position[AXES.index(a)])) for a in grid.axes}
-        index = {}
-        delays = {}
-        weights = {}
-        for axis in "xy":
-            count = grid.points[AXES.index(axis)]
-            at = np.arange(count)
-            stands = at + 0.5 * (axis in half)
-            is_inside = self.box.inside(axis, axis in half, at)
-            if axis not in grid.axes:
-                stands = np.zeros(1)
-                corner[axis] = 0.0
-            # Along the face a delay; across it the sum of a difference, each value with its own.
-            if axis != one.axis:
-                index[axis] = at[is_inside]
-                delays[axis] = (stands[is_inside, None] - corner[axis]) * steps[axis]
-                weights[axis] = np.ones(delays[axis].shape)
-                continue
-            crossing, lacking = self._across(axis, axis in half)
-            if not crossing.size:
-                return None
-            arms = np.arange(len(setup.stencil.first)) + 0.5
-            arms = np.concatenate([arms, -arms])
-            index[axis] = crossing
-            delays[axis] = (stands[crossing, None] + arms - corner[axis]) * steps[axis]
-            weights[axis] = lacking
-        # Columns (y, x): every sum of their delays, and product of their weights.
-        delay = delays["y"][:, None, :, None] + delays["x"][None, :, None, :]
-        weight = weights["y"][:, None, :, None] * weights["x"][None, :, None, :]
-        shape = (len(index["y"]) * len(index["x"]), -1)
-        return index["x"], index["y"], delay.reshape(shape), weight.reshape(shape)
+    def columns(self, one: Injected) -> WaveColumns | None:
+        """Return the columns that a term acts in, and how late the wave comes to them."""
+        return wave_columns(self._setup, self._wave, self.box, one.axis, one.field)
 
-    def _across(self, axis: str, half: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the points along an axis whose differences cross the boundary, and their weights.
-
-        Returns:
-            (n) indices; (n, 2 M) c_m (chi_i - chi_j) / h for j ahead, then those for j behind.
-        """
-        grid = self._setup.grid
-        first = self._setup.stencil.first / grid.spacing[AXES.index(axis)]
-        at = np.arange(grid.points[AXES.index(axis)])
-        is_inside = self.box.inside(axis, half, at).astype(float)
-        columns = []
-        for sign in (1, -1):
-            for m, c in enumerate(first):
-                # Half a cell up from nodes are half points of the same number.
-                there = at + (m + half if sign > 0 else half - 1 - m)
-                chi = is_inside - self.box.inside(axis, not half, there)
-                columns.append(sign * c * chi)
-        lacking = np.stack(columns, axis=1)
-        reached = (lacking != 0.0).any(axis=1)
-        return at[reached], lacking[reached]
+    def _kind(self, one: Injected) -> tuple[str, bool, bool]:
+        """Return what the columns of a term depend on."""
+        half = self._setup.physics.named(one.field).half
+        return one.axis, "x" in half, "y" in half
 
 
 def _placed(matrix: sparse.csr_array, first: int, rows: int) -> sparse.csr_array:

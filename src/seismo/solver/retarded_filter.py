@@ -5,6 +5,9 @@ dispersion is removed from the traces a frequency w of the grid stands for Omega
 2), and the wave has the phase exp(-i Omega p . x): a delay that depends on frequency. A filter of
 some samples about a whole number of steps has it, and the weights of a difference, for all
 frequencies that a signal holds, by least squares.
+
+Delays along x and y add up, so that responses are products: of places (y, x) only those along each
+axis are worked out.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seismo.backends.kernels.retarded import TOGETHER
+
 _SHORTEST = 12  # samples
 _LONGEST = 40
-_MORE = 4
 _FREQUENCIES = 193
 ERROR = 3e-7  # of the largest response, times the spectrum, whose peak is 1
 _LEAST_WEIGHT = 1e-4  # of frequencies that a signal hardly holds
@@ -23,7 +27,7 @@ _RANK = 3e-8  # of the least singular value that counts: weights stay of the siz
 _SPREAD = 3.0  # steps by which frequencies of a segment arrive apart, at most
 _HELD = 1e-5  # of the spectrum's peak: frequencies that count for it
 _TRIED = 256  # places that tell how long filters are
-_TOGETHER = 4096  # places that are worked out at once
+_AT_ONCE = 4096  # places that are worked out together
 
 
 class SignalBand(NamedTuple):
@@ -51,71 +55,125 @@ class SignalBand(NamedTuple):
         return 8.0 * _SPREAD / self.counting**2 if self.removal else np.inf
 
 
+class AxisDelays(NamedTuple):
+    """How late a wave comes to places along an axis, or sums of such waves.
+
+    Attributes:
+        offsets: (place, term) delays in steps.
+        weights: (place, term) of the sum.
+    """
+
+    offsets: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Mean delay (place) in steps, by the sizes of the weights."""
+        size = np.abs(self.weights)
+        return np.asarray((self.offsets * size).sum(1) / size.sum(1))
+
+    def response(self, frequency: np.ndarray) -> np.ndarray:
+        """Return (n, place) what the sum makes of exp(i w t), of frequencies (n) in rad a step."""
+        phases = np.exp(-1j * np.multiply.outer(frequency, self.offsets))
+        return np.asarray((phases * self.weights).sum(2))
+
+
 class RetardedFilters(NamedTuple):
     """Filters of several places.
 
     Attributes:
-        taps: (sample, place) weights.
+        taps: (place, sample) weights.
         lags: (place) steps: sample k counts from the step that is so many earlier.
-        error: largest error of a response, times the spectrum, over the largest response.
     """
 
     taps: np.ndarray
     lags: np.ndarray
-    error: float
+
+
+def middle(y: AxisDelays, x: AxisDelays) -> np.ndarray:
+    """Return the mean delays (y * x) of places (y, x) in steps."""
+    return (y.middle[:, None] + x.middle).ravel()
 
 
 def retarded_filters(
-    offsets: np.ndarray, weights: np.ndarray, references: np.ndarray, band: SignalBand
+    y: AxisDelays, x: AxisDelays, references: np.ndarray, band: SignalBand
 ) -> RetardedFilters:
     """Return filters that sum a signal at several delays with weights.
 
     Args:
-        offsets: (place, term) delays in steps.
-        weights: (place, term) weights.
-        references: (place) delays in steps for which signals are dispersed already.
+        y: delays of places along y.
+        x: the same along x.
+        references: (y * x) delays in steps of places (y, x) for which signals are dispersed.
         band: of the signals.
     """
-    some = np.unique(np.linspace(0, len(offsets) - 1, _TRIED).astype(int))
-    for length in range(_SHORTEST, _LONGEST + 1, _MORE):
-        _, error = _fitted(offsets[some], weights[some], references[some], band, length)
-        if error <= ERROR:
+    fit = _Fit(y, x, references, band)
+    count = references.size
+    # Some places tell the length.
+    some = np.unique(np.linspace(0, count - 1, _TRIED).astype(int))
+    wanted = fit.responses(some)
+    for length in range(_SHORTEST, _LONGEST + 1, TOGETHER):
+        if fit.error(wanted, length) <= ERROR:
             break
     # All places, some at a time.
-    blocks = range(0, len(offsets), _TOGETHER)
-    some_places = [slice(first, first + _TOGETHER) for first in blocks]
-    fits = [_fitted(offsets[p], weights[p], references[p], band, length) for p in some_places]
-    taps = np.concatenate([fit for fit, _ in fits], axis=1)
-    lags = _centres(offsets, weights).astype(np.int64) + length // 2
-    return RetardedFilters(taps, lags, max(error for _, error in fits))
+    inverse = np.linalg.pinv(fit.basis(length), rcond=_RANK)
+    taps = np.empty((count, length))
+    for first in range(0, count, _AT_ONCE):
+        block = np.arange(first, min(first + _AT_ONCE, count))
+        taps[block] = (inverse @ fit.responses(block)).T
+    return RetardedFilters(taps, fit.centres + length // 2)
 
 
-def _centres(offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the whole numbers of steps that filters stand about."""
-    return np.round((offsets * np.abs(weights)).sum(1) / np.abs(weights).sum(1))
+class _Fit:
+    """Least squares of the weights of filters, at some frequencies.
 
+    Attributes:
+        centres: (place) the whole numbers of steps that filters stand about.
+    """
 
-def _fitted(
-    offsets: np.ndarray, weights: np.ndarray, references: np.ndarray, band: SignalBand, length: int
-) -> tuple[np.ndarray, float]:
-    """Return the weights (sample, place) of filters of a length, and their largest error."""
-    frequency = np.linspace(0.0, band.highest, _FREQUENCIES)
-    # Errors count by the spectrum.
-    sampled_at = np.linspace(0.0, band.highest, band.strength.size)
-    strength = np.interp(frequency, sampled_at, band.strength)
-    importance = np.maximum(strength, _LEAST_WEIGHT)[:, None]
-    true = 2.0 * np.sin(0.5 * frequency) if band.removal else frequency
-    # What the signal does not have of exp(-i Omega delay), about a whole number of steps.
-    phase = np.outer(frequency, _centres(offsets, weights) - references)
-    response = np.zeros(phase.shape, complex)
-    for delay, weight in zip(offsets.T, weights.T, strict=True):
-        response += weight * np.exp(1j * (phase - np.outer(true, delay - references)))
-    # Weighted least squares of real weights, by real and imaginary parts.
-    wanted = response * importance
-    wanted = np.concatenate([wanted.real, wanted.imag])
-    ahead = np.arange(length) - length // 2
-    basis = np.exp(1j * np.outer(frequency, ahead)) * importance
-    basis = np.concatenate([basis.real, basis.imag])
-    taps = np.linalg.pinv(basis, rcond=_RANK) @ wanted
-    missed = np.abs(basis @ taps - wanted).max() / np.abs(response).max()
-    return taps, float(missed)
+    def __init__(
+        self, y: AxisDelays, x: AxisDelays, references: np.ndarray, band: SignalBand
+    ) -> None:
+        self._frequency = np.linspace(0.0, band.highest, _FREQUENCIES)
+        # Errors count by the spectrum.
+        sampled_at = np.linspace(0.0, band.highest, band.strength.size)
+        strength = np.interp(self._frequency, sampled_at, band.strength)
+        self._importance = np.maximum(strength, _LEAST_WEIGHT)[:, None]
+        true = 2.0 * np.sin(0.5 * self._frequency) if band.removal else self._frequency
+        self._along = [axis.response(true) for axis in (y, x)]
+        # Signals have exp(-i (Omega - w) reference) already: one of few delays.
+        kinds, self._kind = np.unique(references, return_inverse=True)
+        self._shared = np.exp(1j * np.outer(true - self._frequency, kinds))
+        self.centres = np.round(middle(y, x)).astype(np.int64)
+        self._steps, self._step = np.unique(self.centres, return_inverse=True)
+        self._late = np.exp(1j * np.outer(self._frequency, self._steps))
+
+    def responses(self, numbers: np.ndarray) -> np.ndarray:
+        """Return what signals lack about the centres of places, (2 frequency, place).
+
+        It is that of the frequencies, times what these count; real parts, then imaginary ones.
+        """
+        along_y, along_x = self._along
+        at_y, at_x = np.divmod(numbers, along_x.shape[1])
+        response = along_y[:, at_y] * along_x[:, at_x]
+        response *= self._late[:, self._step[numbers]]
+        response *= self._shared[:, self._kind[numbers]]
+        return self._weighted(response)
+
+    def basis(self, length: int) -> np.ndarray:
+        """Return the responses (2 frequency, sample) of the samples of a filter."""
+        ahead = np.arange(length) - length // 2
+        return self._weighted(np.exp(1j * np.outer(self._frequency, ahead)))
+
+    def error(self, wanted: np.ndarray, length: int) -> float:
+        """Return the largest error of responses by filters of a length, over the largest."""
+        basis = self.basis(length)
+        made = basis @ (np.linalg.pinv(basis, rcond=_RANK) @ wanted)
+        return float(np.abs(made - wanted).max() / self._largest(wanted))
+
+    def _largest(self, wanted: np.ndarray) -> float:
+        real, imaginary = np.split(wanted, 2)
+        return float((np.hypot(real, imaginary) / self._importance).max())
+
+    def _weighted(self, response: np.ndarray) -> np.ndarray:
+        response = response * self._importance
+        return np.concatenate([response.real, response.imag])

@@ -224,7 +224,8 @@ class Simulation:
             [one for p in self.solvers for one in p.injection.evaluations()], "sources"
         )
         spread = [one for p in self.solvers for f in p.faults for one in f.evaluations()]
-        schedule += _each(spread, "sources")
+        retarded = [one for p in self.solvers for one in p.incident.evaluations()]
+        schedule += _each([*spread, *retarded], "sources")
         # Stages in the order of the time step.
         for n, stage in enumerate(self.setup.physics.stages):
             bound = [solver.phases[phase][n] for solver in self.solvers]

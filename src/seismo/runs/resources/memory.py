@@ -25,7 +25,7 @@ from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
-from seismo.solver.incident_terms import incident_bytes
+from seismo.solver.incident_terms import incident_size
 from seismo.solver.partition import subdomains
 from seismo.solver.stages import LayerMemory
 
@@ -180,7 +180,7 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
         wavefield=wavefield,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
-        sources=acted_on * (fields.item + 8) + windows + incident_bytes(setup, fields.item),
+        sources=acted_on * (fields.item + 8) + windows + incident_size(setup).nbytes(fields.item),
         faults=windows + sum(one.host_bytes for one in pieces),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,

@@ -31,6 +31,7 @@ from seismo.backends.base import PML_COST
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
+from seismo.solver.incident_terms import incident_size
 from seismo.solver.map_quantities import PeakMapSet
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
@@ -40,6 +41,12 @@ MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     },
     "gpu": {},
 }  # fmt: skip
+INCIDENT_NANOSECONDS: dict[str, dict[str, float]] = {
+    "cpu": {"points": 2.5, "signals": 2.2},
+    "gpu": {},
+}  # fmt: skip
+# Numbers moved for each: its field twice, signal, scale and two indices; signal and samples.
+INCIDENT_NUMBERS = {"points": 7.0, "signals": 2.0}
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
@@ -147,4 +154,18 @@ def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     batches = -(-len(setup.shots) // setup.batch)
     launching = batches * STEP_SECONDS[backend.name]
     stepping = setup.total_steps * (setup.grid.size * len(setup.shots) / speed + launching)
-    return stepping + map_seconds(setup, backend)
+    return stepping + map_seconds(setup, backend) + incident_seconds(setup, backend)
+
+
+def incident_seconds(setup: Discretization, backend: Machine) -> float:
+    """Estimate the time in s that adding plane waves about their boxes takes."""
+    size = incident_size(setup)
+    threads = int(backend.describe().get("threads", 1))
+    number = np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
+    counts = {"points": size.points, "signals": size.signals}
+    known = INCIDENT_NANOSECONDS[backend.name]
+    step = sum(
+        count * max(INCIDENT_NUMBERS[kind] * number, known.get(kind, 0.0) * 1e-9 / threads)
+        for kind, count in counts.items()
+    )
+    return step * setup.total_steps
