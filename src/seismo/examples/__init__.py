@@ -78,7 +78,7 @@ def _names(example: Example) -> tuple[str, ...]:
 
 def _owner(path: Path) -> Path | None:
     """Return the scenario that a table is named for: chino_hills_2008_stations.csv has one."""
-    scenarios = path.parent.glob("*.yaml") if path.suffix == ".csv" else ()
+    scenarios = path.parent.glob("*.yaml") if path.suffix in (".csv", ".srf") else ()
     return next((owner for owner in scenarios if path.name.startswith(owner.stem)), None)
 
 

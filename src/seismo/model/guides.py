@@ -90,6 +90,7 @@ class GuidedDamping:
         rise: contrast of the ground, as `HARMLESS_RISE`.
         points: of a layer.
         rocks: the p that anisotropic rocks ask for by themselves.
+        advised: the p of a medium whose run has another one.
     """
 
     early: float = 0.0
@@ -97,6 +98,13 @@ class GuidedDamping:
     rise: float = 1.0
     points: int = 1
     rocks: float = 0.0
+    advised: float = 0.0
+
+    def replaced(self, share: float | None, steps: int) -> GuidedDamping:
+        """Return a constant p instead, for a run of so many steps; itself where that is None."""
+        if share is None:
+            return self
+        return GuidedDamping(share, share, advised=self.phases(steps)[-1][1])
 
     @property
     def onset(self) -> int:

@@ -32,6 +32,7 @@ from seismo.scenario.row_spacing import RowSpacing
 Courant = Annotated[float, Quantity(units.NUMBER, ge=1e-3, le=1.0)]
 Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
 Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
+FieldDamping = Annotated[float, Quantity(units.NUMBER, ge=0.0, le=1.0)]
 FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
 
 MOST_LAYER_POINTS = 500
@@ -192,6 +193,13 @@ class AbsorbingLayer(ScenarioSection):
     power: PositiveNumber | None = Field(
         None,
         description="power of the damping profile near its inner side; default: by the points",
+    )
+    damping: FieldDamping | None = Field(
+        None,
+        description="damping of the fields themselves, as a share of that of waves: it ends the "
+        "growth of waves that soft ground or beds guide along the layer, and reflects; default: "
+        "what the medium at the faces may need; 0 for runs that end before anything grows "
+        "(equations of first order in time only)",
     )
 
 

@@ -302,11 +302,12 @@ def discretize(
     # What depends on how the medium relaxes; of the shots, those of this run.
     on_rigid = scenario.boundaries.bottom == "rigid"
     fastest = setup.physics.fastest(extremes)
+    guided = damping(setup.earth, grid, closure is not None, on_rigid, fastest)
     setup = replace(
         setup,
         shots=shots if share is None else share.take(shots),
         even=even_planes(setup),
-        guided_damping=damping(setup.earth, grid, closure is not None, on_rigid, fastest),
+        guided_damping=guided.replaced(scenario.boundaries.layer.damping, setup.total_steps),
     )
     refuse_background(setup)
     return batched(setup, batch_points)

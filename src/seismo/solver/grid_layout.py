@@ -55,6 +55,11 @@ def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
     Raises:
         ScenarioError: it names the key, and what to write there.
     """
+    if physics.differences == "second" and scenario.boundaries.layer.damping:
+        raise scenario.mistake(
+            "boundaries", "layer", "damping",
+            problem="layers of equations of second order in time need none: leave it out",
+        )  # fmt: skip
     if physics.differences == "second" and scenario.boundaries.layer.kappa != 1:
         raise scenario.mistake(
             "boundaries", "layer", "kappa",

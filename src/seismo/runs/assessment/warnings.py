@@ -309,6 +309,17 @@ def _layer_strength(setup: Discretization) -> WarningLines:
         )
 
 
+def _little_damping(setup: Discretization) -> WarningLines:
+    """Waves that are guided along a layer may grow in it."""
+    damping = setup.guided_damping
+    if damping.early < damping.advised:
+        yield (
+            f"boundaries.layer.damping: {damping.early:g} is less than the {damping.advised:.2g} "
+            "with which no waves that soft ground or beds guide grow in the layers of any run; "
+            "look whether traces end in waves that grow, or leave it out"
+        )
+
+
 def _nothing_recorded(setup: Discretization) -> WarningLines:
     output = setup.scenario.output
     if not setup.groups and not output.snapshots and not output.maps:
@@ -324,5 +335,6 @@ _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, _ends, _moved, _outside, outside_box, uncovered, outside,
     otherwise, kept, constant_density, *MOMENTS, _edges, *TIMING, _flat, _close_receivers,
     _above_sources, surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
-    _at_the_surface, sea_bed, weakened_coupling, _layer_strength, weak_sources,
+    _at_the_surface, sea_bed, weakened_coupling, _layer_strength, _little_damping,
+    weak_sources,
 )  # fmt: skip
