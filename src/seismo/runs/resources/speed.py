@@ -161,7 +161,7 @@ def incident_seconds(setup: Discretization, backend: Machine) -> float:
     """Estimate the time in s that adding plane waves about their boxes takes."""
     size = incident_size(setup)
     threads = int(backend.describe().get("threads", 1))
-    number = np.dtype(setup.scenario.precision).itemsize / backend.bandwidth()
+    number = np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
     counts = {"points": size.points, "signals": size.signals}
     known = INCIDENT_NANOSECONDS[backend.name]
     step = sum(
