@@ -172,8 +172,7 @@ def receiver_points(
     group: ReceiverGroup,
     number: int,
     position: np.ndarray,
-    base: str,
-    component: str,
+    base: tuple[str, str],
     stencil: Stencil,
 ) -> dict[str, Points]:
     """Return the points, by their field, that read a base component at one receiver of a set.
@@ -183,13 +182,13 @@ def receiver_points(
         group: the set.
         number: of the receiver.
         position: (3) m where it is.
-        base: quantity that is recorded.
-        component: of it.
+        base: quantity that is recorded, and the component of it.
         stencil: of the differences.
     """
     observables = around.physics.observables
     if group.fibre is None:
-        terms = observables[base][component]
+        quantity, component = base
+        terms = observables[quantity][component]
         return channel_points(around, terms, position, stencil)
     return _fibre_points(around, group.fibre, number, stencil)
 
@@ -276,7 +275,7 @@ def refuse_unreadable(around: PointInterpolation, group: ReceiverGroup, stencil:
             known.add(key)
             try:
                 for base in bases:
-                    receiver_points(around, group, n, positions[n], *base, stencil)
+                    receiver_points(around, group, n, positions[n], base, stencil)
             except ScenarioError as error:
                 where = f"receivers {group.name}: in {shot} receiver {group.codes[n]}"
                 raise ScenarioError(f"{where}: {error}") from None

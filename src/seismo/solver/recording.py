@@ -167,7 +167,7 @@ class Recorder:
             key = (*base, *positions[n].tolist()) if group.fibre is None else (group.name, *base, n)
             if key not in known:
                 known[key] = self._known.get(key) or receiver_points(
-                    self._around, group, n, positions[n], *base, self._stencil
+                    self._around, group, n, positions[n], base, self._stencil
                 )
             yield known[key]
 

@@ -35,14 +35,8 @@ def sweep_function(formula: Formula, variant: Variant, precision: str, width: in
     `width` is that of the surface weights, 0 where none is read.
     """
     # Code depends on shapes of tables through `width` and the counts of scalars alone.
-    lanes = vector_lanes(precision)
-    v = variant
-    ends, middle = v.bind(formula, lanes)
-    code = TileCode(
-        lanes, ends, middle, v.middle != "", v.axes, v.order // 2, width, formula.is_short,
-        len(formula.numbers),
-    )  # fmt: skip
-    name = f"{source_digest()} {formula} {v} {precision} {width}"
+    code = TileCode(vector_lanes(precision), formula, variant, width)
+    name = f"{source_digest()} {formula} {variant} {precision} {width}"
     return address_of(name, written(code))
 
 

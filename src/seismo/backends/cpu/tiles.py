@@ -8,13 +8,14 @@ coefficients, profiles, weights, layer memory (`TABLES`), and the arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS
+from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Variant
 from seismo.backends.cpu.vector_code import VectorLanes
 from seismo.backends.operators.stencils import KernelContext
 from seismo.backends.traced import IRArray, IRValue, either, kept_in, loop
+from seismo.equations.formula import Formula
 
 TABLES = (
     "tiles", "integers", "first", "second", "on_nodes", "numbers", "x_table", "y_table", "z_table",
@@ -29,30 +30,22 @@ class TileCode:
 
     Args:
         lanes: lanes of the backend.
-        ends: formula bound to the operators of both ends of a row.
-        middle: the same in the middle; `ends` itself where they do not differ.
-        in_layer: whether the middle of a row lies in a layer, too.
-        axes: "xz" or "xyz".
-        terms: staggered coefficients along an axis.
+        formula: what is updated.
+        variant: the operators that it is bound to.
         width: surface weights of a row, 0 where none is read.
-        short: of each array that takes part, whether it is kept in 16 bits.
-        numbers: scalars of the run.
     """
 
-    def __init__(
-        self, lanes: VectorLanes, ends: Callable, middle: Callable, in_layer: bool, axes: str,
-        terms: int, width: int, short: Sequence[bool], numbers: int,
-    ) -> None:  # fmt: skip
+    def __init__(self, lanes: VectorLanes, formula: Formula, variant: Variant, width: int) -> None:
         self._lanes = lanes
-        self._ends = ends
-        self._middle = middle
-        self._in_layer = in_layer
+        # Both ends of a row and its middle, which may lie in a layer, too.
+        self._ends, self._middle = variant.bind(formula, lanes)
+        self._in_layer = variant.middle != ""
         # Memory is touched again in the next row: along y, or along z where there is no y.
-        self._next_row = "memory_y" if "y" in axes else "memory_z"
-        self._terms = terms
+        self._next_row = "memory_y" if "y" in variant.axes else "memory_z"
+        self._terms = variant.order // 2
         self._width = width
-        self._short = short
-        self._scalars = numbers
+        self._short = formula.is_short
+        self._scalars = len(formula.numbers)
 
     def __call__(self, first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         """Write all of it at the end of a builder: tiles first <= n < last, in any step."""

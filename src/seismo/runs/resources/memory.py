@@ -246,7 +246,7 @@ def _points(
         points.weights.size
         for number in chosen
         for points in receiver_points(
-            around, group, number, positions[number], base, component, stencil
+            around, group, number, positions[number], (base, component), stencil
         ).values()
     )
     return sampled_points * len(group) // len(chosen)
