@@ -80,10 +80,10 @@ class _Column:
         self._amplitude = {
             "P": -half_space.vp / s**2, "SV": 1j * half_space.vs / s**2, "SH": 1.0 / s,
         }[wave]  # fmt: skip
-        self._solution = self._solve(s)
+        self._solution = self._solve()
         self._s = s
 
-    def _solve(self, s: complex) -> np.ndarray:
+    def _solve(self) -> np.ndarray:
         """Return amplitudes (layer, side, wave); up in the half-space, of the incident wave 1."""
         count = self._slopes[0].size
         layers = len(self._slopes)
