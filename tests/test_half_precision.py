@@ -22,6 +22,7 @@ from seismo.solver import half_precision, memory_storage
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
 from seismo.solver.stability_monitor import StabilityMonitor
+from solver import SPACING
 from test_solver_backends import faces
 from test_solver_state import assert_goes_on
 
@@ -158,6 +159,31 @@ def test_a_cpu_refuses_them_and_check_says_what_they_cost():
     assert "rounding adds some 0.5 % of noise" in " ".join(str(plain).split())
     said = check(plan(3, grid=plan(3)["grid"] | {"accuracy": 1e-3}))
     assert any("give precision: float32" in line for line in said.warnings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wavelet", "points", "least"),
+    [
+        ("moment_tensor", "ricker", 80.0, 5e-3),
+        ("moment_tensor", "gaussian", 30.0, 1e-2),
+        ("force", "ricker", 80.0, 0.0),
+    ],
+)
+def test_more_noise_is_told_where_there_is_more(kind, wavelet, points, least):
+    """A near field strong beside the waves, and a moment that stays."""
+    speed = solver.VALUES["vs"] / min(SPACING["x"], SPACING["z"])
+    frequency = speed / points * (2.0 if wavelet == "gaussian" else 1.0)  # twice the dominant one
+    shape = {"type": wavelet, "frequency": frequency}
+    at = solver.place(2, (10.3, 9.2))
+    source = solver.source(physics_for("elastic", 2), kind, at, wavelet=shape)
+    read = [solver.points([solver.place(2, (22.3, 16.0))], quantities=["velocity"])]
+    keys = {"cells": (30, 26), "steps": int(15 * points), "receivers": read, "sources": [source]}
+    simulation = solver.simulate(plan(**keys), backend=ReferenceBackend)
+    found = np.array(list(solver.records(simulation).values()))
+    whole = solver.records(solver.simulate(plan(**keys, precision="float32")))
+    error = np.linalg.norm(found - list(whole.values())) / np.linalg.norm(list(whole.values()))
+    told = half_precision.rounding_error(simulation.setup)
+    assert least < error < 1.5 * told < 9.0 * error
 
 
 def test_what_is_too_large_ends_the_run(monkeypatch):

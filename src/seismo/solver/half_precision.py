@@ -9,13 +9,17 @@ others is told by `seismo.solver.memory_storage`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.slip_rate import SlipRate
 from seismo.backends.base import Backend
-from seismo.equations.half_precision import can_be_short, in_16_bits
+from seismo.equations.half_precision import STRESS, can_be_short, in_16_bits
+from seismo.equations.table import SourceTerm
 from seismo.errors import DeviceError
 from seismo.solver.memory_storage import strain_rates, unlike
 
@@ -30,6 +34,11 @@ _NOISE = 5e-3  # of traces after `_STEPS` steps: measured 2e-3 to 9e-3, a quarte
 _STEPS = 1000
 _CHANGES = {"acceleration", "strain_rate", "rotation", "divergence"}  # differences of fields
 _LOUDER = 5.0  # times as much noise, which is white; measured 2 to 8
+# Of sources of stress, by 2-D runs 14 and 28 cells away, within a factor of 2:
+_FINE = 20.0  # points per S wavelength at one; with n times as many, n times as much noise
+_LASTING = 3.0  # times as much where a moment stays behind
+_STAYS = 0.1  # of the largest moment: what counts as such
+_SAMPLES = 4097  # of a signal
 
 
 def rounding_error(setup: Discretization) -> float:
@@ -37,14 +46,52 @@ def rounding_error(setup: Discretization) -> float:
 
     Each step rounds every number by 2^-12 of itself at most: noise that grows as the root of the
     number of steps. Measured 5 to 40 wavelengths from a moment, in 2-D and 3-D, at orders 4 to 12.
-    It is white, so that differences in space and time have more of it.
+    It is white, so that differences in space and time have more of it. Cells beside a source have
+    most: their motion is the larger beside that of waves, the more of them a wavelength has, and
+    what moment stays there is rounded until the end.
     """
     if setup.scenario.precision != "float16":
         return 0.0
     changing = any(quantity.of_change for one in setup.maps for quantity in one.quantities)
     changing |= any(not _CHANGES.isdisjoint(group.quantities) for group in setup.groups)
     noise = _NOISE * (_LOUDER if changing else 1.0)
+    strained = [s for shot in setup.shots for s in shot.sources if _terms(setup, s)]
+    if strained:
+        noise *= max(1.0, _points_per_wavelength(setup, strained) / _FINE)
+        noise *= _LASTING if _lasts(setup, strained) else 1.0
     return noise * math.sqrt(max(1.0, setup.total_steps / _STEPS))
+
+
+def _terms(setup: Discretization, source: PointSource) -> list[SourceTerm]:
+    """Return how a source acts on stresses."""
+    physics = setup.physics
+    terms = [t for t in physics.drives[source.kind] if physics.named(t.field).unit == STRESS]
+    return [term for term in terms if source.strength.get(term.component)]
+
+
+def _points_per_wavelength(setup: Discretization, sources: Sequence[PointSource]) -> float:
+    """Return the most points that an S wave of the dominant frequency has at a source."""
+    x, y, z = np.array([source.position for source in sources]).T
+    rock = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+    return float(rock["vs"].max()) / (setup.dominant_frequency * min(setup.waves.spacing))
+
+
+def _lasts(setup: Discretization, sources: Sequence[PointSource]) -> bool:
+    """Whether a source leaves a moment, or a volume, behind."""
+    if any(isinstance(source.wavelet, SlipRate) for source in sources):
+        return True
+    signals = {
+        (id(source.wavelet), source.derivative, term.derivative): (source, term.derivative)
+        for source in sources
+        for term in _terms(setup, source)
+    }
+    for source, derivative in signals.values():
+        # Moment: the integral of the rate that acts on stresses.
+        rate = source.signal(np.linspace(source.start, source.end, _SAMPLES), derivative)
+        moment = np.abs(np.cumsum(rate))
+        if moment[-1] > _STAYS * moment.max():
+            return True
+    return False
 
 
 def refuse_processor(setup: Discretization, backend: Backend) -> None:
