@@ -76,6 +76,15 @@ def test_the_mean_of_a_model_stays():
     assert np.abs(short.astype(float) / rock - 1.0).max() < 2.0**-10
 
 
+def test_differences_of_stiffnesses_keep_their_bits():
+    """Of vp / vs = 100 traces of layers that cut cells err by 40 % with a model of 16 bits."""
+    soft = {"top": 0.0, "vp": 1500.0, "vs": 15.0, "rho": 1500.0}
+    for vs, wanted in ((15.0, False), (500.0, True)):
+        model = [{"type": "layers", "layers": [soft | {"vs": vs}]}]
+        setup = discretize(from_dict(plan(model=model)))
+        assert bool(setup.physics.short_coefficients) == wanted
+
+
 def test_the_model_is_the_same_however_the_grid_is_cut():
     whole, cut = (
         solver.build(plan(), backend=ReferenceBackend, parts=parts) for parts in ((1, 1), (2, 1))

@@ -50,6 +50,7 @@ class Extremes:
     fluid_rho_min: float = 0.0
     fluid_rho_max: float = 0.0
     ratio_min: float = float("inf")  # of vp / vs
+    ratio_max: float = 0.0
     fluid: bool = False
     others: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -164,7 +165,7 @@ class _Bounds:
         self._derived = derived
         self._low: dict[str, float] = {}
         self._high: dict[str, float] = {}
-        self._ratio = float("inf")
+        self._ratios = float("inf"), 0.0
         self._fluid = False
 
     def include(self, fields: Samples) -> None:
@@ -181,8 +182,9 @@ class _Bounds:
         if "vp" in fields and "vs" in fields:
             solid = fields["vs"] > 0.0
             if solid.any():
-                ratio = float((fields["vp"][solid] / fields["vs"][solid]).min())
-                self._ratio = min(self._ratio, ratio)
+                ratio = fields["vp"][solid] / fields["vs"][solid]
+                low, high = self._ratios
+                self._ratios = min(low, float(ratio.min())), max(high, float(ratio.max()))
 
     def _widen(self, name: str, samples: np.ndarray) -> None:
         if samples.size:
@@ -201,4 +203,5 @@ class _Bounds:
             for end, value in zip(("min", "max"), pair, strict=True)
             if name not in others
         }
-        return Extremes(**bounds, ratio_min=self._ratio, fluid=self._fluid, others=others)
+        low, high = self._ratios
+        return Extremes(**bounds, ratio_min=low, ratio_max=high, fluid=self._fluid, others=others)
