@@ -180,12 +180,9 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
     entries = setup.scenario.output.snapshots
     series = [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
     frame = 4 * series[0].cut.points
-    fields = [part.fields for part in simulation.solvers]
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
-        taker = SnapshotRecorder(
-            writer, series, names, simulation.backend, fields, 1, simulation.ranks
-        )  # fmt: skip
+        taker = SnapshotRecorder(writer, series, names, simulation.sampled)
         ring = ring_bytes(frame, frame * len(series[0].steps))
         with Pipeline(writer, simulation.backend, ring) as pipeline:
             simulation.load(setup.shots)

@@ -18,7 +18,6 @@ import numpy as np
 from ladder.stand import Stand, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.backends.communicator import SerialCommunicator
 from seismo.output import ResultsWriter, open_results
 from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.snapshots import SnapshotRecorder
@@ -57,12 +56,9 @@ def measure(stand: Stand) -> Worth:
     setup = simulation.setup
     entry = setup.scenario.output.snapshots[0]
     series = make_series(entry, setup.grid, setup.physics, setup.clock)
-    fields = [part.fields for part in simulation.solvers]
 
     def step(writer: Any, pipeline: Any) -> None:
-        taker = SnapshotRecorder(
-            writer, [series], ["shot"], backend, fields, 1, SerialCommunicator()
-        )
+        taker = SnapshotRecorder(writer, [series], ["shot"], simulation.sampled)
         for stop in sorted(taker.events):
             simulation.advance(stop - simulation.step)
             taker.take(stop, simulation.last_parity, pipeline, ["shot"])

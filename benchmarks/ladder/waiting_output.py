@@ -7,6 +7,7 @@ copied has been cut out of the field before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.backends.communicator import SerialCommunicator
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.solver.snapshot_series import make_series
 
@@ -76,11 +76,11 @@ def measure(stand: Stand) -> Worth:
     setup, shots = simulation.setup, simulation.setup.shots
     entry = setup.scenario.output.snapshots[0]
     series = make_series(entry, setup.grid, setup.physics, setup.clock)
-    fields = [part.fields for part in simulation.solvers]
 
     def runner(backend: Any) -> tuple[Any, Nowhere]:
         sink = Nowhere(backend, series.cut.points)
-        taker = SnapshotRecorder(sink, [series], ["shot"], backend, fields, 1, SerialCommunicator())
+        sampled = replace(simulation.sampled, backend=backend)
+        taker = SnapshotRecorder(sink, [series], ["shot"], sampled)
 
         def run(count: int) -> None:
             for _ in range(count):
