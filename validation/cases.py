@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seismo.acquisition import trace_processing, wavelets
-from seismo.backends.select import choose
+from seismo.backends.select import BackendChoice, choose
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation, build
 
@@ -107,9 +107,9 @@ class Run:
         return np.stack([self.traces[name] for name in names], axis=1)
 
 
-def simulate(scenario: Mapping[str, Any]) -> Run:
-    """Run a scenario (one shot) on the fastest device there is, and finish its traces."""
-    simulation = build(from_dict(scenario), choose())
+def simulate(scenario: Mapping[str, Any], choice: BackendChoice | None = None) -> Run:
+    """Run a scenario (one shot) on the fastest device there is, or one, and finish its traces."""
+    simulation = build(from_dict(scenario), choice or choose())
     start = time.perf_counter()
     simulation.advance(simulation.total_steps)
     simulation.backend.wait()

@@ -53,6 +53,7 @@ CASES = {  # in the order of the page
     "loh1": "LOH.1, layer over half-space",
     "growing_rows": "Rows that grow with depth",
     "finite_fault": "A finite fault",
+    "fields_in_16_bits": "Fields in 16 bits",
     "plane_waves": "Plane waves from below",
     "attenuation_whole_space": "Whole spaces that attenuate",
     "attenuation_plane_wave": "Plane waves that attenuate",
