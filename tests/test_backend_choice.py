@@ -144,7 +144,7 @@ def test_versions_of_kernels():
 
 def card_named(name):
     return lambda number: SimpleNamespace(
-        name=name, lanes=lambda precision: SimpleNamespace(width=4), array=lambda a: a
+        name=name, lanes=lambda precision, narrow=False: SimpleNamespace(width=4), array=lambda a: a
     )
 
 
