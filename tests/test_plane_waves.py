@@ -258,16 +258,22 @@ def test_cuts_change_no_bit(document, parts):
     assert solver.identical(*fields)
 
 
+def stepped(document: dict, name: str, steps: int, *backends) -> list[np.ndarray]:
+    """Give a field after some steps on each backend."""
+    setup = discretize(from_dict(document))
+    fields = []
+    for backend in backends:
+        simulation = Simulation(setup, backend)
+        simulation.advance(steps)
+        fields.append(simulation.field(name))
+    return fields
+
+
 def test_plain_code_and_kernels_agree():
     document = scenario(h=25.0, layers=({**LAYERS[1], "top": 0.0}, LAYERS[2]), duration=0.6)
     document["grid"]["extent"]["x"] = 900.0
     document["receivers"][0]["positions"] = [{"x": 450.0, "z": 0.0}]
-    setup = discretize(from_dict(document))
-    fields = []
-    for backend in (CpuBackend("float64"), ReferenceBackend("float64")):
-        simulation = Simulation(setup, backend)
-        simulation.advance(50)
-        fields.append(simulation.field("vx"))
+    fields = stepped(document, "vx", 50, CpuBackend("float64"), ReferenceBackend("float64"))
     assert np.abs(fields[0] - fields[1]).max() < 1e-12 * np.abs(fields[0]).max()
 
 
@@ -278,12 +284,7 @@ def test_code_of_gpus_agrees():
     document = scenario(h=25.0, layers=HALF_SPACE, duration=0.6, precision="float64")
     document["grid"]["extent"] = {"x": 900.0, "z": 600.0}
     document["receivers"][0]["positions"] = [{"x": 450.0, "z": 0.0}]
-    setup = discretize(from_dict(document))
-    fields = []
-    for backend in (simulated("float64"), ReferenceBackend("float64")):
-        simulation = Simulation(setup, backend)
-        simulation.advance(8)
-        fields.append(simulation.field("vz"))
+    fields = stepped(document, "vz", 8, simulated("float64"), ReferenceBackend("float64"))
     assert np.abs(fields[1]).max() > 0.0
     assert np.abs(fields[0] - fields[1]).max() < 1e-12 * np.abs(fields[1]).max()
 

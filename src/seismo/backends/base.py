@@ -33,12 +33,16 @@ BOX_COLUMNS = (
 SPAN_COLUMNS = 6
 FIRST_SPAN = 6
 SHORT = "float16"  # in which fields of 16 bits are kept
-COMPUTED = {SHORT: "float32"}  # in what numbers of a precision are computed, if not in it
 
 # Time of a point in an absorbing layer over that of an interior point, by backend and kind of
 # differences, measured at order 8: on an AMD EPYC by runs of all equations with layers of 4 and of
 # 32 points, on an H200 by the events of G1 and G3 (`benchmarks/`).
 PML_COST = {"cpu": {"second": 2.0, "first": 1.3}, "gpu": {"second": 2.8, "first": 1.9}}
+
+
+def computed_in(precision: str) -> str:
+    """Return the number type in which fields of a precision are computed."""
+    return "float32" if precision == SHORT else precision
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends import machine
-from seismo.backends.base import COMPUTED, PML_COST, Copy, Found, Group, Launch, Search, Step
+from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step, computed_in
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
 
@@ -32,7 +32,7 @@ class HostBackend:
     measured_from = 2.0
 
     def __init__(self, precision: str) -> None:
-        self.precision = COMPUTED.get(precision, precision)
+        self.precision = computed_in(precision)
         self.clock = np.zeros(1, np.int64)
         self._before = (time.perf_counter(), time.process_time())
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from seismo.backends.base import COMPUTED
+from seismo.backends.base import computed_in
 from seismo.backends.gpu import assembler, code_cache
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.code_cache import CompileRequest
@@ -78,7 +78,7 @@ def facts_of(request: CompileRequest) -> KernelFacts:
         where = f"layers across {across}" if across else "interior"
         where += " under the surface" * constants.closed
         layout = f"{' x '.join(map(str, kernel.shape.threads))}, {kernel.shape.planes}"
-        size = np.dtype(COMPUTED.get(kernel.precision, kernel.precision)).itemsize
+        size = np.dtype(computed_in(kernel.precision)).itemsize
         sizes = [2 if short else size for short in constants.short]
         changed = sum(sizes[: constants.writes])
         moved = sum(sizes) + changed + 2 * size * constants.memories

@@ -308,7 +308,8 @@ class Simulation:
             (_, y0, z0) = owned.lo
             (_, y1, z1) = owned.hi
             assembled[:, z0:z1, y0:y1] = view[...]
-        return assembled / assembled.dtype.type(self._scale(name))
+        assembled /= assembled.dtype.type(self._scale(name))
+        return assembled
 
     def _scale(self, name: str) -> float:
         return self.setup.physics.named(name).scale

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seismo.backends.base import (
-    COMPUTED,
     FIRST_SPAN,
     PML_COST,
     SHORT,
@@ -28,6 +27,7 @@ from seismo.backends.base import (
     Search,
     Step,
     Variant,
+    computed_in,
 )
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu.block_table import blocks_of
@@ -76,7 +76,7 @@ class GpuBackend:
 
     def __init__(self, precision: str, card: Card, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
-        self.precision = COMPUTED.get(precision, precision)
+        self.precision = computed_in(precision)
         self.card = card
         self.shapes = shapes or shapes_of(card.name) | (FLOAT16 if precision == SHORT else {})
         self.lanes = card.lanes(precision)

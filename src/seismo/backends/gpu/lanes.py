@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from seismo.backends.base import COMPUTED, SHORT
+from seismo.backends.base import SHORT, computed_in
 from seismo.backends.traced import I32, INTEGER, IRValue, ShortArray, pointer, when
 
 LANE_BYTES = 16
@@ -79,11 +79,11 @@ class CudaLanes:
 
     def __init__(self, precision: str, narrow: bool = False) -> None:
         self.precision = precision
-        stored = np.dtype(precision).itemsize
-        computed = COMPUTED.get(precision, precision)
+        computed = computed_in(precision)
         self.size = np.dtype(computed).itemsize
-        self.unit = LANE_BYTES // stored  # numbers that rows of tables are a multiple of
-        self.width = LANE_BYTES // np.dtype(computed).itemsize if narrow else self.unit
+        # Numbers that rows of tables are a multiple of.
+        self.unit = LANE_BYTES // np.dtype(precision).itemsize
+        self.width = LANE_BYTES // self.size if narrow else self.unit
         self.kind = _NUMBERS[computed]
         # LLVM types of a lane: in registers, and of numbers of 16 bits in memory. Where neighbours
         # are read of these they are words: halves would be loaded in pieces, those that are used.

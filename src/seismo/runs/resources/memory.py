@@ -163,9 +163,8 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
         name for s in physics.stages for even in (0, 1) for name in s.coefficients_in(bool(even))
     }
     sizes = {name: size for name in names if (size := arrays.size_of(name))}
-    short = 2 * sum(sizes[name] for name in sizes.keys() & set(physics.short_coefficients))
-    kept = sum(n for name, n in sizes.items() if name not in physics.short_coefficients)
-    model = (short + kept * fields.item) * grids
+    items = {name: 2 if name in physics.short_coefficients else fields.item for name in sizes}
+    model = sum(size * items[name] for name, size in sizes.items()) * grids
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size * grids
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
