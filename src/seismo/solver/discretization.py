@@ -25,6 +25,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
+from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
 from seismo.model.guides import GuidedDamping, damping
@@ -37,6 +38,7 @@ from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
+from seismo.solver.ground import topography_of
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
@@ -82,6 +84,7 @@ class Discretization:
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         interfaces: all of them.
         even: by stage, of every plane z, whether its medium is that of `IsotropicPlanes`.
+        topography: the ground that rows follow, None where it is flat.
     """
 
     scenario: Scenario
@@ -100,6 +103,7 @@ class Discretization:
     contacts: tuple[Contact, ...] = ()
     interfaces: list[Contact] = field(default_factory=list)
     even: dict[str, np.ndarray] = field(default_factory=dict)
+    topography: Topography | None = None
     grids: int = 1
     guided_damping: GuidedDamping = field(default_factory=GuidedDamping)
     facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -257,6 +261,7 @@ def discretize(
         ScenarioError: a model file, position or time step will not do.
     """
     grid = make_grid(scenario)
+    topography = topography_of(scenario, grid)
     relaxation = relaxation_of(scenario)
     options = relaxation or scenario.options
     physics = physics_for(scenario.equation.name, grid.dimensions, options)
@@ -293,7 +298,7 @@ def discretize(
         waves = replace(waves, dt=clock.dt)
     setup = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        groups, contacts=contacts, interfaces=interfaces,
+        groups, contacts=contacts, interfaces=interfaces, topography=topography,
     )  # fmt: skip
     if relaxation is not None:
         setup = relaxing(setup, relaxation)

@@ -1,0 +1,166 @@
+"""The ground, and how the rows of a grid follow it down to a depth.
+
+The grid is flat in coordinates (x, y, s), s being the depth in m that rows have where the ground is
+level with the top row, at the `level`. Points stand at::
+
+    z = s + f(x, y) B(s),    B = (1 - (s - level) / L)^3,   0 below level + L,
+
+with f the depth of the ground below the level (hills negative), so that the top row lies on the
+ground, and rows from a depth L on are flat. Derivatives at constant z and s are related by::
+
+    d/dz = (1 / g) d/ds,    d/dx|z = d/dx|s - (a / g) d/ds,    g = 1 + f B',    a = f_x B,
+
+and likewise along y (Fornberg 1988; O'Reilly et al. 2022 for staggered grids). f, f_x, f_y depend on
+x and y alone, B and B' on the row: no array has three dimensions. In absorbing layers at the sides
+the ground goes on level along the normal, so that a is 0 there.
+
+All of a run but what it reads and writes is in the coordinates (x, y, s): positions are moved into
+them, and the medium is sampled where points stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.grid.grid import AXES, Grid
+
+POWER = 3  # of B, whose first two derivatives vanish where rows become flat
+_STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
+_NEAR = 1e-12  # of the spacing, at which it ends
+_SPLINE = 5  # degree of the spline through the heights
+
+
+class Surface:
+    """A smooth function of x and y through values at nodes: a quintic spline.
+
+    Values beyond the nodes are those at the nearest one.
+    """
+
+    def __init__(self, x: np.ndarray, y: np.ndarray | None, values: np.ndarray) -> None:
+        """Take values (y, x), or (x) where y is None, at coordinates in m."""
+        from scipy.interpolate import RectBivariateSpline, make_interp_spline
+
+        self._x = np.asarray(x, float)
+        self._y = None if y is None else np.asarray(y, float)
+        values = np.asarray(values, float)
+        if self._y is None:
+            self._spline: Any = make_interp_spline(self._x, values, _SPLINE)
+        else:
+            self._spline = RectBivariateSpline(self._y, self._x, values, kx=_SPLINE, ky=_SPLINE)
+
+    def __call__(self, y: np.ndarray | None, x: np.ndarray, along: str = "") -> np.ndarray:
+        """Return the function, or its slope along an axis, at broadcastable coordinates in m."""
+        x, outside_x = _clipped(self._x, x)
+        if self._y is None:
+            value = self._spline(x, nu=int(along == "x"))
+            return np.where(outside_x & (along == "x"), 0.0, value)
+        y, outside_y = _clipped(self._y, np.zeros(()) if y is None else y)
+        y, x, outside_y, outside_x = np.broadcast_arrays(y, x, outside_y, outside_x)
+        value = self._spline.ev(y, x, dx=int(along == "y"), dy=int(along == "x"))
+        outside = {"": False, "x": outside_x, "y": outside_y}[along]
+        return np.where(outside, 0.0, value)
+
+
+def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates moved to between the nodes, and whether they lay outside."""
+    coordinate = np.asarray(coordinate, float)
+    inside = np.clip(coordinate, nodes[0], nodes[-1])
+    return inside, inside != coordinate
+
+
+@dataclass(frozen=True, eq=False)
+class Topography:
+    """The ground over a grid.
+
+    Attributes:
+        grid: flat in s; its first row along z lies at the level, and is the ground.
+        surface: depth f(y, x) in m of the ground below the level.
+        depth: L in m, below which rows are flat.
+    """
+
+    grid: Grid
+    surface: Surface
+    depth: float
+
+    @property
+    def level(self) -> float:
+        """Z in m of flat ground on which f is 0."""
+        return self.grid.origin[2]
+
+    def _share(self, s: Any) -> np.ndarray:
+        return np.clip(1.0 - (np.asarray(s, float) - self.level) / self.depth, 0.0, None)
+
+    def share(self, s: Any) -> np.ndarray:
+        """Return B at s in m."""
+        return self._share(s) ** POWER
+
+    def slope_of_share(self, s: Any) -> np.ndarray:
+        """Return B' [1/m] at s in m."""
+        return -POWER / self.depth * self._share(s) ** (POWER - 1)
+
+    def ground(self, y: Any, x: Any) -> np.ndarray:
+        """Return z in m of the ground."""
+        return self.level + self.surface(y, x)
+
+    def z(self, s: Any, y: Any, x: Any) -> np.ndarray:
+        """Return z in m of points (broadcast shape) at s in m."""
+        return np.asarray(s, float) + self.surface(y, x) * self.share(s)
+
+    def height(self, s: Any, y: Any, x: Any) -> np.ndarray:
+        """Return g, the height of cells at s in m over that of flat ones."""
+        return 1.0 + self.surface(y, x) * self.slope_of_share(s)
+
+    def s(self, z: Any, y: Any, x: Any) -> np.ndarray:
+        """Return s in m of points at z in m; above the ground it goes on as at the ground."""
+        f = self.surface(y, x)
+        z, f = np.broadcast_arrays(np.asarray(z, float), f)
+        # Newton's method from below, where z(s) is convex or concave throughout.
+        s = np.where(z >= self.level + self.depth, z, z - f * self.share(z))
+        for _ in range(_STEPS):
+            inside = np.maximum(s, self.level)
+            slope = 1.0 + f * self.slope_of_share(inside)
+            missing = z - (inside + f * self.share(inside)) - np.minimum(s - self.level, 0) * slope
+            s = s + missing / slope
+            if np.all(np.abs(missing) < _NEAR * self.grid.spacing[2]):
+                break
+        return s
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows that are not flat, or are taller or lower than flat ones."""
+        rows = np.arange(self.grid.points[2] + 1)
+        return int(np.count_nonzero(self.grid.coordinate("z", rows) < self.level + self.depth))
+
+    def _across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
+        """Return y (n, 1) and x (m) in m of the columns of points that stand half a cell further."""
+        y, x = (
+            np.asarray(self.grid.coordinate(a, np.arange(self.grid.points[AXES.index(a)])
+                                            + 0.5 * (a in half)), float) for a in "yx"
+        )  # fmt: skip
+        return (y[:, None] if "y" in self.grid.axes else None), x
+
+    def below_level(self, half: str) -> np.ndarray:
+        """Return f in m at the columns (y, x) half a cell along some axes from the nodes."""
+        y, x = self._across(half)
+        return np.atleast_2d(self.surface(y, x))
+
+    def slope(self, axis: str, half: str) -> np.ndarray:
+        """Return f_x or f_y at those columns (y, x)."""
+        y, x = self._across(half)
+        return np.atleast_2d(self.surface(y, x, along=axis))
+
+    @cached_property
+    def steepest(self) -> float:
+        """The tangent of the steepest dip of the ground."""
+        squares = sum(self.slope(a, "") ** 2 for a in self.grid.axes if a != "z")
+        return float(np.sqrt(np.max(squares)))
+
+    @cached_property
+    def heights(self) -> tuple[float, float]:
+        """The least and the largest g, which stand on the ground."""
+        g = self.height(self.level, *self._across(""))
+        return min(1.0, float(g.min())), max(1.0, float(g.max()))
