@@ -240,7 +240,8 @@ def coefficient(simulation, name: str) -> np.ndarray:
     held = {key: fetch(array) for key, array in fields.arrays(0).items()}
     if name not in fields.physics.sparse:
         return sub.view(held[name])[0]
-    view = {key: sub.view(held[key])[0] for key in held if key not in fields.physics.sparse}
+    whole = (k for k in held if k not in fields.physics.sparse and held[k].size >= sub.volume)
+    view = {key: sub.view(held[key])[0] for key in whole}
     if name.startswith("rho"):
         whole = 0.5 * (view["rho"] + np.roll(view["rho"], -1, "zyx".index(name[-1])))
     else:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.operators.curved import Curved
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.rows import Rows
 from seismo.equations.formula import Formula
@@ -61,7 +62,8 @@ class KernelConstants:
             (`seismo.solver.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points; of
-            equations that interpolate, those of the values half a cell further behind them.
+            equations that interpolate, those of the values half a cell further behind them; under
+            topography those of `seismo.grid.curved_rows`.
         surface: array index of the surface row along z.
     """
 
@@ -103,6 +105,7 @@ class Variant:
         at_once: whether second derivatives update their flux memory, too.
         damped: whether layers damp the fields themselves.
         scaled: whether derivatives along z are divided by how tall their cells are.
+        curved: weights of rows that follow the ground, None where they are flat.
     """
 
     order: int
@@ -114,6 +117,12 @@ class Variant:
     at_once: bool = False
     damped: bool = False
     scaled: bool = False
+    curved: Curved | None = None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows along z have weights of their own."""
+        return bool(self.closed or self.curved)
 
     def bind(self, formula: Formula, lanes: Any) -> tuple[Callable, Callable]:
         """Bind a formula to the operators of the ends and of the middle of a row."""
@@ -128,6 +137,7 @@ class Variant:
                 self.closed,
                 damped=self.damped,
                 scaled=self.scaled,
+                curved=self.curved,
             ).bind(formula)
             for axes in (self.ends, self.middle)
         )

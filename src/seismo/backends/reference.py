@@ -131,6 +131,6 @@ def _context(
         memory, base + z * memory_z + y * memory_y + x, memory_y, memory_z, slot,
         memory_y, x, px.ravel(), px.shape[1], py[:, rows, None], pz[:, planes, None, None],
         tables.up[closed].T[..., None, None], tables.down[closed].T[..., None, None],
-        (z - tables.surface) * z_stride,
+        (z - tables.surface) * z_stride, ground=z * z_stride + shot,
     )  # fmt: skip
     return context, z * z_stride + y * y_stride + x + shot

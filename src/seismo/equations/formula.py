@@ -29,6 +29,8 @@ class Formula:
         packed: those of the coefficients that are kept for some planes z only.
         numbers: scalars of the run.
         short: those of the fields and coefficients that are kept in 16 bits.
+        gradients: those of the fields whose gradient is taken, where rows follow the ground; of the
+            others it is the divergence.
     """
 
     update: Callable
@@ -39,6 +41,7 @@ class Formula:
     packed: tuple[str, ...]
     numbers: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """See that its name and its module's text tell all that it is: kernels are kept by these.
@@ -57,7 +60,7 @@ class Formula:
         """Identify it among all formulas."""
         named = f"{self.update.__module__}.{self.update.__qualname__}"
         arrays = f"{self.fields} {self.half} {self.coefficients} {self.packed}"
-        return f"{named} {self.axes} {arrays} {self.numbers} {self.short}"
+        return f"{named} {self.axes} {arrays} {self.numbers} {self.short} {self.gradients}"
 
     @cached_property
     def staggered(self) -> dict[str, str]:
@@ -189,6 +192,10 @@ class _DerivativeCounter:
     def number(self, name: str) -> Nothing:
         return Nothing()
 
+    @property
+    def curved(self) -> _Curved:
+        return _Curved()
+
     def put(self, name: str, value: Nothing) -> None:
         """Write nothing."""
         self.written.add(name)
@@ -200,6 +207,28 @@ class _DerivativeCounter:
 
     def rounded(self, value: Nothing) -> Nothing:
         return value
+
+
+class _Curved:
+    """What a formula takes of rows that follow the ground, of no numbers."""
+
+    of_surface = property(lambda self: Nothing())
+
+    def plane(self, name: str) -> Nothing:
+        """Return no number; the rest likewise."""
+        return Nothing()
+
+    height = plane
+
+    def between(self, axis: str, name: str, *planes: str) -> Nothing:
+        """Return no number; the rest likewise."""
+        return Nothing()
+
+    through = between
+
+    def above(self, axis: str, name: str, weights: Any) -> Nothing:
+        """Return no number."""
+        return Nothing()
 
 
 class Nothing:

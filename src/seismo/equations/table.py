@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from seismo.equations.formula import Formula
 from seismo.equations.parameters import Condition, Conversion, Gradual
+
+if TYPE_CHECKING:
+    from seismo.equations.curved_surface import CurvedSurface
 
 Differences = Literal["first", "second"]
 # Observables -> what their integral, or derivative, in time is called.
@@ -35,6 +38,7 @@ class Field:
         scale: power of two that it is kept times.
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
+        on_surface: whether it stands in the row of the surface alone, new in every step.
     """
 
     name: str
@@ -47,6 +51,7 @@ class Field:
     slope: bool = False
     short: bool = False
     scale: float = 1.0
+    on_surface: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ class Stage:
         reads: fields it differentiates.
         coefficients: model arrays it uses.
         update: its formula, a function(cell) (`seismo.backends.operators.derivatives`).
-        where: "everywhere", "layer" (absorbing layers only) or "surface" (the free-surface row).
+        where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row) or
+            "closed" (the rows under it with weights of their own).
         shares: name of an earlier stage whose layer memory this one continues to use.
         even: the same for planes z where the medium is even, with fewer arrays.
     """
@@ -176,6 +182,9 @@ class Physics:
         weakened_by: nodes on either side that it depends on.
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
         short_coefficients: model arrays that are kept in 16 bits.
+        gradients: fields whose gradient, of the others the divergence, is taken on rows that follow
+            the ground (`seismo.grid.curved_rows`); none where they cannot.
+        curved_surface: how its stresses balance on a ground that slopes, None where they need not.
     """
 
     axes: str
@@ -204,6 +213,8 @@ class Physics:
     weakened_by: int = 0
     needs: tuple[str, ...] = ()
     short_coefficients: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+    curved_surface: CurvedSurface | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -239,7 +250,7 @@ class Physics:
             return frozenset()
         written: set[str] = set()
         half_steps: set[str] = set()
-        for stage in self.stages:
+        for stage in (s for s in self.stages if s.where in ("everywhere", "layer")):
             # Staggered in time: a field read after it was written in the same step.
             half_steps |= written & set(stage.reads)
             written |= set(stage.writes)
@@ -300,6 +311,13 @@ class Physics:
             tuple(self.numbers),
             tuple(name for name in (*fields, *coefficients) if name in self.short),
         )
+
+    def curved_formula(self, stage: Stage, even: bool, planes: tuple[str, ...]) -> Formula:
+        """Return the same on rows that follow the ground, which take some planes."""
+        flat = self.formula(stage, even)
+        return replace(
+            flat, coefficients=(*flat.coefficients, *planes), gradients=self.gradients
+        )  # fmt: skip
 
     def exchanged(self, stage: Stage) -> tuple[str, ...]:
         """Return the fields of a stage that are read beside where they stand.

@@ -72,6 +72,11 @@ class Stencil:
         return centred_first(self.order, self.tolerance)
 
 
+def midpoint(pairs: int) -> np.ndarray:
+    """Return the weights of pairs of samples for the value half-way, exact to power 2 pairs - 1."""
+    return 0.5 * _products((np.arange(1, pairs + 1) - 0.5) ** 2)
+
+
 def _products(squares: np.ndarray) -> np.ndarray:
     """Return prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
     ratios = squares[None, :] / (squares[None, :] - squares[:, None] + np.diag(squares))

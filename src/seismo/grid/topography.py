@@ -135,7 +135,7 @@ class Topography:
         rows = np.arange(self.grid.points[2] + 1)
         return int(np.count_nonzero(self.grid.coordinate("z", rows) < self.level + self.depth))
 
-    def _across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
+    def across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
         """Return y (n, 1) and x (m) in m of the columns of points that stand half a cell further."""
         y, x = (
             np.asarray(self.grid.coordinate(a, np.arange(self.grid.points[AXES.index(a)])
@@ -145,12 +145,12 @@ class Topography:
 
     def below_level(self, half: str) -> np.ndarray:
         """Return f in m at the columns (y, x) half a cell along some axes from the nodes."""
-        y, x = self._across(half)
+        y, x = self.across(half)
         return np.atleast_2d(self.surface(y, x))
 
     def slope(self, axis: str, half: str) -> np.ndarray:
         """Return f_x or f_y at those columns (y, x)."""
-        y, x = self._across(half)
+        y, x = self.across(half)
         return np.atleast_2d(self.surface(y, x, along=axis))
 
     @cached_property
@@ -162,5 +162,5 @@ class Topography:
     @cached_property
     def heights(self) -> tuple[float, float]:
         """The least and the largest g, which stand on the ground."""
-        g = self.height(self.level, *self._across(""))
+        g = self.height(self.level, *self.across(""))
         return min(1.0, float(g.min())), max(1.0, float(g.max()))

@@ -141,6 +141,7 @@ def free_surface(
     sources: Iterable[Any],
     read: np.ndarray,
     wet: bool,
+    slopes: bool = False,
 ) -> FreeSurface | None:
     """Return what the closure of a free surface depends on, None where images make it.
 
@@ -151,9 +152,12 @@ def free_surface(
         sources: of all shots, each with its kind and its position in m.
         read: depths (n) in m of all receivers.
         wet: whether there is a fluid on the surface.
+        slopes: whether it follows the ground, where fits to flat surfaces do not apply.
     """
     if not physics.closes_surface:
         return None
+    if slopes:
+        return FreeSurface(0, 0.0)
     # What is fitted is P-SV motion of rock alike in all directions along the surface, where shear
     # strains are no part of the slope of vz.
     psv = any(field.name == "vz" for field in physics.fields)

@@ -251,6 +251,7 @@ class RowGroup:
         middle: axes whose derivatives pass through layer memory in the middle.
         ends: the same in the layers at both ends.
         closed: whether it lies in the rows closed by a free surface.
+        curved: whether its rows follow the ground.
     """
 
     box: Box
@@ -258,6 +259,7 @@ class RowGroup:
     middle: str
     ends: str
     closed: bool
+    curved: bool = False
 
     def stretched(self, span: int) -> str:
         """Return the stretched axes of a span."""
@@ -294,7 +296,9 @@ def spans(grid: Grid, lane: int, reach: int):
     return (0, first), (first, last), (last, points)
 
 
-def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list[RowGroup]:
+def regions(
+    grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0, curved_rows: int = 0
+) -> list[RowGroup]:
     """Cut the grid into regions of one kind of row each.
 
     Args:
@@ -302,20 +306,25 @@ def regions(grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0) -> list
         lane: numbers in a lane.
         closed_rows: rows under a free surface with their own operators.
         reach: points beside a layer whose derivatives still see its memory.
+        curved_rows: rows from the top that follow the ground.
     """
     cuts = spans(grid, lane, reach)
     # Product of the segments along y and z.
     y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
     z_cuts = _segments(grid, "z", reach)
-    # Rows of a closed surface are a row group of their own.
-    if closed_rows:
-        rest = [(max(lo, closed_rows), hi, s) for lo, hi, s in z_cuts if hi > closed_rows]
-        z_cuts = [(0, closed_rows, False), *rest]
+    # Rows of a closed surface are a row group of their own, and so are those that follow the ground.
+    first = 0
+    for rows in (closed_rows, curved_rows):
+        if rows > first:
+            rest = [(max(lo, rows), hi, s) for lo, hi, s in z_cuts if hi > rows]
+            z_cuts = [*(cut for cut in z_cuts if cut[1] <= first), (first, rows, False), *rest]
+            first = rows
     groups = []
     for y, z in product(y_cuts, z_cuts):
         # Stretched axes of the interior of a row and of its ends.
         middle = ("y" if y[2] else "") + ("z" if z[2] else "")
         ends = "x" + middle if grid.low[0] or grid.high[0] else middle
         box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
-        groups.append(RowGroup(box, cuts, middle, ends, bool(closed_rows) and z[0] == 0))
+        closed = bool(closed_rows) and z[0] == 0
+        groups.append(RowGroup(box, cuts, middle, ends, closed, z[0] < curved_rows))
     return groups

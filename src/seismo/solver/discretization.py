@@ -22,6 +22,7 @@ from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import gathered
 from seismo.grid.coefficients import Stencil
+from seismo.grid.curved_rows import RowWeights, row_weights
 from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
@@ -35,6 +36,7 @@ from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
 from seismo.solver.attenuation import relaxation_of, stepping
 from seismo.solver.boundary_images import Face
 from seismo.solver.closed_surface import free_surface, surface_of
+from seismo.solver.curved_ground import curved
 from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
@@ -153,7 +155,7 @@ class Discretization:
 
     def reached(self, stage: Stage) -> Box:
         """Return the points that a stage may change."""
-        return reached(stage, self.grid, self.closure is not None)
+        return reached(stage, self.grid, self.closed_rows)
 
     @property
     def pad(self) -> int:
@@ -171,9 +173,18 @@ class Discretization:
         """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
         return halo_of(self.stencil.order)
 
+    @derived
+    def curved_rows(self) -> RowWeights | None:
+        """The weights of rows that follow the ground; None where it is flat."""
+        if self.topography is None or self.closure is None:
+            return None
+        return row_weights(self.topography, self.stencil, self.closure)
+
     @property
     def closed_rows(self) -> int:
         """Rows under a free surface with operators of their own."""
+        if self.curved_rows is not None:
+            return self.curved_rows.closed
         return self.closure.rows if self.closure else 0
 
     @property
@@ -226,7 +237,8 @@ class Discretization:
     def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:
         """Return regions of one kind of row each, for lanes of so many numbers."""
         grid = self.grid.damped
-        return cache(lambda lane: cpml.regions(grid, lane, self.closed_rows, self.reach))
+        curved = self.curved_rows.count if self.curved_rows else 0
+        return cache(lambda lane: cpml.regions(grid, lane, self.closed_rows, self.reach, curved))
 
     @derived
     def interpolation(self) -> PointInterpolation:
@@ -243,7 +255,7 @@ class Discretization:
         return PointInterpolation(
             grid, self.physics, self.closure, imaged, self.stencil.order // 2, self.slope,
             self.contacts, row_norms(self.contacts, first, grid.points[2]),
-            fluid_density(self.earth, grid, averaging), layers, tilted,
+            fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
         )  # fmt: skip
 
 
@@ -279,7 +291,8 @@ def discretize(
     surface = None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
-        surface = free_surface(physics, earth, grid, sources, read, sample.wet)
+        wet = sample.wet
+        surface = free_surface(physics, earth, grid, sources, read, wet, topography is not None)
     # Order and coefficients, by the waves that the grid has to carry.
     top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
     waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
@@ -290,7 +303,7 @@ def discretize(
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
-    scheme = Scheme(physics, grid, stencil, closure)
+    scheme = Scheme(physics, grid, stencil, closure, topography)
     limit, safe = limits_of(scenario, scheme, earth, extremes, contacts)
     clock_of = partial(make_clock, scenario, limit, safe)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
@@ -304,6 +317,7 @@ def discretize(
         setup = relaxing(setup, relaxation)
     if scenario.precision == "float16":
         setup = halved(setup)
+    setup = curved(setup)
     # What depends on how the medium relaxes; of the shots, those of this run.
     on_rigid = scenario.boundaries.bottom == "rigid"
     fastest = setup.physics.fastest(extremes)

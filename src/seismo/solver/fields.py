@@ -54,11 +54,35 @@ class Fields:
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once and physics.at_once else 0
         self.wavefield = {
-            f.name: backend.zeros(size + 2 * beyond, f.short)[beyond : beyond + size]
+            f.name: backend.zeros(self._on_surface)
+            if f.on_surface
+            else backend.zeros(size + 2 * beyond, f.short)[beyond : beyond + size]
             for f in physics.fields
         }
+        self.planes: dict[str, np.ndarray] = {}
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
+
+    @property
+    def _on_surface(self) -> int:
+        """Numbers in an array of the surface's row, that stands where it does in others."""
+        sub = self.subdomain
+        if sub.batch > 1:
+            return sub.volume * sub.batch + sub.before
+        rows = sub.offset[2] + 1 if sub.owned.lo[2] == 0 else 0
+        return rows * sub.strides[1] + sub.before
+
+    def set_planes(self, planes: dict[str, np.ndarray]) -> None:
+        """Copy planes (y, x), halo included, that have one number for each column of points."""
+        sub = self.subdomain
+        stride, plane = sub.strides
+        for name, values in planes.items():
+            rows = np.zeros((plane // stride, stride), self._backend.precision)
+            ny, nx = values.shape
+            rows[:ny, :nx] = values
+            flat = np.concatenate([np.zeros(sub.before, rows.dtype), rows.ravel()])
+            self.planes[name] = self._backend.zeros(flat.size)
+            self.planes[name][: flat.size] = self._backend.array(flat)
 
     def size_of(self, coefficient: str) -> int:
         """Count the numbers that are kept of a coefficient."""
@@ -161,7 +185,7 @@ class Fields:
 
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""
-        named = {**self.wavefield, **self._coefficients}
+        named = {**self.wavefield, **self._coefficients, **self.planes}
         # Odd steps: the two time levels have changed places.
         for now, before in self.physics.previous.items() if parity else ():
             named[now], named[before] = named[before], named[now]
@@ -174,7 +198,7 @@ class Fields:
     @property
     def bytes(self) -> int:
         """Bytes of all arrays."""
-        every = [*self.wavefield.values(), *self._coefficients.values()]
+        every = [*self.wavefield.values(), *self._coefficients.values(), *self.planes.values()]
         return sum(a.nbytes for a in every)
 
 

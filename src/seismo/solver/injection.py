@@ -270,7 +270,7 @@ class Injection:
         is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = (one[is_owned] for one in (x, y, z, w))
         # Discrete delta: weight over the volume that the point stands for.
-        return x, y, z, w / (self._around.grid.cell * self._around.norm(field, z))
+        return x, y, z, w / (self._around.grid.cell * self._around.norm(field, x, y, z))
 
     def _signals(
         self, field: Field, rows: list[SourceRow], steps: int

@@ -26,6 +26,7 @@ from seismo.grid.interpolation import (
     slope_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.grid.topography import Topography
 from seismo.solver.field_slopes import KINDS, SlopeKind
 from seismo.solver.layered_reading import Layers
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
@@ -57,6 +58,7 @@ class PointInterpolation:
         layers: rows of an earth that varies with depth only, or None.
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
         tilted: what the free surface of tilted rock prescribes of strains, or None.
+        topography: the ground that rows follow, None where it is flat.
     """
 
     grid: Grid
@@ -70,6 +72,7 @@ class PointInterpolation:
     fluids: FluidDensity | None = None
     layers: Layers | None = None
     tilted: SurfaceSlope | None = None
+    topography: Topography | None = None
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
@@ -259,8 +262,8 @@ class PointInterpolation:
                     f"move it inwards by {over * self.grid.spacing[a]:g} m{instead}"
                 )
 
-    def norm(self, field: Field, z: np.ndarray) -> np.ndarray:
-        """Return the share of a cell at the top that points in row z stand for."""
+    def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the share of a flat cell at the top that points (n) at grid indices stand for."""
         share = np.ones(len(z))
         # Rows at contacts stand for other shares of a cell; so do those of a closed surface.
         if self.norms is not None:
@@ -273,4 +276,10 @@ class PointInterpolation:
             share[is_closed] = norm[z[is_closed]]
         if self.grid.stretching is not None:
             share = share * self.grid.heights(z + 0.5 * ("z" in field.half))
+        if self.topography is not None:
+            at = [
+                self.grid.coordinate(a, n + 0.5 * (a in field.half))
+                for a, n in zip("zyx", (z, y, x), strict=True)
+            ]
+            share = share * self.topography.height(*at)
         return share

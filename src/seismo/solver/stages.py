@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
+from seismo.backends.operators.curved import Curved
 from seismo.equations.table import Stage
+from seismo.grid.curved_rows import RowWeights
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid
@@ -141,6 +143,8 @@ class Binding:
         closed_width: width of the surface weights, 0 without a closed free surface.
         even: by stage, of every plane z of the grid, whether its medium is even.
         damped: whether layers damp the fields themselves.
+        curved: weights of rows that follow the ground, None where it is flat.
+        closed_rows: rows under a free surface with operators of their own.
     """
 
     backend: Backend
@@ -152,6 +156,15 @@ class Binding:
     closed_width: int
     even: dict[str, np.ndarray]
     damped: bool = False
+    curved: RowWeights | None = None
+    closed_rows: int = 0
+
+    def weights(self, region: RowGroup) -> Curved | None:
+        """Return which weights the rows of a region have that follow the ground."""
+        if self.curved is None or not region.curved:
+            return None
+        cross = self.curved.cross if region.closed else self.curved.inner
+        return Curved(self.curved.plain, self.curved.cross, cross)
 
     @property
     def stretched(self) -> bool:
@@ -193,11 +206,12 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
     return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
 
 
-def reached(stage: Stage, grid: Grid, closed: bool) -> Box:
-    """Return the points that a stage may change, where a free surface is closed or not."""
-    # The surface stage changes row z = 0, where it is closed; others all points.
+def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
+    """Return the points that a stage may change, with so many rows closed at a free surface."""
+    # Stages of the surface change row z = 0 or all closed rows, if there are any; others all points.
     nx, ny, nz = grid.points
-    return Box((0, 0, 0), (nx, ny, int(closed) if stage.where == "surface" else nz))
+    rows = {"surface": min(1, closed_rows), "closed": closed_rows}
+    return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))
 
 
 class BoundStage:
@@ -224,7 +238,7 @@ class BoundStage:
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Launch]:
         stage = self.stage
-        grouped = dict[tuple[str, str, bool, bool], list[list[int]]]()
+        grouped = dict[tuple[str, str, bool, bool, Curved | None], list[list[int]]]()
         # Boxes by the operators that their rows need: one launch each.
         for region in self._regions(binding, memory):
             for box in boxes:
@@ -232,15 +246,19 @@ class BoundStage:
                 if not overlap.size or not (region.ends or stage.where != "layer"):
                     continue
                 for even, piece in _pieces(overlap, binding.even.get(stage.name)):
-                    key = (region.middle, region.ends, region.closed, even)
+                    curved = binding.weights(region)
+                    key = (region.middle, region.ends, region.closed, even, curved)
                     rows = _rows(binding, stage, memory, region, piece)
                     grouped.setdefault(key, []).extend(rows)
         arrays = binding.fields.arrays(parity)
         launches = list[list[Launch]]()
         # Interior rows, the longest launches, come first.
         for key, rows in sorted(grouped.items(), key=lambda item: len(item[0][0])):
-            middle, ends, closed, even = key
-            formula = binding.fields.physics.formula(stage, even)
+            middle, ends, closed, even, curved = key
+            physics = binding.fields.physics
+            formula = physics.formula(stage, even)
+            if curved:
+                formula = physics.curved_formula(stage, even, tuple(binding.fields.planes))
             writes, reads, model = (
                 tuple(arrays[n] for n in names)
                 for names in (stage.writes, stage.reads, formula.coefficients)
@@ -249,9 +267,10 @@ class BoundStage:
             # Operators in the interior and in the PML segments of a row. Layers across z have the
             # heights of cells in their profile; closed rows all have the same.
             scaled = binding.stretched and not closed and "z" not in middle + ends
+            on_surface = stage.where in ("surface", "closed")
             variant = Variant(
                 binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
-                memory.at_once, binding.damped, scaled and stage.where != "surface",
+                memory.at_once, binding.damped, scaled and not on_surface, curved,
             )  # fmt: skip
             operands = KernelFields(writes, reads, model, memory.arrays(parity))
             launches.append(binding.backend.sweep(
@@ -264,12 +283,14 @@ class BoundStage:
     def _regions(self, binding: Binding, memory: LayerMemory) -> list[RowGroup]:
         if self.stage.where == "layer" and memory.at_once:
             return []  # the stage that shares its memory does it
-        if self.stage.where != "surface":
+        if self.stage.where not in ("surface", "closed"):
             return binding.regions
-        # The surface stage: row z = 0 alone, without layers.
-        row = reached(self.stage, binding.subdomain.grid, binding.closed_width > 0)
-        nx = row.shape[0]
-        return [RowGroup(row, ((0, 0), (0, nx), (nx, nx)), "", "", False)] if row.size else []
+        # Stages of the surface: its rows alone, without layers.
+        rows = reached(self.stage, binding.subdomain.grid, binding.closed_rows)
+        nx = rows.shape[0]
+        spans = ((0, 0), (0, nx), (nx, nx))
+        curved = binding.curved is not None
+        return [RowGroup(rows, spans, "", "", curved, curved)] if rows.size else []
 
     def follow(
         self, edges: list[Launch], core: list[Launch], memories: list[CheckpointArray]

@@ -16,6 +16,7 @@ from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.solver import cpml
 from seismo.solver.boundary_images import Face, bind_images, image, touching
 from seismo.solver.coefficients import coefficients_of, medium_of
+from seismo.solver.curved_ground import planes
 from seismo.solver.discretization import Discretization
 from seismo.solver.fault_injection import FaultInjection
 from seismo.solver.fault_pieces import FaultPieces
@@ -45,11 +46,20 @@ def _profile(
     return padded
 
 
+def _closed_width(setup: Discretization) -> int:
+    """Return the width of the closed differences below a free surface; 0 without one."""
+    if setup.curved_rows is not None:
+        return setup.curved_rows.plain
+    return setup.closure.up.shape[1] if setup.closure else 0
+
+
 def _surface_rows(setup: Discretization) -> tuple[np.ndarray, ...]:
     """Return the closed differences below a free surface, up and down, in 1/m."""
     closure = setup.closure
     if closure is None:
         return np.zeros((1, 1)), np.zeros((1, 1))
+    if setup.curved_rows is not None:
+        return setup.curved_rows.up, setup.curved_rows.down
     rows = closure.up / setup.grid.spacing[2], closure.down / setup.grid.spacing[2]
     if not setup.physics.interpolates:
         return rows
@@ -111,17 +121,17 @@ class SubdomainSolver:
         contacts = ContactRows(setup, subdomain)
         medium = medium_of(setup, subdomain, contacts)
         faces = setup.image_faces
-        self.fields.set_coefficients(
-            coefficients_of(setup, subdomain, medium), lambda array: self._fill(faces, array)
-        )
+        coefficients = coefficients_of(setup, subdomain, medium)
+        self.fields.set_planes(planes(setup, subdomain, coefficients))
+        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array))
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
         first = Binding(
             backend, subdomain, self.fields, tables[0], setup.stencil.order,
             setup.row_groups(backend.lane_width),
-            setup.closure.up.shape[1] if setup.closure else 0, setup.even,
-            setup.guided_damping.late > 0.0,
+            _closed_width(setup), setup.even, setup.guided_damping.late > 0.0,
+            setup.curved_rows, setup.closed_rows,
         )  # fmt: skip
         # Stages bound to all of them; the memory is shared.
         bindings = [replace(first, tables=table) for table in tables]
@@ -163,10 +173,11 @@ class SubdomainSolver:
         # Stages may share their memory.
         # State: wavefield and memory variables, by their global indices.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
-        fields = self.fields.wavefield.items()
+        fields = self.fields
         arrays = {
             name: CheckpointArray(a, [self.subdomain.global_block(f"field.{name}")])
-            for name, a in fields
+            for name, a in fields.wavefield.items()
+            if not fields.physics.named(name).on_surface
         }
         return arrays | {f"memory{n}": m for n, m in enumerate(memories)}
 

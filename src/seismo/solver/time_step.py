@@ -15,7 +15,9 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.grid.curved_symbol import growth
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
+from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
 from seismo.model.loss import without_losses
@@ -37,12 +39,14 @@ class Scheme:
         grid: the grid.
         stencil: of the differences.
         closure: closed operators under a free surface, or None.
+        topography: the ground that rows follow, None where it is flat.
     """
 
     physics: Physics
     grid: Grid
     stencil: Stencil
     closure: SurfaceClosure | None = None
+    topography: Topography | None = None
 
 
 def limits_of(
@@ -179,6 +183,7 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
         factors["z"] = factors.get("z", 1.0) * scheme.closure.growth
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height
-    return stability_limit(
+    limit = stability_limit(
         fastest, [(symbol * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
     )
+    return limit if scheme.topography is None else limit / growth(scheme.topography, stencil)

@@ -146,7 +146,7 @@ class CpuBackend(HostBackend):
         tiles = _tiles(boxes, variant)
         # Block of parameters: addresses in the order of `TABLES`, then the arrays.
         # Away from a free surface code is the same for all widths: none of the weights is read.
-        read = width if variant.closed else 0
+        read = width if variant.weighted else 0
         function = sweep_function(formula, variant, self.precision, read)
         lengths = [profile.shape[1] for profile in tables.profiles]
         leads = self._leads(operands, variant, tables.strides)

@@ -90,6 +90,7 @@ class TileCode:
         # Profiles along z and y are invariant along x: seven scalars for each row.
         context["z_row"] = self._numbers(tables["z_table"], z, PROFILES, tables["z_length"])
         context["depth"] = depth * tables["z_stride"]
+        context["ground"] = z * tables["z_stride"] + context["medium"]
         with loop(tile[2], tile[3]) as y:
             context["y_row"] = self._numbers(tables["y_table"], y, PROFILES, tables["y_length"])
             start = z * tables["z_stride"] + y * tables["y_stride"] + context["medium"]

@@ -298,7 +298,7 @@ class _Sweep:
         slab = min(shape.slab, int((boxes[:, 3] - boxes[:, 2]).max()))
         shape = replace(shape, tile=shape.tile and tile and shape.planes > 1, slab=slab)
         constants = SweepConstants(
-            self._tables, stretched, bool(variant.closed), masked, variant.order // 2,
+            self._tables, stretched, variant.weighted, masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,

@@ -170,7 +170,7 @@ class SweepKernel:
         # One formula, bound to the operators of these boxes: layers, closed rows, rows that grow.
         bound = Operators(
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
-            across=through, damped=v.damped, turned=self.turned, scaled=v.scaled,
+            across=through, damped=v.damped, turned=self.turned, scaled=v.scaled, curved=v.curved,
         )  # fmt: skip
         update = bound.bind(self.formula)
         if through:

@@ -106,6 +106,7 @@ class Sweep:
             up=weights[0],
             down=weights[1],
             depth=depth * z_stride,
+            ground=z * z_stride + position.shot,
             flux=fluxes or flux,
             coming=coming,
             kept=self._has_memory(z),

@@ -19,7 +19,7 @@ MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's plan
 def can_march(variant: Variant, stretched: str) -> bool:
     """Whether threads may take several planes of boxes with some axes stretched."""
     # Closed rows count planes from the surface; a march goes across layers taken at once.
-    return not variant.closed and (not variant.at_once or stretched in ("", "z"))
+    return not variant.weighted and (not variant.at_once or stretched in ("", "z"))
 
 
 def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int) -> BlockShape:

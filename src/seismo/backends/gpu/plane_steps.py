@@ -92,7 +92,7 @@ def _in_plane(sweep: SweepCall) -> bool:
     operands = sweep.operands
     counts = tuple(map(len, (operands.writes, operands.reads, operands.coefficients)))
     formula = sweep.formula
-    plain = not (sweep.variant.closed or sweep.variant.damped or formula.packed or formula.short)
+    plain = not (sweep.variant.weighted or sweep.variant.damped or formula.packed or formula.short)
     return (
         sweep.variant.axes == "xz" and formula.kind == "second" and counts == (1, 1, 1)
         and sweep.variant.at_once and plain and len(operands.memory) == 3

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seismo.backends.operators import fused_pml
+from seismo.backends.operators.curved import Curved, CurvedRows
 from seismo.backends.operators.stencils import (
     AXES,
     KernelContext,
@@ -63,6 +64,7 @@ class Operators:
         damped: whether `put` in a layer damps the field.
         turned: whether the arrays are taken with y and z swapped.
         scaled: whether first derivatives along z are divided by how tall their cells are.
+        curved: weights of rows that follow the ground, None where they are flat.
     """
 
     lanes: Any
@@ -76,6 +78,7 @@ class Operators:
     damped: bool = False
     turned: bool = False
     scaled: bool = False
+    curved: Curved | None = None
 
     def bind(self, formula: Formula) -> Callable:
         """Return the update (index, place, *arrays) of a formula."""
@@ -101,7 +104,7 @@ class Operators:
         d = self._difference(axis, up, f, i, s)
         # Layers along z have the heights of their rows in the profile.
         if axis in self.stretched:
-            return self._relaxed(d, axis, up, s, n)
+            return self.through_layer(d, axis, up, s, n)
         # Rows of a grid that is stretched along z: (1 / J) d/dzeta; 1 / J stands for 1 / kappa.
         if self.scaled and axis == "z":
             return d * profile_of(self.lanes, "z", up, s)[2]
@@ -115,8 +118,10 @@ class Operators:
     def _neighbours(self, axis: str, f: Any, i: Any, s: KernelContext) -> Neighbours:
         return Neighbours(self.lanes, axis, f, i, stride_of(s, axis))
 
-    def _relaxed(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
-        """Pass a derivative through its memory variable: d / kappa + psi."""
+    def through_layer(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
+        """Pass a derivative through its memory variable where a layer is: d / kappa + psi."""
+        if axis not in self.stretched:
+            return d
         # CFS-CPML recursion (Roden & Gedney 2000; Komatitsch & Martin 2007):
         # psi <- b psi + a d, and d / kappa + psi in place of d.
         b, a, ikappa = profile_of(self.lanes, axis, half, s)
@@ -153,7 +158,7 @@ class Operators:
         fluxes = Neighbours(self.lanes, axis, flux, along, memory_stride_of(s, axis))
         correction = staggered_sum(fluxes, s.first[a], 0)
         total = centred_sum(neighbours, s.second[a])
-        return self._relaxed(total + correction, axis, False, s, 1)
+        return self.through_layer(total + correction, axis, False, s, 1)
 
     def centred(self, axis: str, f: Any, i: Any, s: KernelContext, coefficient: Any, n: int) -> Any:
         """Return a first derivative on the spot, of a coefficient times a field if there is one."""
@@ -162,7 +167,7 @@ class Operators:
         node = i - s.shot
         factors = None if coefficient is None else self._neighbours(axis, coefficient, node, s)
         d = odd_sum(self._neighbours(axis, f, i, s), s.on_nodes[AXES.index(axis)], factors)
-        return self._relaxed(d, axis, False, s, n) if axis in self.stretched else d
+        return self.through_layer(d, axis, False, s, n)
 
     def mean(self, axes: str, f: Any, i: Any, s: KernelContext, up: bool) -> Any:
         """Return a field half a cell up or down two axes, of which x comes first, and z last."""
@@ -188,7 +193,7 @@ class Operators:
         """Update the flux memory of a second derivative; nothing outside the layer."""
         # psi <- b psi + a d at half points, from the first derivative there; `second` reads it.
         if axis in self.stretched:
-            self._relaxed(self._difference(axis, True, f, i, s), axis, True, s, 0)
+            self.through_layer(self._difference(axis, True, f, i, s), axis, True, s, 0)
 
     def flux_to_come(self, f: Any, i: Any, s: KernelContext) -> Any:
         """Return the flux that a plane brings to a march across the layer."""
@@ -239,6 +244,14 @@ class Cell:
         # One counter for each axis: the n-th derivative along it has the n-th memory variable.
         self._memories = Counter[str]()
 
+    @property
+    def curved(self) -> CurvedRows:
+        """The derivatives on rows that follow the ground."""
+        return CurvedRows(
+            self._operators, self._i, self._s, self._arrays, self._formula.staggered,
+            self._formula.gradients,
+        )  # fmt: skip
+
     def _array_axes(self, axes: str) -> str:
         """Return what axes are called where the arrays are taken turned."""
         return axes.translate(self._axis_map)
@@ -279,6 +292,8 @@ class Cell:
         n = self._memories[axis]
         up = axis not in self._formula.staggered[name]
         self._memories[axis] += 1
+        if self._operators.curved:
+            return self.curved.derivative(axis, name, n)
         at = self._arrays[name], self._i, self._s
         return self._operators.first(self._array_axes(axis), up, *at, n)
 

@@ -44,8 +44,9 @@ KernelContext = namedtuple(
         # the new fluxes around the point) and of the next, where these
         "coming",  # are taken at once; its places are those of `memory`
         "kept",  # whether this row of z has memory at nodes, and at half points
+        "ground",  # from a point to its column in planes that have one number for each
     ),
-    defaults=(None, None, None),
+    defaults=(None, None, None, None),
 )
 
 

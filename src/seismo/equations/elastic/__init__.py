@@ -33,6 +33,7 @@ import numpy as np
 from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
 from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic import formulas
+from seismo.equations.elastic.curved import CURVED_SURFACE
 from seismo.equations.elastic.energy import energy
 from seismo.equations.parameters import RHO, VP, VS
 from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
@@ -187,6 +188,8 @@ def tables(axes: str, options: None) -> Physics:
         fluid_meets_solid=True,
         strain_responses=partial(strain_responses, axes),
         fluid_force={a: Term(f"s{a}{a}", 1.0, a) for a in axes},
+        gradients=tuple(v),
+        curved_surface=CURVED_SURFACE,
     )
 
 

@@ -158,6 +158,8 @@ def tables(axes: str, options: None) -> Physics:
         strain_responses=partial(strain_responses, axes),
         # A mirror across an axis turns the sign of couplings that are odd in it.
         odd={axis: _odd(couplings, axis) for axis in axes},
+        gradients=(),
+        curved_surface=None,
         weakened=definite.weakened,
         weakened_by=definite.REACH,
     )  # fmt: skip

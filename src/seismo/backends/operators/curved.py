@@ -1,0 +1,230 @@
+"""First derivatives at constant x, y or z on rows that follow the ground.
+
+With the symbols of `seismo.grid.curved_rows`, g = 1 + f B' and f_x, f_y of the ground
+(`seismo.grid.topography`) they are, of a field whose gradient is taken, and of one whose divergence
+is::
+
+    d_x v = dx v - (1 / g) Px' Z [f_x v],        d_z v = (1 / g) G v
+    d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  d_z s = (1 / g) D s
+
+f, f_x and f_y come from planes, arrays with a number for each column of points, by where in the
+cell it stands: `ground_` and the axes along which that is half a cell further, `ground_x_` and so
+on. In absorbing layers, where the ground does not slope, dx passes through layer memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from seismo.backends.operators.stencils import (
+    KernelContext,
+    Neighbours,
+    midpoint_sum,
+    staggered_sum,
+    stride_of,
+    weighted,
+)
+from seismo.grid.coefficients import midpoint
+from seismo.grid.curved_rows import pairs_of
+
+if TYPE_CHECKING:
+    from seismo.backends.operators.derivatives import Operators
+
+
+class Curved(NamedTuple):
+    """Which weights rows that follow the ground have.
+
+    Attributes:
+        plain: width of the derivatives along z in the table of weights, before the others.
+        widest: width of Z and Z' in the table.
+        cross: how many of them these rows use.
+    """
+
+    plain: int
+    widest: int
+    cross: int
+
+
+def planes_of(axes: str) -> tuple[str, ...]:
+    """Return the names of the planes of the ground that derivatives take."""
+    horizontal = axes.replace("z", "")
+    columns = ["", *horizontal, *((horizontal,) if len(horizontal) > 1 else ())]
+    slopes = [f"ground_{a}_{half}" for a in horizontal for half in ("", *horizontal)]
+    return *(f"ground_{half}" for half in columns), *slopes
+
+
+class CurvedRows:
+    """What derivatives of one formula's fields are on rows that follow the ground.
+
+    Args:
+        operators: of the flat rows.
+        i: index of the lane.
+        s: the context of the thread.
+        arrays: fields and planes by name.
+        staggered: field -> axes along which it stands half a cell further.
+        gradients: the fields whose gradient is taken.
+    """
+
+    def __init__(
+        self, operators: Operators, i: Any, s: KernelContext, arrays: Mapping[str, Any],
+        staggered: Mapping[str, str], gradients: tuple[str, ...],
+    ) -> None:  # fmt: skip
+        assert operators.curved is not None
+        self._operators = operators
+        self._curved = operators.curved
+        self._lanes = operators.lanes
+        self._i = i
+        self._s = s
+        self._arrays = arrays
+        self._staggered = staggered
+        self._gradients = gradients
+        self._weights = tuple(float(w) for w in midpoint(pairs_of(operators.order)))
+
+    def derivative(self, axis: str, name: str, n: int) -> Any:
+        """Return the derivative of a field at constant other coordinates.
+
+        It takes the n-th memory variable of layers along the axis.
+        """
+        half = self._staggered[name]
+        target = half.replace(axis, "") if axis in half else "".join(sorted(half + axis))
+        up = axis not in half
+        f = self._arrays[name]
+        if axis == "z":
+            d = self._operators.first("z", up, f, self._i, self._s, n)
+            return d / self.height(target)
+        if name in self._gradients:
+            # d_x v = dx v - (1 / g) Px' Z [f_x v]
+            d = self._operators.first(axis, up, f, self._i, self._s, n)
+            slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
+            columns = self._columns(f, axis, self._cross(half, 0))
+            crossed = midpoint_sum(_Products(slopes, columns), self._weights, int(up))
+            return d - crossed / self.height(target)
+        # d_x s = (1 / g) (dx (g s) - f_x Z' [Px s])
+        g = self.height(target)
+        heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
+        around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
+        coefficients = self._s.first["xyz".index(axis)]
+        d = staggered_sum(_Products(heights, around), coefficients, int(up)) / g
+        d = self._operators.through_layer(d, axis, up, self._s, n)
+        columns = self._columns(f, axis, self._cross(half, 1))
+        crossed = midpoint_sum(columns, self._weights, int(up))
+        return d - self.plane(f"ground_{axis}_{_across(target)}") * crossed / g
+
+    def height(self, half: str) -> Any:
+        """Return g = 1 + f B' where fields stand that are half a cell further along some axes."""
+        return 1.0 + self.plane(f"ground_{_across(half)}") * self._row(half)[-2]
+
+    def plane(self, name: str) -> Any:
+        """Return the number of a plane in the lane's columns."""
+        return self._around(name, "x").at(0)
+
+    def between(self, axis: str, name: str, slope: str) -> Any:
+        """Return Px [slope v] of a field in the row of the surface, above the lane's columns."""
+        return self._between(axis, name, slope).at(0)
+
+    def through(self, axis: str, name: str, slope: str, plane: str) -> Any:
+        """Return Px' [plane Px [slope v]] of a field in the row of the surface."""
+        weighted_ones = _Products(self._around(plane, axis), self._between(axis, name, slope))
+        return midpoint_sum(weighted_ones, self._weights, 0)
+
+    def above(self, axis: str, name: str, weights: Sequence) -> Any:
+        """Return Px' of a field half a cell along an axis, summed down the rows of the surface."""
+        at = self._i - self._s.depth
+        columns = _Columns(self._lanes, axis, self._arrays[name], at, self._s, weights)
+        return midpoint_sum(columns, self._weights, 0)
+
+    @property
+    def of_surface(self) -> Any:
+        """The weight of the surface's row in the interpolation to this row of half points."""
+        return self._s.up[-1]
+
+    def _between(self, axis: str, name: str, slope: str) -> _Between:
+        at = self._i - self._s.depth
+        stride = stride_of(self._s, axis)
+        field = Neighbours(self._lanes, axis, self._arrays[name], at, stride)
+        return _Between(_Products(self._around(slope, axis), field), self._weights)
+
+    def _around(self, name: str, axis: str) -> Neighbours:
+        """Return a plane around the lane's columns along an axis."""
+        at = self._i - self._s.ground
+        return Neighbours(self._lanes, axis, self._arrays[name], at, stride_of(self._s, axis))
+
+    def _row(self, half: str) -> Any:
+        """Return the weights of rows of nodes, or of half points."""
+        return self._s.up if "z" in half else self._s.down
+
+    def _cross(self, half: str, form: int) -> Any:
+        """Return the weights of Z (form 0) or Z' (1) of the fields on rows of a kind."""
+        first = self._curved.plain + form * self._curved.widest
+        return self._row(half)[first : first + self._curved.cross]
+
+    def _columns(self, f: Any, axis: str, weights: Any) -> _Columns:
+        """Return sums along z of a field around the lane along an axis."""
+        z_stride = self._s.z_stride
+        # Closed rows count from the surface, others from themselves.
+        first = self._s.depth if self._operators.closed else (self._curved.cross // 2) * z_stride
+        return _Columns(self._lanes, axis, f, self._i - first, self._s, weights)
+
+
+class _Columns(NamedTuple):
+    """Weighted sums of a field along z, of the columns around a lane along an axis."""
+
+    lanes: Any
+    axis: str
+    field: Any
+    index: Any
+    s: KernelContext
+    weights: Any
+
+    def at(self, n: int) -> Any:
+        """Return the sum n points further."""
+        stride = stride_of(self.s, self.axis)
+        levels = (
+            Neighbours(
+                self.lanes, self.axis, self.field, self.index + self.s.z_stride * k, stride
+            ).at(n)
+            for k in range(len(self.weights))
+        )
+        return weighted(self.weights, levels)
+
+
+class _Products(NamedTuple):
+    """Products of two quantities around a lane."""
+
+    first: Any
+    second: Any
+
+    def at(self, n: int) -> Any:
+        """Return the product n points further."""
+        return self.first.at(n) * self.second.at(n)
+
+
+class _Between(NamedTuple):
+    """What stands on nodes around a lane, interpolated to the half points behind them."""
+
+    nodes: Any
+    weights: tuple[float, ...]
+
+    def at(self, n: int) -> Any:
+        """Return the value at the n-th half point."""
+        pairs = (
+            self.nodes.at(n + 1 + m) + self.nodes.at(n - m) for m in range(len(self.weights))
+        )
+        return weighted(self.weights, pairs)
+
+
+class _Heights(NamedTuple):
+    """The heights g of cells around a lane: the ground there, and B' of the row."""
+
+    ground: Neighbours
+    slope_of_share: Any
+
+    def at(self, n: int) -> Any:
+        """Return g n points further."""
+        return 1.0 + self.ground.at(n) * self.slope_of_share
+
+
+def _across(half: str) -> str:
+    """Return the horizontal axes along which columns stand half a cell further."""
+    return half.replace("z", "")

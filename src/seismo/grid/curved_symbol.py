@@ -1,0 +1,46 @@
+"""The largest symbol of differences on rows that follow the ground, which limits the time step.
+
+Where the ground is nearly a plane waves see D = (sx - (a / g) cx sz, sy - (b / g) cy sz, sz / g),
+s being the symbols of the differences along the rows' own axes and c those of interpolations along
+x or y, and z.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.grid.coefficients import Stencil, midpoint
+from seismo.grid.curved_rows import pairs_of
+from seismo.grid.grid import AXES
+from seismo.grid.topography import Topography
+
+_WAVES = 25  # wavenumbers from 0 to the shortest wave, along each axis
+_ROUNDED = 0.02  # to which slopes and heights are rounded up, so that few differ
+
+
+def growth(topography: Topography, stencil: Stencil) -> float:
+    """Return the largest |D| over that of flat rows; 1 or more."""
+    grid = topography.grid
+    k = np.linspace(0.0, np.pi, _WAVES)
+    m = np.arange(1, stencil.order // 2 + 1) - 0.5
+    difference = 2.0 * np.sin(np.outer(k, m)) @ stencil.first
+    weights = midpoint(pairs_of(stencil.order))
+    between = 2.0 * np.cos(np.outer(k, m[: len(weights)])) @ weights
+    # Rows at the ground slope most, and are lowest or tallest.
+    g = np.atleast_2d(topography.height(topography.level, *topography.across("")))
+    slope = np.sqrt(sum(topography.slope(a, "") ** 2 for a in grid.axes if a != "z"))
+    cases = np.stack([np.minimum(g, 1.0), slope], -1).reshape(-1, 2)
+    rounded = np.stack([np.floor(cases[:, 0] / _ROUNDED), np.ceil(cases[:, 1] / _ROUNDED)], -1)
+    horizontal = min(grid.spacing[AXES.index(a)] for a in grid.axes if a != "z")
+    others = sum(grid.spacing[AXES.index(a)] ** -2 for a in grid.axes if a != "z")
+    others -= horizontal**-2
+    largest = difference.max()
+    sx = difference[:, None] / horizontal
+    sz = difference[None, :] / grid.spacing[2]
+    across = between[:, None] * between[None, :]
+    flat = largest**2 * (others + horizontal**-2 + grid.spacing[2] ** -2)
+    most = flat
+    for height, dip in np.unique(rounded, axis=0) * _ROUNDED:
+        along = np.abs(sx) + dip / height * np.abs(across * sz)
+        most = max(most, float((along**2 + (sz / height) ** 2).max()) + largest**2 * others)
+    return float(np.sqrt(most / flat))
