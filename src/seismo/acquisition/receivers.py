@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from seismo.acquisition.fibre import Fibre
-from seismo.equations.table import FOLLOWING, Physics, Term
+from seismo.equations.table import FOLLOWING, Physics
+from seismo.equations.terms import Term
 
 UNITS = {
     "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",

@@ -1,13 +1,13 @@
 """The normal traction on a ground that slopes: row 0 of the stresses, made free of it.
 
-The traction across a surface z = s + f(x, y) B is, with a = f_x, b = f_y, interpolated to its nodes::
+The traction across a surface z = s + f(x, y) B is, with a = f_x, b = f_y, at its nodes::
 
     T = szz - a Px' P0' sxz - b Py' P0' syz,
 
 P0' being row 0 of the interpolation from half points to nodes along z. What d_z vz the surface has
-is not told by differences: it is the rate e that makes T vanish. It adds c33 / g e to szz, c13 / g e
-to the others, and takes mu / g P0 Px(a e) from sxz in the rows that P0, the column of the surface in
-the interpolation to half points, reaches (and so syz). Hence, with w = sum of P0' P0 mu / g::
+is not told by differences: it is the rate e that makes T vanish. It adds c33 / g e to szz, c13 / g
+e to the others, and takes mu / g P0 Px(a e) from sxz in the rows that P0, the column of the surface
+in the interpolation to half points, reaches (and so syz). With w = sum of P0' P0 mu / g::
 
     A e = -T,    A = c33 / g + a Px' w_x Px a + b Py' w_y Py b,
 
@@ -131,12 +131,12 @@ def traction(cell):
 def _iterate(cell, old: str, new: str) -> None:
     """e_new = e - (T + A e) / diagonal."""
     rate = cell[old]
-    left = cell[TRACTION] + cell.curved.plane("surface_c33") * rate
+    unbalanced = cell[TRACTION] + cell.curved.plane("surface_c33") * rate
     for a in (a for a in cell.axes if a != "z"):
         # a Px' w Px a e
         through = cell.curved.through(a, old, f"ground_{a}_", f"surface_{a}")
-        left = left + cell.curved.plane(f"ground_{a}_") * through
-    cell.put(new, rate - left / cell.curved.plane("surface_diagonal"))
+        unbalanced = unbalanced + cell.curved.plane(f"ground_{a}_") * through
+    cell.put(new, rate - unbalanced / cell.curved.plane("surface_diagonal"))
 
 
 def iterate_to_0(cell):

@@ -19,7 +19,8 @@ from functools import partial
 
 import numpy as np
 
-from seismo.equations.table import Physics, SourceTerm
+from seismo.equations.table import Physics
+from seismo.equations.terms import SourceTerm
 
 VELOCITY = "m/s"
 STRESS = "Pa"

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Field, SourceTerm
+from seismo.equations.table import Field
+from seismo.equations.terms import SourceTerm
 
 _POWERS = ("constant", "linear", "quadratic")
 

@@ -4,8 +4,8 @@ With a = f_x B (`seismo.grid.topography`), G and D the differences of nodes and 
 z, P and P' the interpolations between them (each other's adjoint in the norms of the closure), and
 Px, Px' those along x, derivatives at constant z are::
 
-    d_x v = dx v - (1 / g) Px' Z [f_x v],      Z = P' B G of a field on nodes, P B D of half points,
-    d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  Z' = D B P of a field on nodes, G B P' of half ones.
+    d_x v = dx v - (1 / g) Px' Z [f_x v],        Z = P' B G of nodes, P B D of half points,
+    d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  Z' = D B P of nodes, G B P' of half points.
 
 The first is the form of a gradient, the second that of a divergence: Z' is -Z^T in the norms, so
 that forces are the negative adjoint of strain rates and no energy is made, whatever the ground is.
@@ -15,7 +15,6 @@ B varies with the row alone: Z and Z' are weights of rows, in a table.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -78,9 +77,7 @@ class _Operators:
         }
 
 
-def row_weights(
-    topography: Topography, stencil: Stencil, closure: SurfaceClosure
-) -> RowWeights:
+def row_weights(topography: Topography, stencil: Stencil, closure: SurfaceClosure) -> RowWeights:
     """Return the weights of the curved rows of a run."""
     layout = _layout(stencil, closure)
     count = topography.rows + layout.reach
@@ -130,9 +127,7 @@ class _Layout:
         table = np.zeros((count, self.cross))
         table[: self.closed] = matrix[: self.closed, : self.cross]
         for row in range(self.closed, count):
-            table[row, : 2 * self.reach + 1] = matrix[
-                row, row - self.reach : row + self.reach + 1
-            ]
+            table[row, : 2 * self.reach + 1] = matrix[row, row - self.reach : row + self.reach + 1]
         return table
 
 
@@ -158,23 +153,3 @@ def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
         for some in ((operators.up, operators.down), crossed)
     ]
     return _Layout(closed, reach, widths[0], max(widths[1], 2 * reach + 1))
-
-
-@dataclass(frozen=True)
-class CurvedRows:
-    """The curved rows of a run.
-
-    Attributes:
-        topography: the ground.
-        stencil: of the differences.
-        closure: of the free surface.
-    """
-
-    topography: Topography
-    stencil: Stencil
-    closure: SurfaceClosure
-
-    @cached_property
-    def weights(self) -> RowWeights:
-        """The weights of the rows."""
-        return row_weights(self.topography, self.stencil, self.closure)

@@ -61,17 +61,17 @@ def midpoint_matrices(
     Exact for parabolas where such exist, else for straight lines.
     """
     small = sum(closure.up.shape) + 2 * len(weights)
-    found = _matrices(closure, weights, small, 2)
+    closed = _matrices(closure, weights, small, 2)
     # Below the block both are the interior's.
     offset = np.arange(size)[None, :] - np.arange(size)[:, None]
     matrices = []
-    for matrix, sign in zip(found, (1, -1), strict=True):
-        whole = np.zeros((size, size))
+    for matrix, sign in zip(closed, (1, -1), strict=True):
+        interpolation = np.zeros((size, size))
         for m, weight in enumerate(weights):
-            whole += weight * ((sign * offset == -m) | (sign * offset == m + 1))
+            interpolation += weight * ((sign * offset == -m) | (sign * offset == m + 1))
         rows = min(small - len(weights), size)
-        whole[:rows, : min(small, size)] = matrix[:rows, :size]
-        matrices.append(whole)
+        interpolation[:rows, : min(small, size)] = matrix[:rows, :size]
+        matrices.append(interpolation)
     return matrices[0], matrices[1]
 
 

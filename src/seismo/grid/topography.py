@@ -10,9 +10,9 @@ ground, and rows from a depth L on are flat. Derivatives at constant z and s are
 
     d/dz = (1 / g) d/ds,    d/dx|z = d/dx|s - (a / g) d/ds,    g = 1 + f B',    a = f_x B,
 
-and likewise along y (Fornberg 1988; O'Reilly et al. 2022 for staggered grids). f, f_x, f_y depend on
-x and y alone, B and B' on the row: no array has three dimensions. In absorbing layers at the sides
-the ground goes on level along the normal, so that a is 0 there.
+and likewise along y (Fornberg 1988; O'Reilly et al. 2022 for staggered grids). f, f_x, f_y depend
+on x and y alone, B and B' on the row: no array has three dimensions. In absorbing layers at the
+sides the ground goes on level along the normal, so that a is 0 there.
 
 All of a run but what it reads and writes is in the coordinates (x, y, s): positions are moved into
 them, and the medium is sampled where points stand.
@@ -34,35 +34,35 @@ _NEAR = 1e-12  # of the spacing, at which it ends
 _SPLINE = 5  # degree of the spline through the heights
 
 
-class Surface:
+class GroundSpline:
     """A smooth function of x and y through values at nodes: a quintic spline.
 
     Values beyond the nodes are those at the nearest one.
     """
 
-    def __init__(self, x: np.ndarray, y: np.ndarray | None, values: np.ndarray) -> None:
-        """Take values (y, x), or (x) where y is None, at coordinates in m."""
+    def __init__(self, x: np.ndarray, y: np.ndarray | None, depths: np.ndarray) -> None:
+        """Take depths (y, x) in m, or (x) where y is None, at coordinates in m."""
         from scipy.interpolate import RectBivariateSpline, make_interp_spline
 
         self._x = np.asarray(x, float)
         self._y = None if y is None else np.asarray(y, float)
-        values = np.asarray(values, float)
+        depths = np.asarray(depths, float)
         if self._y is None:
-            self._spline: Any = make_interp_spline(self._x, values, _SPLINE)
+            self._spline: Any = make_interp_spline(self._x, depths, _SPLINE)
         else:
-            self._spline = RectBivariateSpline(self._y, self._x, values, kx=_SPLINE, ky=_SPLINE)
+            self._spline = RectBivariateSpline(self._y, self._x, depths, kx=_SPLINE, ky=_SPLINE)
 
     def __call__(self, y: np.ndarray | None, x: np.ndarray, along: str = "") -> np.ndarray:
         """Return the function, or its slope along an axis, at broadcastable coordinates in m."""
         x, outside_x = _clipped(self._x, x)
         if self._y is None:
             value = self._spline(x, nu=int(along == "x"))
-            return np.where(outside_x & (along == "x"), 0.0, value)
+            return np.where(outside_x, 0.0, value) if along == "x" else np.asarray(value)
         y, outside_y = _clipped(self._y, np.zeros(()) if y is None else y)
         y, x, outside_y, outside_x = np.broadcast_arrays(y, x, outside_y, outside_x)
         value = self._spline.ev(y, x, dx=int(along == "y"), dy=int(along == "x"))
-        outside = {"": False, "x": outside_x, "y": outside_y}[along]
-        return np.where(outside, 0.0, value)
+        beyond = {"x": outside_x, "y": outside_y}
+        return np.where(beyond[along], 0.0, value) if along else np.asarray(value)
 
 
 def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ class Topography:
     """
 
     grid: Grid
-    surface: Surface
+    surface: GroundSpline
     depth: float
 
     @property
@@ -136,7 +136,7 @@ class Topography:
         return int(np.count_nonzero(self.grid.coordinate("z", rows) < self.level + self.depth))
 
     def across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
-        """Return y (n, 1) and x (m) in m of the columns of points that stand half a cell further."""
+        """Return y (n, 1) and x (m) in m of columns half a cell along some axes from the nodes."""
         y, x = (
             np.asarray(self.grid.coordinate(a, np.arange(self.grid.points[AXES.index(a)])
                                             + 0.5 * (a in half)), float) for a in "yx"

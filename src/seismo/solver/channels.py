@@ -16,7 +16,8 @@ import numpy as np
 
 from seismo.acquisition.fibre import Fibre
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.equations.table import Field, Term
+from seismo.equations.table import Field
+from seismo.equations.terms import Term
 from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES

@@ -312,7 +312,7 @@ def regions(
     # Product of the segments along y and z.
     y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
     z_cuts = _segments(grid, "z", reach)
-    # Rows of a closed surface are a row group of their own, and so are those that follow the ground.
+    # Rows of a closed surface are a row group of their own; so are those that follow the ground.
     first = 0
     for rows in (closed_rows, curved_rows):
         if rows > first:

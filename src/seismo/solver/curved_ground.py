@@ -27,6 +27,7 @@ def curved(setup: Discretization) -> Discretization:
     rows = setup.curved_rows
     if setup.topography is None or rows is None:
         return setup
+    # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
     extremes = setup.extremes
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
     residual = RESIDUALS[computed_in(setup.scenario.precision)]
@@ -51,11 +52,13 @@ def planes(
         subdomain: whose columns.
         coefficients: arrays (z, y, x) of the formulas at nodes, with halo along y and z.
     """
-    topography, rows = setup.topography, setup.curved_rows
+    topography = setup.topography
+    rows = setup.curved_rows
     if topography is None or rows is None:
         return {}
     ground = {name: _window(array, subdomain)
               for name, array in _of_ground(topography, setup.grid.axes).items()}  # fmt: skip
+    # Planes of the surface's stresses, where this part has its row.
     surface = setup.physics.curved_surface
     if surface is None or subdomain.owned.lo[2] > 0:
         empty = np.zeros_like(ground["ground_"])
@@ -68,8 +71,8 @@ def _of_ground(topography: Topography, axes: str) -> Planes:
     """Return f, f_x and f_y at the columns (y, x) of the whole grid, by their planes."""
     arrays = {}
     for name in planes_of(axes):
-        _, *slope, half = name.split("_")
-        arrays[name] = topography.slope(*slope, half) if slope else topography.below_level(half)
+        _, *axis, half = name.split("_")
+        arrays[name] = topography.slope(axis[0], half) if axis else topography.below_level(half)
     return arrays
 
 
@@ -78,8 +81,9 @@ def _window(array: np.ndarray, subdomain: Subdomain) -> np.ndarray:
     halo = subdomain.halo
     ny, nx = array.shape
     x = np.clip(np.arange(-halo, nx + halo), 0, nx - 1)
-    (_, y0, _), (_, y1, _) = subdomain.padded.lo, subdomain.padded.hi
-    y = np.clip(np.arange(y0, y1), 0, ny - 1)
+    (_, first, _) = subdomain.padded.lo
+    (_, last, _) = subdomain.padded.hi
+    y = np.clip(np.arange(first, last), 0, ny - 1)
     return array[np.ix_(y, x)]
 
 
@@ -91,6 +95,7 @@ def _of_surface(
     top = subdomain.halo  # the row of the surface in arrays with halo
     weights = midpoint(pairs_of(setup.stencil.order))
     slope_of_share = rows.down[0, -2]
+    # c33 / g of the nodes.
     planes = {"surface_c33": _padded(c33[top], subdomain)
               / (1.0 + ground["ground_"] * slope_of_share)}  # fmt: skip
     diagonal = planes["surface_c33"].copy()
@@ -117,10 +122,10 @@ def _padded(row: np.ndarray, subdomain: Subdomain) -> np.ndarray:
     halo = subdomain.halo
     nx = subdomain.owned.shape[0]
     ny = subdomain.padded.hi[1] - subdomain.padded.lo[1]
-    whole = np.broadcast_to(row, (ny, nx) if row.shape[1] > 1 else (ny, 1))
-    if whole.shape[1] == 1:
-        return np.broadcast_to(whole, (ny, nx + 2 * halo)).copy()
-    return np.pad(whole, ((0, 0), (halo, halo)), "edge")
+    columns = np.broadcast_to(row, (ny, nx) if row.shape[1] > 1 else (ny, 1))
+    if columns.shape[1] == 1:
+        return np.broadcast_to(columns, (ny, nx + 2 * halo)).copy()
+    return np.pad(columns, ((0, 0), (halo, halo)), "edge")
 
 
 def _shifted(array: np.ndarray, n: int, along: int) -> np.ndarray:

@@ -282,7 +282,6 @@ def discretize(
     steps: tuple[Callable[[], Any], ...] = (
         partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups
     )  # fmt: skip
-    # Earth and geometry, whose mistakes are reported together.
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
     shots = [with_plane_waves(shot, earth, grid, extremes) for shot in shots]
@@ -291,8 +290,8 @@ def discretize(
     surface = None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
-        wet = sample.wet
-        surface = free_surface(physics, earth, grid, sources, read, wet, topography is not None)
+        slopes = topography is not None
+        surface = free_surface(physics, earth, grid, sources, read, sample.wet, slopes)
     # Order and coefficients, by the waves that the grid has to carry.
     top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
     waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)

@@ -76,10 +76,11 @@ class Fields:
         """Copy planes (y, x), halo included, that have one number for each column of points."""
         sub = self.subdomain
         stride, plane = sub.strides
-        for name, values in planes.items():
+        for name, columns in planes.items():
+            # Rows of one plane z, where they stand in the arrays of fields.
             rows = np.zeros((plane // stride, stride), self._backend.precision)
-            ny, nx = values.shape
-            rows[:ny, :nx] = values
+            ny, nx = columns.shape
+            rows[:ny, :nx] = columns
             flat = np.concatenate([np.zeros(sub.before, rows.dtype), rows.ravel()])
             self.planes[name] = self._backend.zeros(flat.size)
             self.planes[name][: flat.size] = self._backend.array(flat)

@@ -19,7 +19,7 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.backends.base import Backend
 from seismo.equations.half_precision import STRESS, can_be_short, in_16_bits
-from seismo.equations.table import SourceTerm
+from seismo.equations.terms import SourceTerm
 from seismo.errors import DeviceError
 from seismo.solver.memory_storage import strain_rates, unlike
 

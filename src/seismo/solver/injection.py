@@ -19,7 +19,8 @@ from seismo.acquisition.slip_rate import SlipRate
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
 from seismo.equations.memory_variables import relaxed
-from seismo.equations.table import Field, SourceTerm
+from seismo.equations.table import Field
+from seismo.equations.terms import SourceTerm
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import Clock
@@ -345,6 +346,5 @@ class Injection:
     ) -> Launch:
         """Launch a body for the cells of a table."""
         count = self._bound[key].cells.size
-        batch = self._fields.subdomain.batch
-        shots = np.repeat(np.arange(batch), count // batch)
+        shots = np.arange(count) // (count // self._fields.subdomain.batch)
         return self._backend.each(body, count, arguments, writes=writes, shots=shots)

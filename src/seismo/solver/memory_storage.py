@@ -32,7 +32,8 @@ from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.registry import physics_for
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, SourceTerm
+from seismo.equations.table import Physics
+from seismo.equations.terms import SourceTerm
 from seismo.grid.grid import Grid
 from seismo.model import Earth
 from seismo.scenario import Scenario

@@ -208,7 +208,7 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
 
 def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
     """Return the points that a stage may change, with so many rows closed at a free surface."""
-    # Stages of the surface change row z = 0 or all closed rows, if there are any; others all points.
+    # Stages of the surface change row z = 0 or the closed rows, if there are any; others all.
     nx, ny, nz = grid.points
     rows = {"surface": min(1, closed_rows), "closed": closed_rows}
     return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))

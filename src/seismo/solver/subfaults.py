@@ -95,8 +95,15 @@ class Subfaults:
         down = scale * self.depths.weights(field, numbers)
         rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
         # Over the share of a cell that each row stands for.
-        norm = self._around.norm(field, rows.ravel()).reshape(rows.shape)
-        return np.asarray(down / norm)
+        x, y = (self._among(field, a, numbers)[:, None] for a in "xy")
+        at = (one.ravel() for one in np.broadcast_arrays(x, y, rows))
+        return np.asarray(down / self._around.norm(field, *at).reshape(rows.shape))
+
+    def _among(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
+        """Return where some subfaults stand among the points of a field along an axis."""
+        if axis not in self._coordinates:
+            return np.zeros(numbers.size)
+        return self._coordinates[axis][numbers] - 0.5 * (axis in field.half)
 
     def level(self, axis: str, half: bool, numbers: np.ndarray) -> np.ndarray:
         """Return the weights (subfault, WIDTH) of some subfaults along x or y.

@@ -13,9 +13,9 @@ from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
+from seismo.grid.curved_symbol import growth
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.grid.curved_symbol import growth
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
 from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes

@@ -17,7 +17,8 @@ from pydantic import BaseModel
 
 from seismo.equations.declaration import Equation
 from seismo.equations.parameters import RHO, VP, Parameter
-from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, Physics, Stage
+from seismo.equations.terms import SourceTerm, Term
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from seismo.backends.operators.stencils import (
+    Around,
     KernelContext,
     Neighbours,
     midpoint_sum,
@@ -86,10 +87,12 @@ class CurvedRows:
 
         It takes the n-th memory variable of layers along the axis.
         """
+        # Where the field stands, and where its derivative does.
         half = self._staggered[name]
         target = half.replace(axis, "") if axis in half else "".join(sorted(half + axis))
         up = axis not in half
         f = self._arrays[name]
+        # d_z = (1 / g) G or D
         if axis == "z":
             d = self._operators.first("z", up, f, self._i, self._s, n)
             return d / self.height(target)
@@ -101,6 +104,7 @@ class CurvedRows:
             crossed = midpoint_sum(_Products(slopes, columns), self._weights, int(up))
             return d - crossed / self.height(target)
         # d_x s = (1 / g) (dx (g s) - f_x Z' [Px s])
+        # g of the field's own columns, in the row that both share.
         g = self.height(target)
         heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
         around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
@@ -192,8 +196,8 @@ class _Columns(NamedTuple):
 class _Products(NamedTuple):
     """Products of two quantities around a lane."""
 
-    first: Any
-    second: Any
+    first: Around
+    second: Around
 
     def at(self, n: int) -> Any:
         """Return the product n points further."""
@@ -203,14 +207,12 @@ class _Products(NamedTuple):
 class _Between(NamedTuple):
     """What stands on nodes around a lane, interpolated to the half points behind them."""
 
-    nodes: Any
+    nodes: Around
     weights: tuple[float, ...]
 
     def at(self, n: int) -> Any:
         """Return the value at the n-th half point."""
-        pairs = (
-            self.nodes.at(n + 1 + m) + self.nodes.at(n - m) for m in range(len(self.weights))
-        )
+        pairs = (self.nodes.at(n + 1 + m) + self.nodes.at(n - m) for m in range(len(self.weights)))
         return weighted(self.weights, pairs)
 
 

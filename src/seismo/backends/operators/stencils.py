@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 AXES = ("x", "y", "z")
 
@@ -104,7 +104,14 @@ class Neighbours(NamedTuple):
         return lanes.level(f, i, n, stride)
 
 
-def _about_midpoint(neighbours: Neighbours, count: int, start: int) -> Iterator[tuple[Any, Any]]:
+class Around(Protocol):
+    """A quantity around a lane of points, along an axis: a field, or what is made of some."""
+
+    def at(self, n: int) -> Any:
+        """Return it n points further."""
+
+
+def _about_midpoint(neighbours: Around, count: int, start: int) -> Iterator[tuple[Any, Any]]:
     """Yield f[i+start+m] and f[i+start-1-m] for m = 0, 1, ... count - 1."""
     # The m-th pair lies (m + 1/2) spacings from the midpoint, at start - 1/2.
     for m in range(count):
@@ -112,7 +119,7 @@ def _about_midpoint(neighbours: Neighbours, count: int, start: int) -> Iterator[
         yield ahead, neighbours.at(start - 1 - m)
 
 
-def staggered_sum(neighbours: Neighbours, weights: Sequence, start: int) -> Any:
+def staggered_sum(neighbours: Around, weights: Sequence, start: int) -> Any:
     """c[0] (f[i+start] - f[i+start-1]) + c[1] (f[i+start+1] - f[i+start-2]) + ..."""
     # Antisymmetric weights: each coefficient multiplies the difference of its pair.
     pairs = _about_midpoint(neighbours, len(weights), start)
@@ -143,7 +150,7 @@ def odd_sum(neighbours: Neighbours, weights: Sequence, coefficient: Neighbours |
     return weighted(weights, (term(m) - term(-m) for m in range(1, len(weights) + 1)))
 
 
-def midpoint_sum(neighbours: Neighbours, weights: Sequence, start: int) -> Any:
+def midpoint_sum(neighbours: Around, weights: Sequence, start: int) -> Any:
     """w[0] (f[i+start] + f[i+start-1]) + w[1] (f[i+start+1] + f[i+start-2]) + ..."""
     # Symmetric weights about a midpoint.
     pairs = _about_midpoint(neighbours, len(weights), start)

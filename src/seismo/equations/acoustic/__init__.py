@@ -16,7 +16,8 @@ import numpy as np
 
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import VP
-from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, Physics, Stage
+from seismo.equations.terms import SourceTerm, Term
 
 
 def flux(cell):

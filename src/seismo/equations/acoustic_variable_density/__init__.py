@@ -20,7 +20,8 @@ import numpy as np
 
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import RHO, VP
-from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, IsotropicPlanes, Physics, Stage
+from seismo.equations.terms import SourceTerm, Term
 
 
 def masses(cell):

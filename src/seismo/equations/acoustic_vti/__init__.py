@@ -33,7 +33,8 @@ import numpy as np
 
 from seismo.equations.declaration import Equation, StoredEnergy
 from seismo.equations.parameters import DELTA, EPSILON, VP, Condition
-from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, Physics, Stage
+from seismo.equations.terms import SourceTerm, Term
 
 
 def differentiated(axis: str) -> str:

@@ -36,7 +36,8 @@ from seismo.equations.elastic import formulas
 from seismo.equations.elastic.curved import CURVED_SURFACE
 from seismo.equations.elastic.energy import energy
 from seismo.equations.parameters import RHO, VP, VS
-from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, IsotropicPlanes, Physics, Stage
+from seismo.equations.terms import SourceTerm, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
 
