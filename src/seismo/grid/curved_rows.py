@@ -33,6 +33,11 @@ def pairs_of(order: int) -> int:
     return min(order // 2, MOST_PAIRS)
 
 
+def cross_reach(order: int) -> int:
+    """Return the rows on either side of a row far from the surface that Z and Z' read."""
+    return order // 2 + pairs_of(order) - 1
+
+
 @dataclass(frozen=True)
 class RowWeights:
     """The weights of all curved rows.
@@ -133,7 +138,7 @@ class _Layout:
 
 def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
     """Find the rows that the closure and its interpolations change."""
-    reach = stencil.order // 2 + pairs_of(stencil.order) - 1
+    reach = cross_reach(stencil.order)
     size = closure.rows + 8 * reach
     operators = _Operators(stencil, closure, size)
     ones = np.ones(size)

@@ -22,7 +22,7 @@ from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import gathered
 from seismo.grid.coefficients import Stencil
-from seismo.grid.curved_rows import RowWeights, row_weights
+from seismo.grid.curved_rows import RowWeights, cross_reach, row_weights
 from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
@@ -171,7 +171,8 @@ class Discretization:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
-        return halo_of(self.stencil.order)
+        reach = 0 if self.topography is None else cross_reach(self.stencil.order)
+        return max(halo_of(self.stencil.order), reach)
 
     @derived
     def curved_rows(self) -> RowWeights | None:
