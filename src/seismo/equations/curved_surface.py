@@ -46,8 +46,8 @@ class CurvedSurface:
     """How an equation takes part.
 
     Attributes:
-        moduli: function(coefficients by name) -> c33 dt of nodes, and of each horizontal axis the
-            shear modulus times dt between nodes (z, y, x), as they act within a step.
+        moduli: function(coefficients, numbers by name) -> c33 dt of nodes, and of each horizontal
+            axis the shear modulus times dt between nodes (z, y, x), as they act within a step.
         shear: formula that takes mu / g P0 Px(a e) from the shear stresses across z.
         coefficients: that it takes.
         remembers: memory variables that it changes, too.

@@ -27,6 +27,8 @@ def curved(setup: Discretization) -> Discretization:
     rows = setup.curved_rows
     if setup.topography is None or rows is None:
         return setup
+    if setup.physics.curved_surface is None:
+        return setup
     # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
     extremes = setup.extremes
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
@@ -63,7 +65,7 @@ def planes(
     if surface is None or subdomain.owned.lo[2] > 0:
         empty = np.zeros_like(ground["ground_"])
         return ground | dict.fromkeys(set(plane_names(setup)) - set(ground), empty)
-    c33, shear = surface.moduli(coefficients)
+    c33, shear = surface.moduli(coefficients, setup.physics.numbers)
     return ground | _of_surface(rows, setup, subdomain, ground, c33, shear)
 
 

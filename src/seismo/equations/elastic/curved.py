@@ -18,7 +18,9 @@ def between_nodes(array: np.ndarray, axis: str) -> np.ndarray:
     return array
 
 
-def moduli(coefficients: Mapping[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+def moduli(
+    coefficients: Mapping[str, np.ndarray], numbers: Mapping[str, float]
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return c33 dt of nodes, and the shear moduli times dt between them, by horizontal axis."""
     q = coefficients["q"]
     return coefficients["c33"], {a: 4.0 / between_nodes(q, a) for a in "xy"}

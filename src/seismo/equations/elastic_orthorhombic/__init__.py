@@ -20,11 +20,12 @@ from dataclasses import replace
 from itertools import combinations_with_replacement
 
 from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
+from seismo.equations.curved_surface import CurvedSurface
 from seismo.equations.declaration import Equation, StoredEnergy
 from seismo.equations.elastic.energy import stored
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.elastic_constants import named
-from seismo.equations.elastic_orthorhombic import formulas
+from seismo.equations.elastic_orthorhombic import curved, formulas
 from seismo.equations.elastic_tti import coefficients
 from seismo.equations.parameters import RHO, TSVANKIN, VP, VS
 from seismo.equations.table import Physics, Stage
@@ -42,6 +43,7 @@ def tables(axes: str, options: None) -> Physics:
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
     across = tuple(named("c", a, "z") for a in axes)
     q = tuple(named("q", pair) for pair in shear)
+    q_across = tuple(named("q", f"{a}z") for a in axes[:-1])
     return replace(
         table,
         stages=(
@@ -56,6 +58,7 @@ def tables(axes: str, options: None) -> Physics:
         derived={"fastest": wave_speeds.fastest},
         fastest=lambda extremes: extremes.others["fastest"][1],
         smooth_across_layers=True,
+        curved_surface=CurvedSurface(curved.moduli, curved.shear, q_across),
     )
 
 

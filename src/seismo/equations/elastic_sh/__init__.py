@@ -104,6 +104,7 @@ def tables(axes: str, options: None) -> Physics:
             ),
         },
         fastest=attrgetter("vs_max"),
+        gradients=("vy",),
     )
 
 

@@ -38,6 +38,7 @@ from seismo.equations.parameters import QP, QS, RHO, VP, VS
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import IsotropicPlanes, Physics, Stage
 from seismo.equations.viscoelastic import formulas
+from seismo.equations.viscoelastic.curved import curved_surface
 
 
 def coefficients(medium: dict, dt: float) -> dict:
@@ -148,6 +149,10 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         strain_responses=partial(strain_responses, axes, relaxation),
         fluid_force=plain.fluid_force,
         numbers=numbers_of(relaxation, "ps"),
+        gradients=plain.gradients,
+        curved_surface=curved_surface(tuple(
+            name for a in axes[:-1] for name in memories[f"{a}z"]
+        )),
     )  # fmt: skip
 
 

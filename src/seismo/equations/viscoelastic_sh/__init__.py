@@ -97,6 +97,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         drives=plain.drives,
         fastest=plain.fastest,
         numbers=numbers_of(relaxation, "s"),
+        gradients=plain.gradients,
     )  # fmt: skip
 
 
