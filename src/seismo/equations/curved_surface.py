@@ -74,6 +74,31 @@ def iterations(steepest: float, shear: float, residual: float) -> int:
     return wanted | 1  # odd, so that the last one writes what the first did
 
 
+def with_slopes(physics: Physics) -> Physics:
+    """Return the table of a wave equation with what slopes add to derivatives, in stages of it."""
+    stages = list[Stage]()
+    fields = list[Field]()
+    for stage in physics.stages:
+        names = tuple(f"slope_{a}_{n}" for a, n in physics.formula(stage, False).across)
+        for number, name in enumerate(names):
+            _, axis, field = name.split("_", 2)
+            half = set(physics.named(field).half) ^ {axis}
+            unit = physics.named(field).unit
+            fields.append(Field(name, "".join(sorted(half)), unit, slope=True, buffer=number))
+        if names:
+            read = tuple(dict.fromkeys(name.split("_", 2)[2] for name in names))
+            stages.append(Stage(f"{stage.name} slopes", names, read, (), slopes, where="curved"))
+        stages.append(replace(stage, slopes=names))
+    return replace(physics, fields=(*physics.fields, *fields), stages=tuple(stages))
+
+
+def slopes(cell):
+    """H of each derivative along x or y, by its name (`seismo.backends.operators.curved`)."""
+    for name in cell.fields:
+        if name.startswith("slope_"):
+            cell.put(name, cell.curved.sloped(name))
+
+
 def on_ground(physics: Physics, count: int, to_surface: np.ndarray) -> Physics:
     """Return the table of a wave equation with this surface.
 

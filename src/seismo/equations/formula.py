@@ -75,7 +75,7 @@ class Formula:
     @cached_property
     def _counted(self) -> _DerivativeCounter:
         # Run the formula once on a cell that counts what it takes.
-        counted = _DerivativeCounter(self.axes, self.numbers)
+        counted = _DerivativeCounter(self.axes, self.numbers, self.fields)
         self.update(counted)
         return counted
 
@@ -83,6 +83,12 @@ class Formula:
     def slots(self) -> int:
         """Layer memory variables that its derivatives take along one axis."""
         return max(self._counted.memories.values(), default=0)
+
+    @property
+    def across(self) -> tuple[tuple[str, str], ...]:
+        """Return the axis and the field of each first derivative along x or y."""
+        along = self._counted.along.items()
+        return tuple((axis, n) for axis, names in along if axis != "z" for n in sorted(names))
 
     @property
     def interpolates(self) -> bool:
@@ -128,9 +134,10 @@ class Formula:
 class _DerivativeCounter:
     """A cell that counts derivatives, of no numbers."""
 
-    def __init__(self, axes: str, numbers: tuple[str, ...]) -> None:
+    def __init__(self, axes: str, numbers: tuple[str, ...], fields: tuple[str, ...]) -> None:
         self.axes = axes
         self.numbers = numbers
+        self.fields = fields
         self.memories = Counter[str]()
         self.along: dict[str, set[str]] = {axis: set() for axis in axes}
         self.written: set[str] = set()
@@ -219,6 +226,7 @@ class _Curved:
         return Nothing()
 
     height = plane
+    sloped = plane
 
     def between(self, axis: str, name: str, *planes: str) -> Nothing:
         """Return no number; the rest likewise."""

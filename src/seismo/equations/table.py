@@ -40,6 +40,8 @@ class Field:
         vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
             stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
         on_surface: whether it stands in the row of the surface alone, new in every step.
+        buffer: number of the array that it shares, of rows that follow the ground alone, with
+            others that are new in every stage; None where it has one of its own.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Field:
     short: bool = False
     scale: float = 1.0
     on_surface: bool = False
+    buffer: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,12 @@ class Stage:
         reads: fields it differentiates.
         coefficients: model arrays it uses.
         update: its formula, a function(cell) (`seismo.backends.operators.derivatives`).
-        where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row) or
-            "closed" (the rows under it with weights of their own).
+        where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row),
+            "closed" (the rows under it with weights of their own) or "curved" (those that follow
+            the ground).
         shares: name of an earlier stage whose layer memory this one continues to use.
         even: the same for planes z where the medium is even, with fewer arrays.
+        slopes: further fields that it reads on rows that follow the ground.
     """
 
     name: str
@@ -104,6 +109,7 @@ class Stage:
     where: str = "everywhere"
     shares: str | None = None
     even: IsotropicPlanes | None = None
+    slopes: tuple[str, ...] = ()
 
     def coefficients_in(self, even: bool) -> tuple[str, ...]:
         """Return the coefficients that it takes in planes of one kind."""
@@ -285,8 +291,12 @@ class Physics:
         """Return the same on rows that follow the ground, which take some planes."""
         flat = self.formula(stage, even)
         return replace(
-            flat, coefficients=(*flat.coefficients, *planes), gradients=self.gradients
-        )  # fmt: skip
+            flat,
+            fields=(*flat.fields, *stage.slopes),
+            half=(*flat.half, *(self.named(name).half for name in stage.slopes)),
+            coefficients=(*flat.coefficients, *planes),
+            gradients=self.gradients,
+        )
 
     def exchanged(self, stage: Stage) -> tuple[str, ...]:
         """Return the fields of a stage that are read beside where they stand.

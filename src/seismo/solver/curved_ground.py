@@ -10,7 +10,7 @@ import numpy as np
 
 from seismo.backends.base import computed_in
 from seismo.backends.operators.curved import planes_of
-from seismo.equations.curved_surface import PLANES, RESIDUALS, iterations, on_ground
+from seismo.equations.curved_surface import PLANES, RESIDUALS, iterations, on_ground, with_slopes
 from seismo.grid.coefficients import midpoint
 from seismo.grid.curved_rows import RowWeights, pairs_of
 from seismo.grid.decomposition import Subdomain
@@ -27,14 +27,15 @@ def curved(setup: Discretization) -> Discretization:
     rows = setup.curved_rows
     if setup.topography is None or rows is None:
         return setup
-    if setup.physics.curved_surface is None:
-        return setup
+    physics = with_slopes(setup.physics)
+    if physics.curved_surface is None:
+        return replace(setup, physics=physics)
     # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
     extremes = setup.extremes
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
     residual = RESIDUALS[computed_in(setup.scenario.precision)]
     count = iterations(setup.topography.steepest, shear, residual)
-    return replace(setup, physics=on_ground(setup.physics, count, rows.to_node))
+    return replace(setup, physics=on_ground(physics, count, rows.to_node))
 
 
 def plane_names(setup: Discretization) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Fields:
 
     def __init__(
         self, backend: Backend, physics: Physics, subdomain: Subdomain,
-        uneven: dict[str, np.ndarray], reach: int,
+        uneven: dict[str, np.ndarray], reach: int, curved_rows: int = 0,
     ) -> None:  # fmt: skip
         """Allocate the wavefield.
 
@@ -39,6 +39,7 @@ class Fields:
             subdomain: the points.
             uneven: by stage, of every plane z of the grid, whether all coefficients are needed.
             reach: points beside a layer whose derivatives still see its memory.
+            curved_rows: rows that what slopes add to derivatives is kept of.
         """
         self.physics = physics
         self.subdomain = subdomain
@@ -54,22 +55,28 @@ class Fields:
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once and physics.at_once else 0
         self.wavefield = {
-            f.name: backend.zeros(self._on_surface)
+            f.name: backend.zeros(self._of_rows(1))
             if f.on_surface
             else backend.zeros(size + 2 * beyond, f.short)[beyond : beyond + size]
             for f in physics.fields
+            if f.buffer is None
         }
+        self._buffers = [
+            backend.zeros(self._of_rows(curved_rows))
+            for _ in range(
+                1 + max((f.buffer for f in physics.fields if f.buffer is not None), default=-1)
+            )
+        ]
         self.planes: dict[str, np.ndarray] = {}
         self._coefficients: dict[str, np.ndarray] = {}
         self._backend = backend
 
-    @property
-    def _on_surface(self) -> int:
-        """Numbers in an array of the surface's row, that stands where it does in others."""
+    def _of_rows(self, count: int) -> int:
+        """Count the numbers in an array of rows from the surface down, placed as in others."""
         sub = self.subdomain
         if sub.batch > 1:
             return sub.volume * sub.batch + sub.before
-        rows = sub.offset[2] + 1 if sub.owned.lo[2] == 0 else 0
+        rows = sub.offset[2] + count if sub.owned.lo[2] == 0 else 0
         return rows * sub.strides[1] + sub.before
 
     def set_planes(self, planes: dict[str, np.ndarray]) -> None:
@@ -187,6 +194,9 @@ class Fields:
     def arrays(self, parity: int) -> dict[str, np.ndarray]:
         """Name the arrays as a step of that parity sees them."""
         named = {**self.wavefield, **self._coefficients, **self.planes}
+        named |= {
+            f.name: self._buffers[f.buffer] for f in self.physics.fields if f.buffer is not None
+        }
         # Odd steps: the two time levels have changed places.
         for now, before in self.physics.previous.items() if parity else ():
             named[now], named[before] = named[before], named[now]
@@ -200,6 +210,7 @@ class Fields:
     def bytes(self) -> int:
         """Bytes of all arrays."""
         every = [*self.wavefield.values(), *self._coefficients.values(), *self.planes.values()]
+        every += self._buffers
         return sum(a.nbytes for a in every)
 
 

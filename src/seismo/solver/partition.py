@@ -176,7 +176,8 @@ def never_cut(setup: Discretization) -> frozenset[int]:
     Corrections would read beyond a halo there; and every part is two halos wide.
     """
     uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
-    return uncut | frozenset(range(max(setup.closed_rows, 2 * setup.halo)))
+    curved = setup.curved_rows.count + setup.halo if setup.curved_rows else 0
+    return uncut | frozenset(range(max(setup.closed_rows, 2 * setup.halo, curved)))
 
 
 def subdomains(

@@ -210,7 +210,7 @@ def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
     """Return the points that a stage may change, with so many rows closed at a free surface."""
     # Stages of the surface change row z = 0 or the closed rows, if there are any; others all.
     nx, ny, nz = grid.points
-    rows = {"surface": min(1, closed_rows), "closed": closed_rows}
+    rows = {"surface": min(1, closed_rows), "closed": closed_rows, "curved": 0}
     return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))
 
 
@@ -259,15 +259,16 @@ class BoundStage:
             formula = physics.formula(stage, even)
             if curved:
                 formula = physics.curved_formula(stage, even, tuple(binding.fields.planes))
+            read = formula.fields[len(stage.writes) :]
             writes, reads, model = (
                 tuple(arrays[n] for n in names)
-                for names in (stage.writes, stage.reads, formula.coefficients)
+                for names in (stage.writes, read, formula.coefficients)
             )
             width = binding.closed_width if closed else 0
             # Operators in the interior and in the PML segments of a row. Layers across z have the
             # heights of cells in their profile; closed rows all have the same.
             scaled = binding.stretched and not closed and "z" not in middle + ends
-            on_surface = stage.where in ("surface", "closed")
+            on_surface = stage.where in ("surface", "closed", "curved")
             variant = Variant(
                 binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
                 memory.at_once, binding.damped, scaled and not on_surface, curved,
@@ -283,10 +284,12 @@ class BoundStage:
     def _regions(self, binding: Binding, memory: LayerMemory) -> list[RowGroup]:
         if self.stage.where == "layer" and memory.at_once:
             return []  # the stage that shares its memory does it
-        if self.stage.where not in ("surface", "closed"):
+        if self.stage.where not in ("surface", "closed", "curved"):
             return binding.regions
         # Stages of the surface: its rows alone, without layers.
         rows = reached(self.stage, binding.subdomain.grid, binding.closed_rows)
+        if self.stage.where == "curved" and binding.curved is not None:
+            rows = Box((0, 0, 0), (*rows.hi[:2], binding.curved.count))
         nx = rows.shape[0]
         spans = ((0, 0), (0, nx), (nx, nx))
         curved = binding.curved is not None

@@ -4,12 +4,14 @@ With the symbols of `seismo.grid.curved_rows`, g = 1 + f B' and f_x, f_y of the 
 (`seismo.grid.topography`) they are, of a field whose gradient is taken, and of one whose divergence
 is::
 
-    d_x v = dx v - (1 / g) Px' Z [f_x v],        d_z v = (1 / g) G v
-    d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  d_z s = (1 / g) D s
+    d_x v = dx v - (1 / g) Z H,           H = Px' [f_x v],   d_z v = (1 / g) G v
+    d_x s = (1 / g) (dx (g s) - Z' H),    H = f_x Px s,      d_z s = (1 / g) D s
 
-f, f_x and f_y come from planes, arrays with a number for each column of points, by where in the
-cell it stands: `ground_` and the axes along which that is half a cell further, `ground_x_` and so
-on. In absorbing layers, where the ground does not slope, dx passes through layer memory.
+H is a field of its own, `slope_x_` and the name of the field, which a stage before has made: of it
+and of each other a point reads 2 M neighbours and few more, in place of their product. f, f_x and
+f_y come from planes, arrays with a number for each column of points, by where in the cell it
+stands: `ground_` and the axes along which that is half a cell further, `ground_x_` and so on. In
+absorbing layers, where the ground does not slope, dx passes through layer memory.
 """
 
 from __future__ import annotations
@@ -96,24 +98,43 @@ class CurvedRows:
         if axis == "z":
             d = self._operators.first("z", up, f, self._i, self._s, n)
             return d / self.height(target)
-        if name in self._gradients:
-            # d_x v = dx v - (1 / g) Px' Z [f_x v]
-            d = self._operators.first(axis, up, f, self._i, self._s, n)
-            slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
-            columns = self._columns(f, axis, self._cross(half, 0))
-            crossed = midpoint_sum(_Products(slopes, columns), self._weights, int(up))
-            return d - crossed / self.height(target)
-        # d_x s = (1 / g) (dx (g s) - f_x Z' [Px s])
-        # g of the field's own columns, in the row that both share.
-        g = self.height(target)
+        # What the slope adds: 1 / g times Z or Z' of H.
+        form = int(name not in self._gradients)
+        sloped = self._arrays[f"slope_{axis}_{name}"]
+        rows = _Columns(
+            self._lanes, "z", sloped, self._i - self._first, self._s, self._cross(half, form)
+        )
+        crossed = rows.at(0) / self.height(target)
+        if form == 0:
+            # d_x v = dx v - (1 / g) Z H
+            return self._operators.first(axis, up, f, self._i, self._s, n) - crossed
+        # d_x s = (1 / g) (dx (g s) - Z' H), g of the field's own columns, in the row of both.
         heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
         around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
         coefficients = self._s.first["xyz".index(axis)]
-        d = staggered_sum(_Products(heights, around), coefficients, int(up)) / g
-        d = self._operators.through_layer(d, axis, up, self._s, n)
-        columns = self._columns(f, axis, self._cross(half, 1))
-        crossed = midpoint_sum(columns, self._weights, int(up))
-        return d - self.plane(f"ground_{axis}_{_across(target)}") * crossed / g
+        d = staggered_sum(_Products(heights, around), coefficients, int(up)) / self.height(target)
+        return self._operators.through_layer(d, axis, up, self._s, n) - crossed
+
+    def sloped(self, name: str) -> Any:
+        """Return H, by its name: Px' [f_x v] of a gradient, f_x Px s of a divergence."""
+        _, axis, field = name.split("_", 2)
+        half = self._staggered[field]
+        up = int(axis not in half)
+        around = Neighbours(
+            self._lanes, axis, self._arrays[field], self._i, stride_of(self._s, axis)
+        )
+        if field in self._gradients:
+            slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
+            return midpoint_sum(_Products(slopes, around), self._weights, up)
+        slope = self.plane(f"ground_{axis}_{_across(self._staggered[name])}")
+        return slope * midpoint_sum(around, self._weights, up)
+
+    @property
+    def _first(self) -> Any:
+        """From the lane to the first row that Z and Z' read: the surface's, of closed rows."""
+        if self._operators.closed:
+            return self._s.depth
+        return self._curved.cross // 2 * self._s.z_stride
 
     def height(self, half: str) -> Any:
         """Return g = 1 + f B' where fields stand that are half a cell further along some axes."""
@@ -162,13 +183,6 @@ class CurvedRows:
         """Return the weights of Z (form 0) or Z' (1) of the fields on rows of a kind."""
         first = self._curved.plain + form * self._curved.widest
         return self._row(half)[first : first + self._curved.cross]
-
-    def _columns(self, f: Any, axis: str, weights: Any) -> _Columns:
-        """Return sums along z of a field around the lane along an axis."""
-        z_stride = self._s.z_stride
-        # Closed rows count from the surface, others from themselves.
-        first = self._s.depth if self._operators.closed else (self._curved.cross // 2) * z_stride
-        return _Columns(self._lanes, axis, f, self._i - first, self._s, weights)
 
 
 class _Columns(NamedTuple):

@@ -224,6 +224,7 @@ class Cell:
         axes: "xz" or "xyz"; "xzy" where the arrays are taken turned: what a thread marches along
             comes last.
         numbers: names of the scalars of the run.
+        fields: names of what the formula changes, then of what it differentiates.
     """
 
     def __init__(
@@ -239,6 +240,7 @@ class Cell:
         self._axis_map = str.maketrans("yz", "zy") if operators.turned else {}
         self.axes = self._array_axes(operators.axes)
         self.numbers = formula.numbers
+        self.fields = formula.fields
         names = (*formula.fields, *formula.coefficients)
         self._arrays = dict(zip(names, arrays, strict=True))
         # One counter for each axis: the n-th derivative along it has the n-th memory variable.
