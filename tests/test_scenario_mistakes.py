@@ -215,7 +215,6 @@ def test_a_misspelt_required_key_is_one_mistake():
         ("receivers:", "stations:", "receivers"),
         ("model:", "medium:", "model"),
         (UNIFORM, LAYER.replace("top", "thickness"), "top' (the depth where it begins, not how"),
-        ("{x: 1 km, z: 1 km}", "{x: 1 km, depth: 1 km}", "z"),
         ("spacing: 10 m", "spacing: 10 m, origin: {z: 0}, points: 5", None),
         ("spacing: 10 m", "spacing: 10 m, n: 5", None),
         ("explosion,", "pressure, Mw: 3,", None),

@@ -20,7 +20,7 @@ from seismo.acquisition.finite_fault import (
     read_rupture,
     unit_tensors,
 )
-from seismo.acquisition.locator import Coordinates, Locator, floats, xyz
+from seismo.acquisition.locator import Coordinates, Locator, floats
 from seismo.acquisition.plane_wave import PlaneWave, first_corner, wave_box
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.receiver_sets import receiver_groups
@@ -31,6 +31,7 @@ from seismo.acquisition.source_frequencies import wavelet_of
 from seismo.equations.registry import physics_for
 from seismo.errors import ModelError, ScenarioError, gathered
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.topography import Topography
 from seismo.scenario import Scenario
 from seismo.scenario.source_files import EventSource, FiniteFaultSource
 from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, PlaneWaveSource, Source, Survey
@@ -42,11 +43,13 @@ _MOST_NAMED = 5  # subfaults outside the grid, in a message
 class Geometry:
     """Sources and receivers of a scenario in grid coordinates."""
 
-    def __init__(self, scenario: Scenario, grid: Grid) -> None:
+    def __init__(
+        self, scenario: Scenario, grid: Grid, topography: Topography | None = None
+    ) -> None:
         self._scenario = scenario
         self._grid = grid
         self._physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
-        self._locate = Locator(scenario, grid)
+        self._locate = Locator(scenario, grid, topography)
 
     def shots(self) -> list[Shot]:
         """Return all shots, with faults as they are (`with_subfaults`); without a survey one."""
@@ -78,8 +81,8 @@ class Geometry:
 
     def _shot_positions(self, survey: Survey) -> list[tuple[str, Coordinates]]:
         if survey.line is not None:
-            first, last = np.array([xyz(survey.line.start), xyz(survey.line.end)])
-            positions = np.linspace(first, last, survey.line.count)
+            line = survey.line
+            positions = self._locate.line(line.start, line.end, line.count)
             return [
                 (SHOT_NAME.format(n), self._locate.inside(floats(p), "survey", "line"))
                 for n, p in enumerate(positions)
@@ -140,11 +143,12 @@ class Geometry:
             action = action_of(source, self._scenario.base, self._scenario.event)
         except ModelError as error:
             raise self._locate.mistakes((*key, *error.key), [error.problem]) from None
-        position = self._locate.on_earth(action.degrees)
-        if problem := self._locate.outside(position, action.degrees):
+        coordinates = self._locate.on_earth(action.degrees)
+        if problem := self._locate.outside(coordinates, action.degrees):
             degrees = "longitude {longitude:g}, latitude {latitude:g}, depth {depth:g} m"
             event = degrees.format(**action.degrees)
             raise self._scenario.mistake(*key, "path", problem=f"its event ({event}): {problem}")
+        position = self._locate.inside(coordinates, *key)
         azimuth = self._azimuth(position)
         return PointSource(
             name=source.name or SOURCE_NAME.format(number),
@@ -163,29 +167,26 @@ class Geometry:
         assert self._locate.projection is not None  # the rules of the scenario
         slips = rupture.slips
         x, y = self._locate.projection.to_grid(slips.longitude, slips.latitude)
-        z = slips.depth + self._locate.ground
-        positions = np.stack([x, y, z], axis=1)
-        self._refuse_outside(rupture, positions, number)
+        z = slips.depth + self._locate.ground(x, y)
+        coordinates = np.stack([x, y, z], axis=1)
+        self._refuse_outside(rupture, coordinates, number)
         event = self._scenario.event
         return PlacedFault(
-            rupture, source, source.name or SOURCE_NAME.format(number), positions,
+            rupture, source, source.name or SOURCE_NAME.format(number),
+            self._locate.on_grid(coordinates),
             unit_tensors(rupture, self._locate.projection.x_azimuth(x, y)),
             source.delay + (event.at if event else 0.0),
         )  # fmt: skip
 
-    def _refuse_outside(self, rupture: Rupture, positions: np.ndarray, number: int) -> None:
+    def _refuse_outside(self, rupture: Rupture, coordinates: np.ndarray, number: int) -> None:
         """Raise ScenarioError with the first subfaults that lie outside the grid."""
         slips = rupture.slips
-        outside = np.zeros(len(slips), bool)
-        for axis in self._grid.axes:
-            low, high = self._locate.reach(axis)
-            along = positions[:, AXES.index(axis)]
-            outside |= ~((low <= along) & (along <= high))
+        outside = self._locate.are_outside(coordinates)
         numbers, firsts = np.unique(slips.subfault[outside], return_index=True)
         problems = []
         for n in np.flatnonzero(outside)[firsts[:_MOST_NAMED]].tolist():
             degrees = {name: float(getattr(slips, name)[n]) for name in _DEGREES}
-            problem = self._locate.outside(tuple(positions[n].tolist()), degrees)
+            problem = self._locate.outside(tuple(coordinates[n].tolist()), degrees)
             if slips.depth[n] < 0.0:
                 problem = f"lies {-slips.depth[n]:g} m above the surface; move it down"
             problems.append(f"{rupture.where(n)}: subfault {slips.subfault[n] + 1}: {problem}")

@@ -1,4 +1,8 @@
-"""Where positions of a scenario lie in the grid: projected, and checked to lie inside."""
+"""Where positions of a scenario lie in the grid: projected, and checked to lie inside.
+
+They are x, y, z in m where users write and read them, and x, y, s of the grid
+(`seismo.grid.topography`) everywhere else; the same where the ground is flat.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,16 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.topography import Topography
 from seismo.scenario import Scenario
 
 Coordinates = tuple[float, float, float]  # x, y, z in m
+_ROUNDING = 1e-9  # of the spacing
 Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
 
 
@@ -21,20 +29,24 @@ class Locator:
     Attributes:
         scenario: the scenario.
         grid: its grid.
-        ground: z in m of the ground, from which depths count.
+        topography: the ground, None where it is flat.
         projection: of longitudes and latitudes, or None.
     """
 
-    def __init__(self, scenario: Scenario, grid: Grid) -> None:
+    def __init__(
+        self, scenario: Scenario, grid: Grid, topography: Topography | None = None
+    ) -> None:
         """Take the projection from the scenario's section `geographic`."""
         self.scenario = scenario
         self.grid = grid
         geographic = scenario.geographic
-        self.ground: float = scenario.ground
+        self.topography = topography
+        # Level ground, which a file or a plane may lay elsewhere than at the top that is given.
+        self._level = scenario.ground if scenario.topography is None else grid.origin[2]
         self.projection = Projection(geographic) if geographic is not None else None
 
     def position(self, position: Any, *key: str | int) -> Coordinates:
-        """Return a position of the scenario inside the grid.
+        """Return a position of the scenario inside the grid, on its axes.
 
         Raises:
             ScenarioError: it lies outside.
@@ -42,21 +54,55 @@ class Locator:
         if hasattr(position, "longitude"):
             degrees = position.model_dump()
             return self.inside(self.on_earth(degrees), *key, degrees=degrees)
-        return self.inside(xyz(position), *key)
+        return self.inside(self.coordinates(position), *key)
+
+    def ground(self, x: Any, y: Any) -> Any:
+        """Return z in m of the ground at x, y in m."""
+        return self._level if self.topography is None else self.topography.ground(y, x)
+
+    def coordinates(self, position: Any) -> Coordinates:
+        """Return x, y, z of a position of the scenario that is in m: on the ground without z."""
+        x = position.x
+        y = position.y or 0.0
+        if position.z is not None:
+            return x, y, position.z
+        return x, y, float((position.depth or 0.0) + self.ground(x, y))
+
+    def line(self, start: Any, end: Any, count: int) -> np.ndarray:
+        """Return x, y, z (count, 3) of equally spaced positions; depths change evenly, too."""
+        heights = "depth" if start.z is None else "z"
+        first, last = (
+            (p.x, p.y or 0.0, getattr(p, heights) or 0.0) for p in (start, end)
+        )  # fmt: skip
+        coordinates = np.linspace(first, last, count)
+        if heights == "depth":
+            coordinates[:, 2] += self.ground(coordinates[:, 0], coordinates[:, 1])
+        return coordinates
+
+    def on_grid(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return x, y, s (n, 3) in m from x, y, z."""
+        if self.topography is None:
+            return coordinates
+        x, y, z = coordinates.T
+        s = self.topography.s(z, y, x)
+        # What stands on the ground is on the first row, whatever rounds.
+        on = np.abs(s - self.topography.level) < _ROUNDING * self.grid.spacing[2]
+        return np.stack([x, y, np.where(on, self.topography.level, s)], axis=1)
 
     def on_earth(self, degrees: Degrees) -> Coordinates:
-        """Return the place in the grid of degrees, and a depth."""
+        """Return x, y, z of degrees, and a depth."""
         assert self.projection is not None  # the rules of the scenario, and `_stations`
         x, y = self.projection.to_grid(degrees["longitude"], degrees["latitude"])
-        return float(x), float(y), degrees.get("depth", 0.0) + self.ground
+        depth = degrees.get("depth", 0.0)
+        return float(x), float(y), float(depth + self.ground(float(x), float(y)))
 
     def inside(
         self, position: Coordinates, *key: str | int, degrees: Degrees | None = None
     ) -> Coordinates:
-        """Return a position that lies inside the grid; raise ScenarioError for another."""
+        """Return x, y, s of x, y, z that lie inside the grid; raise ScenarioError for others."""
         if problem := self.outside(position, degrees or {}):
             raise self.scenario.mistake(*key, problem=problem)
-        return position
+        return floats(self.on_grid(np.array([position]))[0])
 
     def outside(self, position: Coordinates, degrees: Degrees) -> str:
         """Describe where a position lies outside the grid, "" if inside.
@@ -71,10 +117,18 @@ class Locator:
         return problem
 
     def beyond(self, position: Coordinates) -> str:
-        """Describe where a position lies outside the grid, "" if inside."""
+        """Describe where x, y, z in m lie outside the grid, "" if inside."""
         for axis in self.grid.axes:
             a = AXES.index(axis)
             low, high = self.reach(axis)
+            if axis == "z" and self.topography is not None:
+                ground = float(self.ground(position[0], position[1]))
+                low = ground - 1e-6 * self.grid.spacing[2]
+                if position[2] < low:
+                    return (
+                        f"z = {position[2]:.6g} m lies {ground - position[2]:.6g} m above the "
+                        f"ground, which has z = {ground:.6g} m there; move it down, or give depth"
+                    )
             if not low <= position[a] <= high:
                 low, high = self.grid.limits(axis)
                 return (
@@ -88,6 +142,19 @@ class Locator:
         low, high = self.grid.limits(axis)
         tolerance = 1e-6 * self.grid.spacing[AXES.index(axis)]
         return low - tolerance, high + tolerance
+
+    def are_outside(self, coordinates: np.ndarray) -> np.ndarray:
+        """Return which x, y, z (n, 3) in m lie outside the grid (n)."""
+        outside = np.zeros(len(coordinates), bool)
+        for axis in self.grid.axes:
+            (low, high) = self.reach(axis)
+            along = coordinates[:, AXES.index(axis)]
+            least = low
+            if axis == "z" and self.topography is not None:
+                rise = self.ground(coordinates[:, 0], coordinates[:, 1]) - self.grid.origin[2]
+                least = low + rise
+            outside |= ~((least <= along) & (along <= high))
+        return outside
 
     def mistakes(self, key: KeyPath, problems: Iterable[str]) -> ScenarioError:
         """Return the error of several problems at one key."""
@@ -110,8 +177,3 @@ def floats(position: Any) -> Coordinates:
     """Return three numbers as coordinates."""
     x, y, z = (float(p) for p in position)
     return x, y, z
-
-
-def xyz(position: Any) -> Coordinates:
-    """Return a position of the scenario that is in m; y of a 2-D run is 0."""
-    return position.x, position.y or 0.0, position.z

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.fibre import fibre_of, length_of
-from seismo.acquisition.locator import Coordinates, Locator, floats, xyz
+from seismo.acquisition.locator import Coordinates, Locator, floats
 from seismo.acquisition.moving_receivers import moving
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.station import Station, StationList
 from seismo.acquisition.stations import read_points, read_stations
 from seismo.errors import ModelError, ScenarioError, gathered
-from seismo.grid.grid import AXES
 from seismo.scenario.receivers import (
     CODE,
     MOST_RECEIVERS,
@@ -72,15 +71,18 @@ def _placed(
     key = ("receivers", number)
     if group.type == "points":
         points = [
-            xyz(p) if group.moves else locate.position(p, *key, "positions", n)
+            locate.coordinates(p) if group.moves else locate.position(p, *key, "positions", n)
             for n, p in enumerate(group.positions)
         ]
         return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, ""
     if group.type == "line":
-        coordinates = np.linspace(xyz(group.start), xyz(group.end), group.count)
+        coordinates = locate.line(group.start, group.end, group.count)
     else:
-        ticks = [np.linspace(*_ticks(getattr(group, a))) for a in AXES]
+        heights = group.depth if group.z is None else group.z
+        ticks = [np.linspace(*_ticks(ends)) for ends in (group.x, group.y, heights)]
         coordinates = np.stack(np.meshgrid(*ticks[::-1], indexing="ij")[::-1], -1).reshape(-1, 3)
+        if group.z is None:
+            coordinates[:, 2] += locate.ground(coordinates[:, 0], coordinates[:, 1])
     points = [floats(p) for p in coordinates]
     if not group.moves:
         points = [locate.inside(p, *key) for p in points]
@@ -144,14 +146,14 @@ def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordi
     if locate.projection is None and any(station.geographic for station in listed.stations):
         problems.append("its longitudes and latitudes need the section geographic")
     for station in listed.stations if not problems else ():
-        position = _position(locate, station)
-        if problem := locate.outside(position, station.coordinates):
+        coordinates = _coordinates(locate, station)
+        if problem := locate.outside(coordinates, station.coordinates):
             code = f"{station.code}: " if station.code else ""
             problems.append(f"{station.where}: {code}{problem}{listed.taken}")
-        positions.append(position)
+        positions.append(coordinates)
     if problems:
         raise locate.mistakes(("receivers", number, "path"), problems)
-    return positions
+    return [floats(p) for p in locate.on_grid(np.array(positions))]
 
 
 def _offsets(
@@ -164,7 +166,7 @@ def _offsets(
             "m; write these, or leave relative_to out"
         )
         raise locate.mistakes(("receivers", number, "path"), [problem])
-    ground = 0.0 if group.relative_depth else locate.ground
+    ground = 0.0 if group.relative_depth else float(locate.ground(0.0, 0.0))
     every = [station.coordinates for station in listed.stations]
     return [
         (at.get("x", 0.0), at.get("y", 0.0), at["z"] if "z" in at else at["depth"] + ground)
@@ -172,7 +174,8 @@ def _offsets(
     ]
 
 
-def _position(locate: Locator, station: Station) -> Coordinates:
+def _coordinates(locate: Locator, station: Station) -> Coordinates:
+    """Return x, y, z of a station: on the ground without z and depth."""
     coordinates = station.coordinates
     x = coordinates.get("x", 0.0)
     y = coordinates.get("y", 0.0)
@@ -180,4 +183,4 @@ def _position(locate: Locator, station: Station) -> Coordinates:
         x, y, _ = locate.on_earth(coordinates)
     if "z" in coordinates:
         return x, y, coordinates["z"]
-    return x, y, coordinates.get("depth", 0.0) + locate.ground
+    return x, y, float(coordinates.get("depth", 0.0) + locate.ground(x, y))

@@ -91,6 +91,11 @@ class Topography:
         """Z in m of flat ground on which f is 0."""
         return self.grid.origin[2]
 
+    @property
+    def flat_from(self) -> float:
+        """S in m from which on rows are flat."""
+        return self.level + self.depth
+
     def _share(self, s: Any) -> np.ndarray:
         return np.clip(1.0 - (np.asarray(s, float) - self.level) / self.depth, 0.0, None)
 

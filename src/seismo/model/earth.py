@@ -23,11 +23,13 @@ from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
 from seismo.errors import ModelError
+from seismo.grid.topography import Topography
 from seismo.model.gridded import Gridded, turned
 from seismo.model.layered import (
     Bounds,
     DepthProfile,
     EarthPart,
+    Uniform,
 )
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volume import Volume
@@ -54,6 +56,7 @@ class Earth:
         conversion: of what the parts give to these parameters.
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         growth: moduli are larger by so many times their y.
+        topography: that coordinates follow, which then are x, y, s; None where these are x, y, z.
     """
 
     model_parts: tuple[EarthPart, ...]
@@ -63,6 +66,7 @@ class Earth:
     conversion: Conversion | None = None
     relaxation: Relaxation | None = None
     growth: float = 0.0
+    topography: Topography | None = None
 
     @cached_property
     def stiffer(self) -> Earth:
@@ -81,7 +85,9 @@ class Earth:
 
     @property
     def layered(self) -> bool:
-        """Whether the earth varies with z only."""
+        """Whether the earth varies with its vertical coordinate only."""
+        if self.topography is not None:
+            return all(isinstance(model_part, Uniform) for model_part in self.model_parts)
         return all(model_part.layered for model_part in self.model_parts)
 
     @property
@@ -100,14 +106,14 @@ class Earth:
         """Return each parameter needed (broadcast shape of z, y, x) at coordinates in m.
 
         Args:
-            z: depths (broadcastable) m.
+            z: depths (broadcastable) m; s over topography.
             y: coordinates along y (broadcastable) m, None in 2-D.
             x: coordinates along x (broadcastable) m.
 
         Raises:
             ModelError: a value is missing, or physically impossible.
         """
-        z, y, x = self.inside(np.asarray(z, float), y, np.asarray(x, float))
+        z, y, x = self._true(self.inside(np.asarray(z, float), y, np.asarray(x, float)))
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
         names = self.conversion.takes if self.conversion else self.needs
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
@@ -171,11 +177,13 @@ class Earth:
     def given_by(
         self, name: str, z: float, y: float | None = None, x: float = 0.0
     ) -> tuple[str | int, ...]:
-        """Return the keys of the scenario that set a parameter at a position in m."""
+        """Return the keys of the scenario that set a parameter at a position in m, at its z."""
         key: tuple[str | int, ...] = ("model",)
-        coordinates = self.inside(
+        coordinates: Bounds = (
             np.array([z]), None if y is None else np.array([y]), np.array([x])
-        )
+        )  # fmt: skip
+        if self.topography is None:
+            coordinates = self.inside(*coordinates)
         for k, model_part in enumerate(self.model_parts):
             if isinstance(model_part, RandomMedium) and name in model_part.factors:
                 key = ("model", k, "properties", name)
@@ -195,8 +203,7 @@ class Earth:
 
         Gridded parts vary everywhere (`gridded`) and are ignored.
         """
-        low = self.inside(*low)
-        high = self.inside(*high)
+        low, high = self._true_boxes(self.inside(*low), self.inside(*high))
         result = np.zeros((), bool)
         for model_part in self.model_parts:
             result = result | model_part.uneven(low, high)
@@ -207,14 +214,31 @@ class Earth:
 
         Of `density` alone, it must step from one point of the file to the next.
         """
-        (top, *_) = self.inside(*low)
-        (bottom, *_) = self.inside(*high)
+        (top, *_), (bottom, *_) = self._true_boxes(self.inside(*low), self.inside(*high))
         gridded = [p for p in self.model_parts if isinstance(p, Gridded | Volume)]
         return any(
             model_part.steps(top.min(), bottom.max()) if density
             else model_part.varies(top.min(), bottom.max())
             for model_part in gridded
         )  # fmt: skip
+
+    def _true(self, coordinates: Bounds) -> Bounds:
+        """Return z, y, x of points at s, y, x in m."""
+        s, y, x = coordinates
+        if self.topography is None or s.min() >= self.topography.flat_from:
+            return coordinates
+        return self.topography.z(s, y, x), y, x
+
+    def _true_boxes(self, low: Bounds, high: Bounds) -> tuple[Bounds, Bounds]:
+        """Return the boxes of z, y, x that hold those of s, y, x."""
+        if self.topography is None or low[0].min() >= self.topography.flat_from:
+            return low, high
+        # The ground at the corners; z grows with s.
+        columns = [(y, x) for y in (low[1], high[1]) for x in (low[2], high[2])]
+        z = self.topography.z
+        top = np.minimum.reduce([z(low[0], *column) for column in columns])
+        bottom = np.maximum.reduce([z(high[0], *column) for column in columns])
+        return (top, *low[1:]), (bottom, *high[1:])
 
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
         """Return coordinates moved into the interior."""

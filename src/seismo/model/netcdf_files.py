@@ -66,14 +66,9 @@ def read_netcdf(request: VolumeRequest) -> Volume:
     section = request.section
     variables = request.variables
     xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start[:3] != b"CDF" and start != b"\x89HDF":
-        raise ModelError(f"{path} is not a NetCDF file; check `format`", "path")
-    engine = "scipy" if start[:3] == b"CDF" else "h5netcdf"
+    engine = engine_of(path)
     if engine == "h5netcdf":
         _check_links(path, variables)
-    optional_package(engine, "xarray", f"{path}: a NetCDF file")
     with (
         warnings.catch_warnings(action="ignore"),
         xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
@@ -95,6 +90,21 @@ def read_netcdf(request: VolumeRequest) -> Volume:
     names = tuple(_with_unit(axis) for axis in axes)
     reach = tuple((float(axis.ticks[0]), float(axis.ticks[-1])) for axis in axes)
     return request.volume((VolumeBlock(ticks, samples),), placement, names, reach)
+
+
+def engine_of(path: Path) -> str:
+    """Return what xarray reads a file by.
+
+    Raises:
+        ModelError: it is no NetCDF file.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start[:3] != b"CDF" and start != b"\x89HDF":
+        raise ModelError(f"{path} is not a NetCDF file; check `format`", "path")
+    engine = "scipy" if start[:3] == b"CDF" else "h5netcdf"
+    optional_package(engine, "xarray", f"{path}: a NetCDF file")
+    return engine
 
 
 def _check_links(path: Path, variables: Mapping[str, Any]) -> None:
@@ -126,14 +136,14 @@ def _variable(dataset: Any, name: str, spec: Any, path: Path) -> Any:
             f"{path} has no variable {spec.variable!r}; available: {known}", name, "variable"
         )
     array = dataset[spec.variable]
-    single = [d for d in array.dims if array.sizes[d] == 1 and not _kind(dataset, d)]
+    single = [d for d in array.dims if array.sizes[d] == 1 and not kind_of(dataset, d)]
     array = array.isel(dict.fromkeys(single, 0))
     if array.dtype.kind not in "fiu":
         raise ModelError(f"{path}: {spec.variable} has type {array.dtype}, no numbers", name)
     return array
 
 
-def _kind(dataset: Any, dimension: Any) -> str:
+def kind_of(dataset: Any, dimension: Any) -> str:
     """Return what a dimension is: longitude, latitude, x, y, depth, or ""."""
     attributes = dataset[dimension].attrs if dimension in dataset.coords else {}
     words = [str(dimension), *(str(attributes.get(k, "")) for k in ("standard_name", "units"))]
@@ -144,7 +154,7 @@ def _kind(dataset: Any, dimension: Any) -> str:
 
 def _axes(dataset: Any, array: Any, section: VolumePart, path: Path) -> list[NetcdfAxis]:
     """Return the axes of a variable: depth, latitude or y, longitude or x."""
-    by_kind = {_kind(dataset, dimension): dimension for dimension in array.dims}
+    by_kind = {kind_of(dataset, dimension): dimension for dimension in array.dims}
     geographic = ["depth", "latitude", "longitude"]
     plain = ["depth", "y", "x"]
     wanted = next(
@@ -156,10 +166,24 @@ def _axes(dataset: Any, array: Any, section: VolumePart, path: Path) -> list[Net
             "latitude, longitude, or z, y, x, each with coordinates of its own",
             "path",
         )
-    return [_axis(dataset, kind, by_kind[kind], section, path) for kind in wanted]
+    return [axis_of(dataset, kind, by_kind[kind], section, path) for kind in wanted]
 
 
-def _axis(dataset: Any, kind: str, name: Any, section: VolumePart, path: Path) -> NetcdfAxis:
+def axis_of(
+    dataset: Any, kind: str, name: Any, section: VolumePart | None, path: Path
+) -> NetcdfAxis:
+    """Return an axis of a variable.
+
+    Args:
+        dataset: of xarray.
+        kind: what the axis is.
+        name: of its dimension.
+        section: of the scenario, which says where depths grow to; None without depths.
+        path: of the file.
+
+    Raises:
+        ModelError: it has no coordinates, or they are not in m, or in no order.
+    """
     if name not in dataset.coords:
         raise ModelError(f"{path} has no coordinates along {name}; add them to the file", "path")
     attributes = dataset[name].attrs
@@ -171,7 +195,8 @@ def _axis(dataset: Any, kind: str, name: Any, section: VolumePart, path: Path) -
                 f"{path}: its coordinates {name} are in {brief(unit)}; give them in m or km", "path"
             )
         ticks = ticks * LENGTHS[unit]
-    if kind == "depth" and _points_up(name, ticks, attributes, section, path):
+    has_depths = section if kind == "depth" else None
+    if has_depths and _points_up(name, ticks, attributes, has_depths, path):
         ticks = -ticks
     order = np.argsort(ticks, kind="stable")
     rising = ticks[order]

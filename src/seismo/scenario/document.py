@@ -19,7 +19,14 @@ from pydantic_core import PydanticCustomError
 from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import ScenarioError
-from seismo.scenario import error_messages, physics_rules, receiver_rules, rock_rules, rules
+from seismo.scenario import (
+    error_messages,
+    ground_rules,
+    physics_rules,
+    receiver_rules,
+    rock_rules,
+    rules,
+)
 from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
@@ -33,6 +40,7 @@ from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sources import Source, Survey
 from seismo.scenario.stand_ins import Mended, with_stand_ins
+from seismo.scenario.topography import TopographySection
 from seismo.scenario.volume_part import missing_volumes
 from seismo.scenario.yaml_text import to_text
 
@@ -45,6 +53,7 @@ _RULES = (
     physics_rules.options,
     physics_rules.attenuation,
     rules.geometry,
+    *ground_rules.RULES,
     receiver_rules.grids,
     receiver_rules.fibres,
     receiver_rules.moving,
@@ -80,6 +89,7 @@ class Scenario(ScenarioSection):
     grid: GridSpec = Field(description="region, spacing and differences")
     time: TimeSpec = Field(description="simulated time and its steps")
     boundaries: Boundaries = Field(Boundaries(), description="faces of the region")
+    topography: TopographySection | None = Field(None, description="ground that is not flat")
     model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
         description="parts of the earth model, applied in order"
     )
@@ -154,8 +164,8 @@ class Scenario(ScenarioSection):
 
     @property
     def ground(self) -> float:
-        """Z in m of the ground, from which depths count."""
-        return ground_of(self.grid.origin.z, self.boundaries.top)
+        """Z in m of flat ground, from which depths count."""
+        return ground_of(self.grid.origin.top, self.boundaries.top)
 
     @property
     def equation(self) -> Equation:

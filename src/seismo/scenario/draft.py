@@ -18,6 +18,7 @@ from seismo.scenario.model_parts import ModelPart, given_parameters
 from seismo.scenario.output import Output
 from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
+from seismo.scenario.topography import TopographySection
 
 if TYPE_CHECKING:
     from seismo.scenario.document import Scenario
@@ -39,6 +40,8 @@ class Draft:
     has_geographic: bool
     attenuation: Attenuation | None
     options: Mapping[str, Any]  # sections of options, by their equations
+    has_topography: bool
+    topography: Any  # None where there is none, too
     unread: frozenset[str] = frozenset()  # parameters that parts of the model name, not readable
 
     @property
@@ -67,6 +70,16 @@ class Draft:
             return None
         return 2 if self.grid.extent.y is None else 3
 
+    def limits(self, axis: str) -> tuple[float, float] | None:
+        """Return the first and the last coordinate in m of the grid; None where not known here."""
+        length = getattr(self.grid.extent, axis) if self.grid else None
+        if self.grid is None or length is None:
+            return None
+        low = self.grid.origin.top if axis == "z" else getattr(self.grid.origin, axis)
+        if axis == "z" and self.has_topography and self.grid.origin.z is None:
+            return None  # that of the highest ground
+        return low, low + length
+
 
 def draft_of(scenario: Scenario) -> Draft:
     """Return the parts of a sound scenario (`seismo.scenario.document.Scenario`)."""
@@ -85,6 +98,8 @@ def draft_of(scenario: Scenario) -> Draft:
         options={
             n: section for n in EQUATIONS if (section := getattr(scenario, n, None)) is not None
         },
+        has_topography=scenario.topography is not None,
+        topography=scenario.topography,
     )
 
 
@@ -112,6 +127,8 @@ def draft_of_data(data: dict[str, Any]) -> Draft:
             for name, equation in EQUATIONS.items()
             if equation.options is not None and name in data
         },
+        has_topography="topography" in data,
+        topography=_try(TopographySection, data.get("topography")),
     )
 
 

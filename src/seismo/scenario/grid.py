@@ -78,7 +78,16 @@ class Origin(ScenarioSection):
 
     x: Length = Field(0.0, description="smallest x of the region")
     y: Length = Field(0.0, description="smallest y of the region (3-D only)")
-    z: Length = Field(0.0, description="depth of the top of the region")
+    z: Length | None = Field(
+        None,
+        description="depth of the top of the region; default: 0, with `topography` that of the "
+        "highest ground",
+    )
+
+    @property
+    def top(self) -> float:
+        """Z in m of the top of the region over flat ground."""
+        return self.z or 0.0
 
 
 def ground_of(top: float, face: str) -> float:

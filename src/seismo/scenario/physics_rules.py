@@ -306,8 +306,8 @@ def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
 
 
 def _inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:
-    low = getattr(draft.grid.origin, axis) if draft.grid else 0.0
-    length = getattr(draft.grid.extent, axis) if draft.grid else None
-    if value is not None and length is not None and not low <= value <= low + length:
-        problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m; move it inside"
+    limits = draft.limits(axis)
+    if value is not None and limits is not None and not limits[0] <= value <= limits[1]:
+        low, high = limits
+        problem = f"outside the grid: {axis} from {low:g} m to {high:g} m; move it inside"
         yield Mistake(path, problem)

@@ -16,7 +16,11 @@ class Position(ScenarioSection):
 
     x: Length = Field(description="x")
     y: Length | None = Field(None, description="y (3-D only)")
-    z: Length = Field(description="depth, positive down")
+    z: Length | None = Field(None, description="z, positive down; or give depth")
+    depth: Length | None = Field(
+        None,
+        description="vertically below the ground: the free surface, or z = 0; in place of z",
+    )
 
 
 class GeographicPosition(ScenarioSection):

@@ -33,17 +33,15 @@ def grids(draft: Draft) -> Mistakes:
     for index, group in enumerate(draft.receivers or ()):
         if not isinstance(group, GridReceivers):
             continue
-        count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z) if ticks)
+        count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z, group.depth) if ticks)
         if count > MOST_RECEIVERS:
             problem = f"makes {count} receivers, {MOST_RECEIVERS} is the limit; take fewer"
             yield Mistake(("receivers", index, "x"), problem)
-        if draft.grid is None:
-            continue
         for axis in AXES:
             ticks = None if axis in group.offset_axes else getattr(group, axis)
             for end in (0, 1) if ticks and ticks[2] > 1 else (0,):
                 value = ticks[end] if ticks else None
-                yield from inside(draft.grid, ("receivers", index, axis, end), axis, value)
+                yield from inside(draft, ("receivers", index, axis, end), axis, value)
 
 
 def moving(draft: Draft) -> Mistakes:

@@ -139,7 +139,10 @@ class GridReceivers(_MovableSet):
     type: Literal["grid"]
     x: Ticks = Field(description="[from, to, count] along x, or one x")
     y: Ticks | None = Field(None, description="[from, to, count] along y, or one y (3-D only)")
-    z: Ticks = Field(description="[from, to, count] along z, or one depth")
+    z: Ticks | None = Field(None, description="[from, to, count] along z, or one z")
+    depth: Ticks | None = Field(
+        None, description="in place of z: [from, to, count] below the ground, or one depth"
+    )
 
 
 class StationReceivers(_MovableSet):

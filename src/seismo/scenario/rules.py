@@ -78,7 +78,7 @@ def _spacing(grid: GridSpec) -> Mistakes:
             yield Mistake(("grid", "spacing", axis), problem)
         if length is not None and spacing is not None:
             along[axis] = 1.0 + length / spacing
-            if abs(getattr(grid.origin, axis)) > _FARTHEST * spacing:
+            if abs(getattr(grid.origin, axis) or 0.0) > _FARTHEST * spacing:
                 problem = f"too far from 0 to tell points {spacing:g} m apart; choose another zero"
                 yield Mistake(("grid", "origin", axis), problem)
     yield from growing(grid.spacing.z, grid.spacing.x)
@@ -146,10 +146,10 @@ def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
                 "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0"
             )
             yield Mistake((*path, "longitude"), problem)
-    elif draft.grid is not None:
-        for axis in AXES:
-            if axis not in offset_axes(draft, path):
-                yield from inside(draft.grid, (*path, axis), axis, getattr(position, axis))
+        return
+    for axis in AXES:
+        if axis not in offset_axes(draft, path):
+            yield from inside(draft, (*path, axis), axis, getattr(position, axis))
 
 
 def offset_axes(draft: Draft, path: KeyPath) -> str:
@@ -160,12 +160,13 @@ def offset_axes(draft: Draft, path: KeyPath) -> str:
     return axes
 
 
-def inside(grid: GridSpec, path: KeyPath, axis: str, value: float | None) -> Mistakes:
+def inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:
     """Check that a coordinate lies inside the grid."""
-    length = getattr(grid.extent, axis)
-    if value is None or length is None:
+    limits = draft.limits(axis)
+    if value is None or limits is None:
         return
-    low = getattr(grid.origin, axis)
+    low = limits[0]
+    length = limits[1] - low
     if not low - _ROUNDING * length <= value <= low + length * (1.0 + _ROUNDING):
         problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m"
         yield Mistake(
@@ -225,8 +226,9 @@ def model_shapes(draft: Draft) -> Mistakes:
             yield from _gradient(("model", index, "z_bottom"), model_part)
         for path, file in _files(index, model_part):
             yield from _file(path, file, draft.dimensions)
-    if draft.grid is not None and draft.model:
-        yield from _top_covered(draft.grid.origin.z, draft.model[0])
+    limits = draft.limits("z")
+    if limits and draft.model and not draft.has_topography:
+        yield from _top_covered(limits[0], draft.model[0])
 
 
 def _gradient(path: KeyPath, gradient: GradientPart) -> Mistakes:

@@ -274,14 +274,15 @@ def discretize(
         ScenarioError: a model file, position or time step will not do.
     """
     grid = make_grid(scenario)
-    topography = topography_of(scenario, grid)
     relaxation = relaxation_of(scenario)
     options = relaxation or scenario.options
     physics = physics_for(scenario.equation.name, grid.dimensions, options)
     refuse_unfit(scenario, physics)
-    geometry = Geometry(scenario, grid)
+    topography = topography_of(scenario, grid, physics)
+    geometry = Geometry(scenario, grid, topography)
     steps: tuple[Callable[[], Any], ...] = (
-        partial(read_earth, scenario, grid, physics, relaxation), geometry.shots, geometry.groups
+        partial(read_earth, scenario, grid, physics, relaxation, topography),
+        geometry.shots, geometry.groups,
     )  # fmt: skip
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]

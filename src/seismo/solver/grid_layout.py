@@ -6,6 +6,7 @@ from seismo.equations.table import Physics
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
+from seismo.solver.ground import ground_of, rows_under
 from seismo.solver.growing_rows import rows_laid_out
 
 _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
@@ -17,6 +18,10 @@ def make_grid(scenario: Scenario) -> Grid:
     spec = scenario.grid
     faces = scenario.boundaries
     stretching = rows_laid_out(scenario)
+    ground = ground_of(scenario)
+    top = spec.origin.top
+    if ground is not None:
+        (top, rows) = rows_under(scenario, ground)
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"
@@ -34,11 +39,13 @@ def make_grid(scenario: Scenario) -> Grid:
         cells = round(getattr(spec.extent, axis) / (spec.spacing.at_top(axis) or 1.0))
         if axis == "z" and stretching is not None:
             cells = stretching.last
+        elif axis == "z" and ground is not None:
+            cells = rows
         # A periodic axis has its last node on its first.
         inner = cells if getattr(faces, first) == "periodic" else cells + 1
         points[a] = inner + low[a] + high[a]
     spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.at_top("z") or 1.0)
-    origin = (spec.origin.x, spec.origin.y, spec.origin.z)
+    origin = (spec.origin.x, spec.origin.y, top)
     return Grid(
         axes, triple(points), spacing, origin, triple(low), triple(high), collar, stretching
     )

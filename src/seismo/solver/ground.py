@@ -1,12 +1,232 @@
-"""The ground of a scenario, which the rows of its grid follow."""
+"""The ground of a scenario, which the rows of its grid follow, and what does not go with it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
-from seismo.grid.topography import Topography
+from seismo.grid.topography import POWER, GroundSpline, Topography
+from seismo.model import Earth
+from seismo.model.cells import GridCells
 from seismo.scenario import Scenario
+from seismo.scenario.optional_package import optional_package
+from seismo.scenario.topography import STEEPEST
+from seismo.solver.ground_shape import BLEND, Ground, made_ground, nodes_of
+
+_LEVEL = 1e-9  # spacings, by which flat ground may be off
+_EVEN = 1e-6  # spacings, by which ground beside a rigid or periodic face may be
+_ABOVE = 1.0 / 3.0  # of the relief, above the level of the grid's first row
+_RELIEFS = 4.0  # depth in reliefs, and the least in spacings, below which rows are flat
+_ROWS = 20.0
+_FREE = 8  # flat rows above a layer, besides those that differences reach
+_LOWEST = 0.4  # g of cells
+_FEWEST = 6  # points along x and y, that a quintic spline goes through
+_KEPT = 4  # scenarios whose ground is remembered
+
+_known: list[tuple[Scenario, Ground | None]] = []
 
 
-def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
-    """Return the ground over a grid; None where it is flat."""
-    return None
+def ground_of(scenario: Scenario) -> Ground | None:
+    """Return the ground of a scenario; None without topography.
+
+    Raises:
+        ScenarioError: its file does not do, or a face goes with level ground alone.
+    """
+    if scenario.topography is None:
+        return None
+    # It follows from the scenario alone, and is asked for with every grid.
+    for known, ground in _known:
+        if known is scenario:
+            return ground
+    optional_package("scipy", "topography", "topography")
+    for axis, line in zip("xy", nodes_of(scenario), strict=True):
+        if line is not None and line.size < _FEWEST:
+            problem = f"has {line.size} points, and topography needs {_FEWEST} at least"
+            raise scenario.mistake("grid", "extent", axis, problem=f"{problem}; make it longer")
+    ground = made_ground(scenario, scenario.topography)
+    _refuse_faces(scenario, ground)
+    _known.append((scenario, ground))
+    del _known[:-_KEPT]
+    return ground
+
+
+def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
+    """Return z in m of the grid's first row over flat ground, and the cells below it.
+
+    Raises:
+        ScenarioError: the ground rises above the top that the scenario gives.
+    """
+    spec = scenario.grid
+    height = spec.spacing.at_top("z") or 1.0
+    top = ground.highest if spec.origin.z is None else spec.origin.z
+    if ground.highest < top - _EVEN * height:
+        x, y = ground.position(int(ground.z.argmin()))
+        raise scenario.mistake(
+            "grid", "origin", "z",
+            problem=f"lies below the highest ground, z = {ground.highest:.6g} m at "
+            f"{_named(scenario, x, y)}; leave it out, or give that or less",
+        )  # fmt: skip
+    if ground.relief <= _LEVEL * height:
+        return ground.highest, round((top + spec.extent.z - ground.highest) / height)
+    down = round((ground.highest + _ABOVE * ground.relief - top) / height)
+    return top + down * height, round(spec.extent.z / height) - down
+
+
+def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topography | None:
+    """Return the ground over a grid; None where it is flat.
+
+    Raises:
+        ScenarioError: it is too steep, the grid is not deep enough under it, or the waves or what
+            is recorded do not go with it.
+    """
+    ground = ground_of(scenario)
+    if ground is None or ground.relief <= _LEVEL * grid.spacing[2]:
+        return None
+    below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
+    # Rows that are flat above a layer at the bottom, or the lowest face.
+    order = 16 if scenario.grid.order == "auto" else scenario.grid.order
+    free = max(order // 2, 4) + _FREE
+    last = grid.points[2] - 1 - grid.high[2] - free
+    deepest = last * grid.spacing[2]
+    # The depth L of the mapping, and the least that leaves cells their height.
+    wanted = max(_RELIEFS * ground.relief, _ROWS * grid.spacing[2])
+    lowest = float(ground.z.max()) - grid.origin[2]
+    # g = 1 - POWER f / L on the ground.
+    least = POWER * lowest / (1.0 - _LOWEST)
+    if min(deepest, wanted) < max(least, grid.spacing[2]):
+        enough = scenario.grid.extent.z + max(least, grid.spacing[2]) - deepest
+        raise scenario.mistake(
+            "grid", "extent", "z",
+            problem=f"leaves too little under ground of {ground.relief:.6g} m relief: cells would "
+            f"be less than {_LOWEST:g} of their height; use {math.ceil(enough):g} m or more, or "
+            "ground of less relief",
+        )  # fmt: skip
+    _refuse_waves(scenario, physics)
+    topography = Topography(grid, below, min(deepest, wanted))
+    _refuse_cliffs(scenario, ground, topography)
+    return topography
+
+
+def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
+    """Refuse topography for equations, and for what is recorded, that do not know it.
+
+    Raises:
+        ScenarioError: it names the key, and what to write there.
+    """
+    if not physics.gradients:
+        raise scenario.mistake(
+            "topography",
+            problem=f"{scenario.equation.name} waves do not go with it yet; use physics: elastic, "
+            "or leave it out",
+        )  # fmt: skip
+    for number, group in enumerate(scenario.receivers):
+        if group.type == "fibre":
+            problem = "strains along fibres are not read under topography yet; use points"
+            raise scenario.mistake("receivers", number, "type", problem=problem)
+        if group.moves:
+            problem = "receivers do not move over topography yet; list them"
+            raise scenario.mistake("receivers", number, "relative_to", problem=problem)
+        for index, quantity in enumerate(group.quantities or ()):
+            base = {"strain": "strain_rate"}.get(quantity, quantity)
+            terms = physics.observables.get(base, {}).values()
+            if any(term.along for listed in terms for term in listed):
+                problem = (
+                    f"{quantity} needs differences at constant z, which are not taken under "
+                    "topography yet; record velocity, or stress"
+                )
+                raise scenario.mistake(
+                    "receivers", number, "quantities", index, problem=problem
+                )  # fmt: skip
+
+
+def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
+    """Refuse ground that is not level along the normal of a rigid or periodic face."""
+    for axis, line in (("x", ground.x), ("y", ground.y)):
+        if line is None:
+            continue
+        z = ground.z if axis == "x" or ground.y is None else ground.z.swapaxes(0, 1)
+        count = min(BLEND, line.size)
+        tolerance = _EVEN * float(line[1] - line[0])
+        for face, strip in ((f"{axis}_min", z[..., :count]), (f"{axis}_max", z[..., -count:])):
+            kind = getattr(scenario.boundaries, face)
+            if kind == "absorbing":
+                continue
+            differs = kind == "periodic" and np.abs(z[..., 0] - z[..., -1]).max() > tolerance
+            if differs or float(np.ptp(strip, axis=-1).max()) > tolerance:
+                raise scenario.mistake(
+                    "boundaries", face,
+                    problem=f"{kind} needs ground that is level beside it"
+                    + " and alike at both ends" * (kind == "periodic")
+                    + "; make it absorbing, or the ground level there",
+                )  # fmt: skip
+
+
+def _refuse_cliffs(scenario: Scenario, ground: Ground, topography: Topography) -> None:
+    """Raise ScenarioError for ground that is too steep, with the place."""
+    steepest = math.degrees(math.atan(topography.steepest))
+    if steepest <= STEEPEST:
+        return
+    x, y = steepest_place(topography)
+    raise scenario.mistake(
+        "topography",
+        problem=f"is {steepest:.1f} degrees steep at {_named(scenario, x, y)}, {STEEPEST:g} is the "
+        "limit; give smoother ground, or a coarser grid.spacing, which smooths it",
+    )  # fmt: skip
+
+
+def steepest_place(topography: Topography) -> tuple[float, float]:
+    """Return x, y in m where the ground is steepest."""
+    grid = topography.grid
+    across = [a for a in grid.axes if a != "z"]
+    squares = np.broadcast_arrays(*(topography.slope(a, "") ** 2 for a in across))
+    row, column = np.unravel_index(int(np.sum(squares, axis=0).argmax()), squares[0].shape)
+    y = float(grid.coordinate("y", row)) if "y" in across else 0.0
+    return float(grid.coordinate("x", column)), y
+
+
+def _named(scenario: Scenario, x: float, y: float) -> str:
+    """Format a place in m."""
+    return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (scenario.dimensions == 3)
+
+
+def flat_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
+    """Return positions (n, 3) x, y, s in m from x, y, z."""
+    return positions if topography is None else _moved(positions, topography.s)
+
+
+def true_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
+    """Return positions (n, 3) x, y, z in m from x, y, s."""
+    return positions if topography is None else _moved(positions, topography.z)
+
+
+def _moved(positions: np.ndarray, to: Callable[[Any, Any, Any], np.ndarray]) -> np.ndarray:
+    x, y, height = np.asarray(positions, float).T
+    return np.stack([x, y, to(height, y, x)], axis=1)
+
+
+def refuse_water(scenario: Scenario, earth: Earth, topography: Topography) -> None:
+    """Refuse fluid among the rows that follow the ground.
+
+    Raises:
+        ScenarioError: it names the first place.
+    """
+    if "vs" not in earth.needs:
+        return
+    cells = GridCells.of(topography.grid)
+    for row in range(topography.rows):
+        slow = earth.sample(*cells.rows(slice(row, row + 1)))["vs"] == 0.0
+        if slow.any():
+            index = np.unravel_index(int(slow.argmax()), slow.shape)
+            x = float(cells.x[index[-1]])
+            y = 0.0 if cells.y is None else float(cells.y[index[1]])
+            z = float(topography.z(cells.z[row], y, x))
+            raise scenario.mistake(
+                "topography",
+                problem=f"goes with solid ground alone, and there is a fluid at "
+                f"{_named(scenario, x, y)}, z = {z:.6g} m; leave the fluid out, or topography",
+            )  # fmt: skip

@@ -48,7 +48,7 @@ def rows_laid_out(scenario: Scenario) -> Stretching | None:
     _refuse(scenario, physics)
     is_listed = isinstance(spec.spacing.z, tuple)
     wanted = _as_given(scenario) if is_listed else _by_velocities(scenario, physics)
-    rows = laid_out(spec.origin.z, spec.spacing.x, spec.extent.z, wanted)
+    rows = laid_out(spec.origin.top, spec.spacing.x, spec.extent.z, wanted)
     _known.append((scenario, rows))
     del _known[:-_KEPT]
     return rows
@@ -161,7 +161,7 @@ def _even_grid(scenario: Scenario) -> Grid:
         1 + round(getattr(spec.extent, a) / h) if a in axes else 1
         for a, h in zip(AXES, spacing, strict=True)
     ]
-    origin = (spec.origin.x, spec.origin.y, spec.origin.z)
+    origin = (spec.origin.x, spec.origin.y, spec.origin.top)
     return Grid(axes, (counts[0], counts[1], counts[2]), spacing, origin, (0, 0, 0), (0, 0, 0))
 
 

@@ -17,6 +17,7 @@ from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
 from seismo.errors import ModelError, ScenarioError
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
 from seismo.model.cells import GridCells
 from seismo.model.extremes import extremes_by_row
@@ -24,6 +25,7 @@ from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.model_parts import given_parameters
+from seismo.solver.ground import refuse_water
 
 # A module that imports this one.
 if TYPE_CHECKING:
@@ -65,34 +67,45 @@ def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
 
 
 def read_earth(
-    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
-) -> tuple[Earth, Extremes, MediaSample]:
+    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
+    topography: Topography | None = None,
+) -> tuple[Earth, Extremes, MediaSample]:  # fmt: skip
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
     cells = scenario.averaging == "effective"
-    earth = earth_of(scenario, grid, physics, relaxation)
+    earth = earth_of(scenario, grid, physics, relaxation, topography)
     with _placed(scenario):
         # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, GridCells.of(grid), cells, sample.take, physics.derived)
+        if topography is not None and extremes.fluid:
+            refuse_water(scenario, earth, topography)
         return earth, extremes, sample
 
 
 def earth_of(
-    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None
-) -> Earth:
-    """Return the earth of a run, which goes on beyond the extent as at its edge."""
+    scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
+    topography: Topography | None = None,
+) -> Earth:  # fmt: skip
+    """Return the earth of a run, which goes on beyond the extent as at its edge.
+
+    Over topography it takes coordinates x, y, s (`seismo.grid.topography`).
+    """
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))
     # Files that give no spacing have that of the grid, along z where its rows have one height.
     axes = grid.axes if grid.stretching is None else grid.axes.replace("z", "")
     spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
     geographic = scenario.geographic
-    projection = None if geographic is None else partial(Projection, geographic, scenario.ground)
+    # Depths of files count from level ground, over topography from z = 0.
+    level = scenario.ground if scenario.topography is None else 0.0
+    projection = None if geographic is None else partial(Projection, geographic, level)
     with _placed(scenario):
         earth = build_earth(
             scenario.model, scenario.base, physics.needs, clamp, spacing, projection
         )
-    earth = replace(earth, conditions=physics.conditions, relaxation=relaxation)
+    earth = replace(
+        earth, conditions=physics.conditions, relaxation=relaxation, topography=topography
+    )
     if (conversion := conversion_of(scenario, physics)) is not None:
         earth = replace(earth, needs=conversion.names, conversion=conversion)
     return earth

@@ -20,6 +20,7 @@ from seismo.runs.resources.placement import grids_of
 from seismo.scenario import Scenario
 from seismo.solver.accuracy import AUTO_ORDERS
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
+from seismo.solver.ground import topography_of
 
 
 class FeasibleRanks:
@@ -45,7 +46,7 @@ class FeasibleRanks:
             1 if axis in uncut_axes else _most(grid, axis, _widest_halo(scenario)) for axis in "zy"
         )
         self._most = (z, y)
-        self.shots = len(Geometry(scenario, grid).shots())
+        self.shots = len(Geometry(scenario, grid, topography_of(scenario, grid, physics)).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
     def suits(self, ranks: int) -> bool:

@@ -1,0 +1,332 @@
+"""Heights of the ground from files: .npy, NetCDF and GMT grids, GeoTIFF, and text of x, y, height.
+
+All are values at the points of a regular grid; between these a cubic spline goes.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.model.array_files import READERS, brief, listing, refuse_what_does_not_fit
+from seismo.model.netcdf_files import axis_of, engine_of, kind_of
+from seismo.model.placement import Placement, on_the_earth
+from seismo.model.volume_files import one_line_for_malformed, refuse_no_file
+from seismo.scenario.arrays import LENGTHS, TIMES
+from seismo.scenario.model_files import GriddedFile
+from seismo.scenario.optional_package import optional_package
+from seismo.scenario.text_files import read_lines
+from seismo.scenario.topography import FileTopography, heights_format
+
+_HIGHEST = 2e4  # m, of anything on the earth, above or below the sea
+_NEAR = 1e-3  # of the spacing, by which points of a text may be off a regular grid
+_BEYOND = 1e-6  # of the spacing, by which the grid may leave a file
+_MARGIN = 4  # points of a file kept around a region, for the spline
+
+MapRegion = Mapping[str, tuple[float, float]]  # limits in m by axis name
+
+
+@dataclass(frozen=True)
+class Heights:
+    """Heights at the points of a file.
+
+    Attributes:
+        path: of the file.
+        rows: coordinates (n), rising, of latitude or y.
+        columns: coordinates (m), rising, of longitude or x.
+        samples: heights (n, m) in m, up; NaN where there are none.
+        placement: from x, y of the grid to these coordinates.
+        nearest: whether the height at its edge is taken outside the file, else that is an error.
+    """
+
+    path: Path
+    rows: np.ndarray
+    columns: np.ndarray
+    samples: np.ndarray
+    placement: Placement
+    nearest: bool = False
+
+    def spacing(self, x: float, y: float) -> float:
+        """Return the distance in m between points of the file about a place of the grid."""
+        aside = self.placement.coordinates(np.array([y, y, y + 1.0]), np.array([x, x + 1.0, x]))
+        row, column = (np.asarray(c, float) for c in aside)
+        steps = []
+        for ticks, coordinate in ((self.rows, row), (self.columns, column)):
+            per_metre = float(np.hypot(*(coordinate[1:] - coordinate[0])))
+            if ticks.size > 1 and per_metre > 0.0:
+                steps.append(float(ticks[1] - ticks[0]) / per_metre)
+        return min(steps, default=math.inf)
+
+    def within(self, region: MapRegion) -> Heights:
+        """Return those that a region needs.
+
+        Raises:
+            ModelError: it leaves the file, or the file has no values there.
+        """
+        (low_row, high_row), (low, high) = self.placement.reach(region)
+        shift = 0.0
+        if self.placement.projection is not None and not self.placement.crs:  # of any turn
+            middle = 0.5 * float(self.columns[0] + self.columns[-1])
+            shift = 360.0 * round((0.5 * (low + high) - middle) / 360.0)
+        columns = self.columns + shift
+        names = ("y", "x")
+        if self.placement.projection is not None and not self.placement.crs:
+            names = ("latitude", "longitude")
+        kept = (
+            self._kept(names[0], self.rows, (low_row, high_row)),
+            self._kept(names[1], columns, (low, high)),
+        )
+        samples = self.samples[kept[0], kept[1]]
+        if not np.isfinite(samples).all():
+            bad = np.argwhere(~np.isfinite(samples))[0]
+            raise ModelError(
+                f"{self.path} has no height at {names[0]} {self.rows[kept[0]][bad[0]]:.8g}, "
+                f"{names[1]} {columns[kept[1]][bad[1]]:.8g}, and the grid needs it; fill the "
+                "gaps of the file, or move the grid",
+                "path",
+            )
+        return replace(self, rows=self.rows[kept[0]], columns=columns[kept[1]], samples=samples)
+
+    def _kept(self, name: str, ticks: np.ndarray, ends: tuple[float, float]) -> slice:
+        low, high = ends
+        if ticks.size == 1:
+            return slice(0, 1)
+        step = float(ticks[1] - ticks[0])
+        beyond = max(ticks[0] - low, high - ticks[-1])
+        if beyond > _BEYOND * step and not self.nearest:
+            raise ModelError(
+                f"{self.path} reaches from {name} {ticks[0]:.8g} to {ticks[-1]:.8g}, and the grid "
+                f"from {low:.8g} to {high:.8g}; take a larger file, move the grid, or write "
+                "outside: nearest",
+                "path",
+            )
+        first = max(0, int(np.searchsorted(ticks, low)) - _MARGIN)
+        last = min(ticks.size, int(np.searchsorted(ticks, high)) + _MARGIN)
+        return slice(min(first, ticks.size - 1), max(last, first + 1))
+
+    def on_grid(self, y: np.ndarray | None, x: np.ndarray) -> np.ndarray:
+        """Return heights (y, x) in m at coordinates of the grid in m; (x) along y = 0 without y."""
+        return self._at(np.zeros(()) if y is None else y[:, None], x)
+
+    def _at(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return heights in m at places (any broadcast shape) of the grid in m."""
+        from scipy.interpolate import RectBivariateSpline, make_interp_spline
+
+        y, x = np.broadcast_arrays(y, x)
+        row, column = (np.asarray(c, float) for c in self.placement.coordinates(y, x))
+        row, column = np.broadcast_arrays(row, column)
+        row = np.clip(row, self.rows[0], self.rows[-1])
+        column = np.clip(column, self.columns[0], self.columns[-1])
+        degrees = [min(3, ticks.size - 1) for ticks in (self.rows, self.columns)]
+        if degrees[0] == 0:
+            if degrees[1] == 0:
+                return np.full(x.shape, float(self.samples[0, 0]))
+            line: np.ndarray = make_interp_spline(self.columns, self.samples[0], degrees[1])(column)
+            return line
+        spline = RectBivariateSpline(
+            self.rows, self.columns, self.samples, kx=degrees[0], ky=degrees[1]
+        )
+        heights: np.ndarray = spline.ev(row, column)
+        return heights
+
+
+def read_heights(
+    section: FileTopography, base: Path, region: MapRegion, spacing: Mapping[str, float],
+    projection: Callable[[], Any] | None,
+) -> Heights:  # fmt: skip
+    """Read the heights that a region needs.
+
+    Args:
+        section: of the scenario.
+        base: folder that relative paths start from.
+        region: limits of the grid in m by axis name, "x" and, in 3-D, "y".
+        spacing: of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ModelError: the file is missing or malformed, or does not hold what the grid needs.
+    """
+    path = Path(base) / section.path
+    refuse_no_file(path)
+    form = heights_format(section)
+    with one_line_for_malformed(path, form):
+        if form == "npy":
+            heights = _of_npy(path, section, region, spacing)
+        elif form == "netcdf":
+            heights = _of_netcdf(path, section, projection)
+        elif form == "geotiff":
+            heights = _of_geotiff(path, section, projection)
+        else:
+            heights = _of_text(path, section, projection)
+    needed = replace(heights, nearest=section.outside == "nearest").within(
+        region if "y" in region else {**region, "y": (0.0, 0.0)}
+    )
+    if np.abs(needed.samples).max() > _HIGHEST:
+        extreme = float(needed.samples.flat[np.abs(needed.samples).argmax()])
+        raise ModelError(
+            f"{path} has the height {extreme:g} m, and "
+            "nothing on the earth is higher than 20 km; check its unit and what stands for gaps",
+            "path",
+        )
+    return needed
+
+
+def _of_npy(
+    path: Path, section: FileTopography, region: MapRegion, spacing: Mapping[str, float]
+) -> Heights:
+    samples = READERS["npy"](path, GriddedFile(path=section.path, format="npy")).astype(float)
+    axes = "yx" if "y" in region else "x"
+    if samples.ndim != len(axes):
+        raise ModelError(
+            f"{path} has {samples.ndim} axes, the heights of this run have {len(axes)}: "
+            f"{', '.join(axes)}",
+            "path",
+        )
+    ticks = []
+    for axis, count in zip(axes, samples.shape, strict=True):
+        step = section.spacing and getattr(section.spacing, axis)
+        start = getattr(section.origin, axis) if section.origin else None
+        first = region[axis][0] if start is None else float(start)
+        ticks.append(first + np.arange(count) * (step or spacing[axis]))
+    if axes == "x":
+        return Heights(path, np.zeros(1), ticks[0], samples[None], Placement())
+    return Heights(path, ticks[0], ticks[1], samples, Placement())
+
+
+def _of_netcdf(
+    path: Path, section: FileTopography, projection: Callable[[], Any] | None
+) -> Heights:
+    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
+    engine = engine_of(path)
+    with (
+        warnings.catch_warnings(action="ignore"),
+        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
+    ):
+        array = _variable(dataset, section, path)
+        kinds = {kind_of(dataset, dimension): dimension for dimension in array.dims}
+        geographic = kinds.keys() == {"latitude", "longitude"}
+        if not geographic and kinds.keys() != {"y", "x"}:
+            raise ModelError(
+                f"{path}: {array.name} has the axes {listing(map(str, array.dims))}; it needs "
+                "latitude and longitude, or y and x, each with coordinates of its crs_of_file",
+                "path",
+            )
+        names = ("latitude", "longitude") if geographic else ("y", "x")
+        rows, columns = (axis_of(dataset, kind, kinds[kind], None, path) for kind in names)
+        refuse_what_does_not_fit(path, 8 * array.size)
+        samples = array.transpose(kinds[names[0]], kinds[names[1]]).values.astype(float)
+        unit = str(array.attrs.get("units", "")).strip().lower()
+    if unit not in LENGTHS or unit in TIMES:
+        raise ModelError(f"{path}: its heights are in {brief(unit)}; give them in m or km", "path")
+    samples = samples[rows.order][:, columns.order] * LENGTHS[unit]
+    placement = _placement(section, geographic, projection, path)
+    return Heights(path, rows.ticks, columns.ticks, samples, placement)
+
+
+def _variable(dataset: Any, section: FileTopography, path: Path) -> Any:
+    """Return the variable with the heights: the one that is named, or the only one of two axes."""
+    if section.variable is not None:
+        if section.variable not in dataset.data_vars:
+            known = listing(sorted(map(str, dataset.data_vars)))
+            raise ModelError(
+                f"{path} has no variable {section.variable!r}; available: {known}", "variable"
+            )
+        arrays = [dataset[section.variable].squeeze()]
+    else:
+        arrays = [dataset[name].squeeze() for name in dataset.data_vars]
+        arrays = [a for a in arrays if a.ndim == 2 and a.dtype.kind in "fiu"]
+    if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "fiu":
+        names = listing(sorted(str(a.name) for a in arrays))
+        raise ModelError(
+            f"{path} has these variables of numbers along two axes: {names}; name one", "variable"
+        )
+    return arrays[0]
+
+
+def _of_geotiff(
+    path: Path, section: FileTopography, projection: Callable[[], Any] | None
+) -> Heights:
+    rasterio = optional_package("rasterio", "geotiff", f"{path}: a GeoTIFF file")
+    with warnings.catch_warnings(action="ignore"), rasterio.open(path, driver="GTiff") as image:
+        to = image.transform
+        if to.b or to.d:
+            raise ModelError(f"{path} is turned against its axes; warp it to north up", "path")
+        refuse_what_does_not_fit(path, 8 * image.width * image.height)
+        samples = image.read(1, masked=True).astype(float).filled(np.nan)
+        # A pixel is centred half a pixel from its corner.
+        columns = to.c + to.a * (np.arange(image.width) + 0.5)
+        rows = to.f + to.e * (np.arange(image.height) + 0.5)
+        crs = image.crs
+    geographic = crs is not None and crs.is_geographic and section.crs is None
+    crs_of_file = section.crs or ("" if crs is None or geographic else crs.to_wkt())
+    placed = geographic or crs_of_file
+    placement = on_the_earth(projection, path, crs_of_file) if placed else Placement()
+    turned = samples[:: -1 if to.e < 0 else 1, :: -1 if to.a < 0 else 1]
+    return Heights(path, np.sort(rows), np.sort(columns), turned, placement)
+
+
+def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] | None) -> Heights:
+    lines = read_lines(path, "expected lines of x, y, height")
+    table = []
+    for number, line in lines:
+        words = line.replace(",", " ").replace(";", " ").split()
+        try:
+            table.append([float(word) for word in words])
+        except ValueError:
+            if table or number > lines[0][0]:
+                raise ModelError(
+                    f"{path}:{number}: not a line of numbers: x, y, height", "path"
+                ) from None
+    if len({len(row) for row in table}) != 1 or len(table[0]) != 3:
+        raise ModelError(f"{path} needs lines of three numbers each: x, y, height", "path")
+    x, y, heights = np.array(table).T
+    columns, rows = (_ticks(c, path, name) for c, name in ((x, "x"), (y, "y")))
+    samples = np.full((rows.size, columns.size), np.nan)
+    samples[_numbers(rows, y), _numbers(columns, x)] = heights
+    degrees = section.coordinates == "degrees" or (
+        section.coordinates is None and projection is not None and section.crs is None
+    )
+    return Heights(path, rows, columns, samples, _placement(section, degrees, projection, path))
+
+
+def _ticks(numbers: np.ndarray, path: Path, name: str) -> np.ndarray:
+    """Return the even coordinates of a regular grid that points stand on."""
+    rising = np.unique(numbers)
+    if rising.size == 1:
+        return rising
+    step = float(np.median(np.diff(rising)))
+    count = 1 + round(float(rising[-1] - rising[0]) / step)
+    even = np.linspace(rising[0], rising[-1], count)
+    off = np.abs(numbers - even[_numbers(even, numbers)]).max()
+    if off > _NEAR * (even[1] - even[0]):
+        raise ModelError(
+            f"{path}: its {name} are {off:g} off a regular grid of {step:g}; grid it, by GMT "
+            "surface, say",
+            "path",
+        )
+    return even
+
+
+def _numbers(ticks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return the numbers of the ticks that are nearest."""
+    if ticks.size == 1:
+        return np.zeros(numbers.size, int)
+    step = (ticks[-1] - ticks[0]) / (ticks.size - 1)
+    return np.rint((numbers - ticks[0]) / step).astype(int)
+
+
+def _placement(
+    section: FileTopography, geographic: bool, projection: Callable[[], Any] | None, path: Path
+) -> Placement:
+    if geographic and section.crs is not None:
+        raise ModelError(f"{path} has longitudes and latitudes; leave it out", "crs")
+    if geographic or section.crs is not None:
+        return on_the_earth(projection, path, section.crs or "")
+    return Placement()
