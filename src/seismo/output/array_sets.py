@@ -11,11 +11,20 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.arrays import NamedArrays, choose, text_attribute
+from seismo.output.ground_record import Z_TRUE, GroundRecord
 
 Sources = list[dict[str, Any]]
 RECORDING = "recording"  # coordinate of sets that drop receivers: 1 where they record, else 0
 
-_COORDINATES = (*"xyz", "longitude", "latitude", "x_azimuth", RECORDING)  # of some sets
+_COORDINATES = (
+    *"xyz",
+    "depth",
+    "elevation",
+    "longitude",
+    "latitude",
+    "x_azimuth",
+    RECORDING,
+)  # of some sets
 
 
 class TraceSet(NamedArrays):
@@ -47,6 +56,14 @@ class TraceSet(NamedArrays):
             choose(dict.fromkeys(self.columns), name, self.name)
         numbers = self.column(name)
         return numbers[shot] if numbers is not None and numbers.ndim == 2 else numbers
+
+    def heights(self, shot: int) -> np.ndarray:
+        """Return the heights (receiver) of receivers in m: -z, over topography above its zero."""
+        names = ("elevation", "depth", "z")
+        elevation, depth, z = (self.coordinate(name, shot) for name in names)
+        if elevation is not None and depth is not None:
+            return elevation - depth
+        return np.zeros(len(self.codes)) if z is None else -z
 
     def recording(self, shot: int) -> np.ndarray:
         """Return which receivers (receiver) record in one shot; the others lie off the grid."""
@@ -144,19 +161,61 @@ class TraceSet(NamedArrays):
         return self.numbers("time")
 
 
-class _Frames(NamedArrays):
-    """Arrays of frames, each over the axes of a slice of the grid."""
+class _OnGrid(NamedArrays):
+    """Arrays over the axes of a slice of the grid.
+
+    Attributes:
+        ground: that rows follow, None where it is flat; the axis z is s then (`ground_record`).
+    """
+
+    _leading = 0  # axes before those of the grid
+
+    def __init__(
+        self, group: h5py.Group | None, name: str, ground: GroundRecord | None = None
+    ) -> None:
+        """Look up the content of the group."""
+        super().__init__(group, name)
+        self.ground = ground
 
     @property
     def axes(self) -> dict[str, np.ndarray]:
         """Coordinates in m by name, in the order of the array axes."""
-        return _axes(self, skip=1)
+        return _axes(self, skip=self._leading)
+
+    @property
+    def plane(self) -> dict[str, float]:
+        """The axis across the plane and its position (m), empty for the full grid."""
+        return {}
+
+    @property
+    def z_true(self) -> np.ndarray | None:
+        """Z in m of the points (over the axes), None where the axis z has it."""
+        return None if self.ground is None else self.ground.points(self.axes, self.plane)
+
+    def _labelled(self, name: str, array: np.ndarray) -> Any:
+        labelled = super()._labelled(name, array)
+        if (z := self.z_true) is not None:
+            labelled = labelled.assign_coords({Z_TRUE: (list(self.axes), z, {"units": "m"})})
+        return labelled
+
+
+class _Frames(_OnGrid):
+    """Arrays of frames, each over the axes of a slice of the grid."""
+
+    _leading = 1
 
     @property
     def plane(self) -> dict[str, float]:
         """The axis across the plane and its position (m), empty for the full grid."""
         positions = {axis: self.fact(f"plane_{axis}") for axis in "xyz"}
         return {axis: float(value) for axis, value in positions.items() if value is not None}
+
+    @property
+    def described_plane(self) -> list[str]:
+        """Where the plane is, as words; nothing for the full grid."""
+        if self.ground is not None and self.ground.is_on(self.plane):
+            return ["on the ground"]
+        return [f"{axis} = {value:.6g} m" for axis, value in self.plane.items()]
 
 
 class MapSet(_Frames):
@@ -186,13 +245,8 @@ class SnapshotSeries(_Frames):
         return self.values_of(field, index)
 
 
-class Model(NamedArrays):
+class Model(_OnGrid):
     """The earth model on the grid: parameter -> (z, [y,] x)."""
-
-    @property
-    def axes(self) -> dict[str, np.ndarray]:
-        """Coordinates in m by name, in the order of the array axes."""
-        return _axes(self, skip=0)
 
 
 class Wavelets(NamedArrays):

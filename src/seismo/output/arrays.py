@@ -183,6 +183,19 @@ def choose(available: Mapping[str, Any], name: str, where: str) -> Any:
     raise UnknownNameError(f"{where}: there is no {name!r} (available: {listed(available)}){hint}")
 
 
+class NamedItems(dict[str, Any]):
+    """A dictionary that says what it holds when asked for something else."""
+
+    def __init__(self, where: str, items: Mapping[str, Any]) -> None:
+        """Take what it holds, and what that is called."""
+        super().__init__(items)
+        self._where = where
+
+    def __missing__(self, name: str) -> Any:
+        """Raise UnknownNameError."""
+        return choose(self, name, self._where)
+
+
 def listed(names: Iterable[str]) -> str:
     """Join names for a message."""
     return ", ".join(names) or "none"

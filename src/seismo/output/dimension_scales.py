@@ -21,6 +21,7 @@ _UNITS = {
     "start": "s",
     "centre": "s",
 }
+_LENGTHS = ("x", "y", "z", "z_true", "depth", "elevation", "fibre_distance")
 _AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # as CF calls what scales lie along
 _STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by the same name
 
@@ -84,7 +85,7 @@ def unit_of(name: str) -> str:
     base = name.removesuffix("_requested").removeprefix("offset_")
     if base.startswith("index_"):
         return "1"
-    return "m" if base in ("x", "y", "z", "depth", "fibre_distance") else _UNITS.get(base, "")
+    return "m" if base in _LENGTHS else _UNITS.get(base, "")
 
 
 def write_table(

@@ -15,7 +15,13 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.chunks import Frame, create_frames, frame_of
-from seismo.output.dimension_scales import attach_scales, unit_of, write_coordinate, write_scale
+from seismo.output.dimension_scales import (
+    attach_scales,
+    unit_of,
+    write_array,
+    write_coordinate,
+    write_scale,
+)
 
 LayOut = Callable[[h5py.File], None]
 BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
@@ -140,6 +146,29 @@ def new_group(file: h5py.File, path: str) -> h5py.Group:
     kind, _, rest = path.partition("/")
     parent = file[kind] if kind in file else file.create_group(kind, track_order=True)
     return parent.create_group(rest)
+
+
+def whole_arrays(
+    name: str, axes: Mapping[str, tuple[Any, str]], arrays: Mapping[str, tuple[np.ndarray, str]],
+    facts: Mapping[str, object],
+) -> LayOut:  # fmt: skip
+    """Give what makes a group of arrays along the same axes.
+
+    Args:
+        name: of the group.
+        axes: name -> numbers or texts, and their unit.
+        arrays: name -> array, and its unit.
+        facts: attributes of the group.
+    """
+
+    def lay_out(file: h5py.File) -> None:
+        group = file.create_group(name)
+        group.attrs.update(facts)
+        scales = [write_scale(group, axis, *ticks) for axis, ticks in axes.items()]
+        for key, (array, unit) in arrays.items():
+            write_array(group, key, array, scales, unit)
+
+    return lay_out
 
 
 def plane_attributes(plane: Mapping[str, float]) -> dict[str, object]:

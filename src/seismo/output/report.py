@@ -79,6 +79,12 @@ def _grid(results: Results) -> Iterator[tuple[str, str]]:
     if axes:
         points = " x ".join(str(len(coordinate)) for coordinate in axes.values())
         yield "grid", f"{points} points ({', '.join(axes)}); {_extents(axes)}"
+    if (ground := results.ground) is not None:
+        yield (
+            "ground",
+            f"z from {ground.z.min():.6g} to {ground.z.max():.6g} m; rows are flat below z = "
+            f"{ground.flat_from:.6g} m",
+        )
     for name in results.model:
         limits = results.model.attribute(name, "actual_range")
         if limits is not None and np.size(limits) == 2:
@@ -189,7 +195,8 @@ def _maps(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def _cut(arrays: MapSet | SnapshotSeries) -> str:
-    plane = "".join(f", plane {axis} = {value:.6g} m" for axis, value in arrays.plane.items())
+    on_ground = arrays.ground is not None and arrays.ground.is_on(arrays.plane)
+    plane = "".join(f", {'' if on_ground else 'plane '}{p}" for p in arrays.described_plane)
     points = " x ".join(str(len(coordinate)) for coordinate in arrays.axes.values())
     return f"{points} points ({', '.join(arrays.axes)}){plane}"
 

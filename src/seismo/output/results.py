@@ -32,7 +32,15 @@ from seismo.output.array_sets import (
     TraceSet,
     Wavelets,
 )
-from seismo.output.arrays import AGAIN, NamedArrays, children, choose, reading, text_attribute
+from seismo.output.arrays import (
+    AGAIN,
+    NamedArrays,
+    NamedItems,
+    children,
+    reading,
+    text_attribute,
+)
+from seismo.output.ground_record import GroundRecord
 from seismo.output.opening import opened
 from seismo.output.report import report
 from seismo.output.results_file import COMPLETE
@@ -49,17 +57,6 @@ def open_results(path: str | os.PathLike[str]) -> Results:
         ScenarioError: the file is missing, damaged, or not a results file.
     """
     return Results(path)
-
-
-class _Named(dict[str, Any]):
-    """A dictionary that says what it holds when asked for something else."""
-
-    def __init__(self, where: str, items: Mapping[str, Any]) -> None:
-        super().__init__(items)
-        self._where = where
-
-    def __missing__(self, name: str) -> Any:
-        return choose(self, name, self._where)
 
 
 class Results:
@@ -168,7 +165,7 @@ class Results:
         """Receiver sets by name."""
         groups = self._groups("traces")
         sets = {name: TraceSet(group, name, lambda: self.sources) for name, group in groups}
-        return _Named("traces", sets)
+        return NamedItems("traces", sets)
 
     @cached_property
     def snapshots(self) -> Mapping[str, SnapshotSeries]:
@@ -176,20 +173,25 @@ class Results:
         by_name: dict[str, SnapshotSeries] = {}
         for name, group in self._groups("snapshots"):
             shots = list(children(group, h5py.Group))
-            by_name |= {f"{name}/{shot}": SnapshotSeries(g, f"{name}/{shot}") for shot, g in shots}
-            if not shots:
-                by_name[name] = SnapshotSeries(group, name)
-        return _Named("snapshots", by_name)
+            groups = {f"{name}/{shot}": one for shot, one in shots} or {name: group}
+            by_name |= {key: SnapshotSeries(one, key, self.ground) for key, one in groups.items()}
+        return NamedItems("snapshots", by_name)
 
     @cached_property
     def maps(self) -> Mapping[str, MapSet]:
         """Maps of largest values by name."""
-        return _Named("maps", {k: MapSet(g, k) for k, g in self._groups("maps")})
+        return NamedItems("maps", {k: MapSet(g, k, self.ground) for k, g in self._groups("maps")})
 
     @cached_property
     def model(self) -> Model:
         """The earth model on the grid; empty when it was not written."""
-        return Model(self._group("model"), "model")
+        return Model(self._group("model"), "model", self.ground)
+
+    @cached_property
+    def ground(self) -> GroundRecord | None:
+        """The ground, whose rows the grid follows; None where it is flat."""
+        group = self._group("ground")
+        return None if group is None else GroundRecord(group)
 
     @cached_property
     def wavelets(self) -> Wavelets | None:

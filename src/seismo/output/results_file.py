@@ -12,6 +12,7 @@ attached as an HDF5 dimension scale with units, so that xarray opens each group:
     /sources/<property>           (source)
     /wavelets/wavelet             (source, time)
     /telemetry/<quantity>         (time), in wall-clock time
+    /ground/ground                ([y,] x), z of ground that is not flat
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import h5py
 import numpy as np
 
 from seismo.output.atomic_file import HiddenFile, final_path
 from seismo.output.chunks import Frame, completed, create_frames, frame_of, packed, write_block
-from seismo.output.dimension_scales import attach_scales, write_array, write_scale, write_table
-from seismo.output.layout import FileLayout, LayOut, plane_attributes
+from seismo.output.dimension_scales import attach_scales, write_scale, write_table
+from seismo.output.layout import FileLayout, LayOut, plane_attributes, whole_arrays
 from seismo.output.partial_files import PartialFiles
 from seismo.output.provenance import provenance
 from seismo.output.trace_hash import hash_of_all, hash_of_frame
@@ -162,24 +164,20 @@ class ResultsWriter:
         self, time: np.ndarray, samples: np.ndarray, names: Sequence[str], unit: str = ""
     ) -> None:
         """Store the source time functions as injected: time (time) s, samples (source, time)."""
-
-        def lay_out(file: h5py.File) -> None:
-            group = file.create_group("wavelets")
-            scales = [write_scale(group, "source", names), write_scale(group, "time", time, "s")]
-            write_array(group, "wavelet", samples, scales, unit)
-
-        self._lay_out(lay_out)
+        axes = {"source": (names, ""), "time": (time, "s")}
+        self.write_arrays("wavelets", axes, {"wavelet": (samples, unit)})
 
     def write_telemetry(self, series: Mapping[str, np.ndarray], units: Mapping[str, str]) -> None:
         """Store time series of the run: `time` (time) s, wall-clock, and others along it."""
+        arrays = {n: (series[n], units[n]) for n in series.keys() - {"time"}}
+        self.write_arrays("telemetry", {"time": (series["time"], "s")}, arrays)
 
-        def lay_out(file: h5py.File) -> None:
-            group = file.create_group("telemetry")
-            scale = write_scale(group, "time", series["time"], "s")
-            for name in series.keys() - {"time"}:
-                write_array(group, name, series[name], [scale], units[name])
-
-        self._lay_out(lay_out)
+    def write_arrays(
+        self, name: str, axes: Mapping[str, tuple[Any, str]],
+        arrays: Mapping[str, tuple[np.ndarray, str]], facts: Mapping[str, object] | None = None,
+    ) -> None:  # fmt: skip
+        """Store arrays along the same axes in a group: numbers and unit, by name."""
+        self._lay_out(whole_arrays(name, axes, arrays, facts or {}))
 
     def create_traces(
         self,

@@ -25,9 +25,11 @@ from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.ground import datum_of, true_positions
 from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
+_DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
@@ -141,14 +143,17 @@ def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
 def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     grid = setup.grid
     axes = [a for a in AXES if a in grid.axes]
-    coordinates = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
-    index = {a: float(grid.index(a, coordinates[a])) for a in axes}
+    on_grid = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    position = np.array([source.position])
+    coordinates = {name: float(line[0]) for name, line in _metres(setup, position).items()}
+    requested = {a: coordinates[a] for a in axes}
+    index = {a: float(grid.index(a, on_grid[a])) for a in axes}
     nearest = {a: round(i) for a, i in index.items()}
     row = {
         "name": source.name,
         "type": source.kind,
         **coordinates,
-        "requested": coordinates,
+        "requested": requested,
         "index": nearest,
         "offset": {a: (index[a] - nearest[a]) * grid.edge(a, nearest[a]) for a in axes},
         "wavelet": source.wavelet.type,
@@ -166,18 +171,55 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
 
 
 def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m.
+    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m on the grid.
 
-    They are x, (y,) z in m and, where the grid has a place on the earth, longitude, latitude and
-    the azimuth of +x there in degrees.
+    They are x, (y,) z in m, over topography depth below the ground and elevation of the ground in
+    m, and, where the grid has a place on the earth, longitude, latitude and the azimuth of +x there
+    in degrees.
     """
-    coordinates = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    coordinates = _metres(setup, positions)
     if setup.scenario.geographic is not None:
         projection = Projection(setup.scenario.geographic)
         (x, y, _) = positions.T
         coordinates["longitude"], coordinates["latitude"] = projection.to_geographic(x, y)
         coordinates["x_azimuth"] = projection.x_azimuth(x, y)
     return coordinates
+
+
+def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
+    positions = true_positions(setup.topography, positions)
+    metres = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    if setup.topography is not None:
+        (x, y, z) = positions.T
+        ground = setup.topography.ground(y, x)
+        metres["depth"] = z - ground
+        metres["elevation"] = datum_of(setup.scenario) - ground
+    return metres
+
+
+def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
+    """Store the ground at the nodes of the extent, and how rows follow it; nothing where flat."""
+    topography = setup.topography
+    if topography is None:
+        return
+    grid = setup.grid
+    lines = {
+        a: grid.ticks(a, np.arange(grid.extent.lo[AXES.index(a)], grid.extent.hi[AXES.index(a)]))
+        for a in "yx"
+        if a in grid.axes
+    }
+    y = lines["y"][:, None] if "y" in lines else None
+    facts = {
+        "level": topography.level,
+        "depth": topography.depth,
+        "datum": datum_of(setup.scenario),
+        "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
+        "depth; the axis z of other groups is s",
+    }
+    ground = topography.ground(y, lines["x"])
+    axes = {a: (ticks, "m") for a, ticks in lines.items()}
+    writer.write_arrays("ground", axes, {"ground": (ground, "m")}, facts)
 
 
 def _receiver_places(setup: Discretization, group: receivers.ReceiverGroup) -> dict[str, Any]:
@@ -195,9 +237,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
         every = setup.clock.steps_between(group.interval)
         components = group.components(setup.physics)
         coordinates = _receiver_places(setup, group)
-        requested = {
-            name: coordinate for name, coordinate in coordinates.items() if name != "x_azimuth"
-        }
+        requested = {n: numbers for n, numbers in coordinates.items() if n not in _DERIVED}
         facts: dict[str, object] = {}
         if group.motion is not None:
             facts["relative_to"] = "source"

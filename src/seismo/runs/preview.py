@@ -41,6 +41,7 @@ def _write(scenario: Scenario, setup: Discretization, path: Path) -> None:
         path, scenario_text=scenario.text, resolved=scenario.to_yaml(), attributes=attributes
     ) as writer:
         writer.write_model(*file_contents.model_of(setup))
+        file_contents.write_ground(writer, setup)
         file_contents.write_sources(writer, setup)
         file_contents.create_traces(writer, setup)
         writer.finish({}, {"status": PREVIEW, "message": "nothing has been computed"})

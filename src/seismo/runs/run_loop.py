@@ -168,6 +168,7 @@ class Run:
         self.report(Progress("model"))
         if self.setup.scenario.output.model:
             writer.write_model(*file_contents.model_of(self.setup))
+        file_contents.write_ground(writer, self.setup)
         file_contents.write_sources(writer, self.setup)
         file_contents.create_traces(writer, self.setup)
         file_contents.create_maps(writer, self.setup)

@@ -194,9 +194,9 @@ def _named(scenario: Scenario, x: float, y: float) -> str:
     return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (scenario.dimensions == 3)
 
 
-def flat_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
-    """Return positions (n, 3) x, y, s in m from x, y, z."""
-    return positions if topography is None else _moved(positions, topography.s)
+def datum_of(scenario: Scenario) -> float:
+    """Return z in m of height 0."""
+    return float(getattr(scenario.topography, "datum", 0.0))
 
 
 def true_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:

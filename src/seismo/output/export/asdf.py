@@ -83,7 +83,7 @@ def _event(results: Results, shot: str) -> Any:
         resource_id=_identifier(module, name, "origin"),
         time=obspy.UTCDateTime(origin_date(results)),
         longitude=between_180(source["longitude"]), latitude=source["latitude"],
-        depth=source["z"] - ground(results),
+        depth=source.get("depth", source["z"] - ground(results)),
     )  # fmt: skip
     event = module.Event(resource_id=_identifier(module, name, "event"), origins=[origin])
     if words.get("name"):

@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
+from seismo.output.array_sets import MapSet, Model, SnapshotSeries, TraceSet
 from seismo.output.arrays import NamedArrays
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.dimension_scales import unit_of
 from seismo.output.export.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.output.ground_record import Z_TRUE
 from seismo.output.quantities import long_name
 from seismo.output.results import Results
 from seismo.scenario.optional_package import optional_package
@@ -55,7 +56,8 @@ def datatree_of(results: Results) -> Any:
         datasets[f"snapshots/{name}"] = _snapshots(results, [series for _, series in group])
     datasets |= {f"maps/{name}": _maps(results, maps) for name, maps in results.maps.items()}
     if len(results.model):
-        datasets["model"] = _dataset(results, [results.model], (), dict(results.model.axes))
+        axes = {**results.model.axes, **_true(results.model)}
+        datasets["model"] = _dataset(results, [results.model], (), axes)
     tree = xarray.DataTree.from_dict(datasets)
     tree.attrs = {
         "Conventions": _CONVENTIONS,
@@ -135,7 +137,14 @@ def _grid_coordinates(results: Results, frames: SnapshotSeries | MapSet) -> Coor
         longitude, latitude = Projection(SimpleNamespace(**geographic)).to_geographic(x, y)
         coordinates["longitude"] = (("y", "x"), longitude)
         coordinates["latitude"] = (("y", "x"), latitude)
-    return coordinates | {axis: ((), position) for axis, position in frames.plane.items()}
+    coordinates |= {axis: ((), position) for axis, position in frames.plane.items()}
+    return coordinates | _true(frames)
+
+
+def _true(arrays: SnapshotSeries | MapSet | Model) -> CoordinateEntries:
+    """Return z of the points of arrays, where their axis z does not have it."""
+    z = arrays.z_true
+    return {} if z is None else {Z_TRUE: (tuple(arrays.axes), z)}
 
 
 def _dataset(

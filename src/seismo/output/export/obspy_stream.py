@@ -81,7 +81,7 @@ def stream_of_all(
 
 
 def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
-    """Return an ``obspy.Inventory`` of the stations: all on a surface at 0 m of elevation.
+    """Return an ``obspy.Inventory`` of the stations; flat ground is at 0 m of elevation.
 
     Its responses are 1: samples are in SI units.
 

@@ -74,7 +74,8 @@ def _event(recording: Recording) -> dict[str, Any]:
     if (tensor := tensor_of(source)) is not None and "y" in source:  # in 2-D it is one per metre
         header |= {"mag": magnitude_of(scalar_moment(tensor)), "imagtyp": "imw"}
     if "z" in source:
-        header["evdp"] = (source["z"] - ground(recording.results)) / 1e3
+        depth = source.get("depth", source["z"] - ground(recording.results))
+        header["evdp"] = depth / 1e3
     return header
 
 

@@ -187,9 +187,7 @@ class Gather:
         """Return the fields of positions, in units of their scalars."""
         source = hypocentre(self.selection.results, shot)
         zero = np.zeros(len(self.traces.codes))
-        x, y, z = (
-            c if (c := self.traces.coordinate(a, index)) is not None else zero for a in "xyz"
-        )
+        x, y = (c if (c := self.traces.coordinate(a, index)) is not None else zero for a in "xy")
         sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
         zero_depth = ground(self.selection.results)
         is_line = self.traces.column("y") is None
@@ -198,9 +196,9 @@ class Gather:
             "midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy),
         }  # fmt: skip
         vertical = {
-            "receiver_elevation": -z,
-            "source_elevation": -zero_depth,
-            "source_depth": sz - zero_depth,
+            "receiver_elevation": self.traces.heights(index),
+            "source_elevation": float(source.get("elevation", -zero_depth)),
+            "source_depth": float(source.get("depth", sz - zero_depth)),
         }
         horizontal_scalar = scalar_of(horizontal.values())
         vertical_scalar = scalar_of(vertical.values())

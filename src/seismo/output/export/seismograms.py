@@ -134,7 +134,7 @@ class Recording:
     @cached_property
     def coordinates(self) -> dict[str, list[float]]:
         """Name -> (receiver): x, (y,) z in m, and longitude and latitude in degrees if any."""
-        names = ("x", "y", "z", "longitude", "latitude")
+        names = ("x", "y", "z", "depth", "elevation", "longitude", "latitude")
         columns = {name: self.traces.coordinate(name, self.index) for name in names}
         return {name: column.tolist() for name, column in columns.items() if column is not None}
 
@@ -189,7 +189,7 @@ class Recording:
     def position(self, receiver: int) -> dict[str, float]:
         """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.
 
-        All stand on a surface of elevation 0.
+        Without topography all stand on a surface of elevation 0.
 
         Raises:
             ScenarioError: receivers have no longitude and latitude.
@@ -202,13 +202,19 @@ class Recording:
         return {
             "latitude": self.coordinates["latitude"][receiver],
             "longitude": between_180(self.coordinates["longitude"][receiver]),
-            "elevation": 0.0,
+            "elevation": self.elevation(receiver),
             "depth": self.depth(receiver),
         }
 
     def depth(self, receiver: int) -> float:
         """Return the depth of a receiver below the ground in m."""
+        if "depth" in self.coordinates:
+            return self.coordinates["depth"][receiver]
         return self.coordinates["z"][receiver] - ground(self.results)
+
+    def elevation(self, receiver: int) -> float:
+        """Return the height of the ground at a receiver in m, 0 without topography."""
+        return self.coordinates["elevation"][receiver] if "elevation" in self.coordinates else 0.0
 
     def seismograms(self) -> Iterator[Seismogram]:
         """Return the seismograms, station by station, of those that record in the shot."""

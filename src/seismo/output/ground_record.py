@@ -1,0 +1,80 @@
+"""The ground of a run in its results, and z of the points of its grid.
+
+The vertical axis of arrays is s, which is z where rows are flat; points stand at
+
+    z = s + f B(s),    B = (1 - (s - level) / depth)^3,   0 below level + depth,
+
+f the depth of the ground below the level (`seismo.grid.topography`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import h5py
+import numpy as np
+
+from seismo.grid.topography import POWER
+from seismo.output.arrays import read, reading
+
+Z_TRUE = "z_true"  # coordinate with z of points, where the axis z is s
+_NEAR = 1e-6  # of the spacing: coordinates at one point
+
+
+class GroundRecord:
+    """The ground under a run.
+
+    Attributes:
+        x: coordinates (n) in m of its columns.
+        y: coordinates (m) in m; 0 of a 2-D run.
+        z: of the ground (m, n) in m.
+        level: z in m of flat ground, on which the first row lies.
+        depth: below the level in m from which on rows are flat.
+        datum: z in m of height 0.
+    """
+
+    def __init__(self, group: h5py.Group) -> None:
+        """Read it."""
+        self.x = read(group["x"])
+        self.y = read(group["y"]) if "y" in group else np.zeros(1)
+        self.z = np.atleast_2d(read(group["ground"]))
+        with reading(group):
+            numbers = [float(group.attrs[name]) for name in ("level", "depth", "datum")]
+        (self.level, self.depth, self.datum) = numbers
+
+    @property
+    def flat_from(self) -> float:
+        """S in m from which on rows are flat."""
+        return self.level + self.depth
+
+    def is_on(self, plane: Mapping[str, float]) -> bool:
+        """Whether a plane of the results is the ground."""
+        spacing = self.x[1] - self.x[0]
+        return "z" in plane and abs(plane["z"] - self.level) < _NEAR * spacing
+
+    def at(self, y: np.ndarray | float, x: np.ndarray | float) -> np.ndarray:
+        """Return z in m of the ground at the nodes next to coordinates (broadcast shape) in m."""
+        return self.z[_nearest(self.y, y), _nearest(self.x, x)]
+
+    def points(self, axes: Mapping[str, np.ndarray], plane: Mapping[str, float]) -> np.ndarray:
+        """Return z in m of the points of arrays over axes (in their order), on a plane across."""
+        names = list(axes)
+        shaped = {
+            name: np.reshape(ticks, [-1 if n == k else 1 for k in range(len(names))])
+            for n, (name, ticks) in enumerate(axes.items())
+        }
+        y, x, s = (
+            shaped.get(axis, plane.get(axis, default))
+            for axis, default in (("y", 0.0), ("x", 0.0), ("z", self.level))
+        )
+        share = np.clip(1.0 - (np.asarray(s) - self.level) / self.depth, 0.0, None) ** POWER
+        z = s + (self.at(y, x) - self.level) * share
+        return np.broadcast_to(z, [len(ticks) for ticks in axes.values()])
+
+
+def _nearest(nodes: np.ndarray, coordinates: np.ndarray | float) -> np.ndarray:
+    """Return the numbers of the nodes next to coordinates."""
+    if nodes.size == 1:
+        return np.zeros(np.shape(coordinates), int)
+    step = (nodes[-1] - nodes[0]) / (nodes.size - 1)
+    return np.clip(np.rint((coordinates - nodes[0]) / step), 0, nodes.size - 1).astype(int)
