@@ -41,8 +41,7 @@ class Locator:
         self.grid = grid
         geographic = scenario.geographic
         self.topography = topography
-        # Level ground, which a file or a plane may lay elsewhere than at the top that is given.
-        self._level = scenario.ground if scenario.topography is None else grid.origin[2]
+        self._level = level_of(scenario, grid)
         self.projection = Projection(geographic) if geographic is not None else None
 
     def position(self, position: Any, *key: str | int) -> Coordinates:
@@ -160,6 +159,11 @@ class Locator:
         """Return the error of several problems at one key."""
         errors = [self.scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
+
+
+def level_of(scenario: Scenario, grid: Grid) -> float:
+    """Return z in m of ground that is flat, over topography that of the first row of the grid."""
+    return scenario.ground if scenario.topography is None else grid.origin[2]
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
 
@@ -30,12 +30,15 @@ class Plane(ScenarioSection):
 
     x: Length | None = Field(None, description="plane of constant x")
     y: Length | None = Field(None, description="plane of constant y")
-    z: Length | None = Field(None, description="plane of constant depth")
+    z: Length | None = Field(None, description="plane of constant z")
+    depth: Annotated[float, Quantity(units.LENGTH, ge=0.0)] | None = Field(
+        None, description="in place of z: depth below the ground; 0 is the ground"
+    )
 
     @model_validator(mode="after")
     def _one_axis(self) -> Plane:
-        if sum(value is not None for value in (self.x, self.y, self.z)) != 1:
-            raise ValueError("a plane needs exactly one of 'x', 'y', 'z'")
+        if sum(value is not None for value in (self.x, self.y, self.z, self.depth)) != 1:
+            raise ValueError("a plane needs exactly one of 'x', 'y', 'z', 'depth'")
         return self
 
 
@@ -57,6 +60,12 @@ class Cut(ScenarioSection):
         None, description="only this plane, moved to the closest nodes (3-D only)"
     )
     box: Region | None = Field(None, description="only this part of the grid")
+
+    def on_z(self, level: float) -> Self:
+        """Return the same with z in place of a depth below ground at z = `level` (m)."""
+        if self.plane is None or self.plane.depth is None:
+            return self
+        return self.model_copy(update={"plane": Plane(z=level + self.plane.depth)})
 
 
 class Snapshots(Cut):

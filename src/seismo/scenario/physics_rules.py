@@ -16,6 +16,7 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
+from seismo.scenario.grid import ground_of
 from seismo.scenario.receivers import ALONG_FIBRES
 from seismo.scenario.rules import Mistakes
 from seismo.scenario.sources import FRAMES, ForceSource, MomentTensorSource, PlaneWaveSource
@@ -294,6 +295,10 @@ def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
     elif entry.plane is not None:
         for axis in "xyz":
             yield from _inside(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
+        limits = draft.limits("z")
+        if limits and draft.boundaries and entry.plane.depth is not None:
+            z = ground_of(limits[0], draft.boundaries.top) + entry.plane.depth
+            yield from _inside(draft, (*path, "plane", "depth"), "z", z)
     for axis in "xyz" if entry.box is not None else "":
         axis_path = (*path, "box", axis)
         ends = getattr(entry.box, axis)

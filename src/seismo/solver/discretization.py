@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
+from seismo.acquisition.locator import level_of
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
@@ -221,7 +222,8 @@ class Discretization:
     @derived
     def series(self) -> list[Series]:
         """The series of snapshots that are written."""
-        entries = self.scenario.output.snapshots
+        level = level_of(self.scenario, self.grid)
+        entries = [entry.on_z(level) for entry in self.scenario.output.snapshots]
         return [make_series(s, self.grid, self.physics, self.clock) for s in entries]
 
     @derived

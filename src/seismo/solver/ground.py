@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -109,6 +107,7 @@ def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topograph
     _refuse_waves(scenario, physics)
     topography = Topography(grid, below, min(deepest, wanted))
     _refuse_cliffs(scenario, ground, topography)
+    _refuse_planes(scenario, topography)
     return topography
 
 
@@ -166,6 +165,22 @@ def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
                 )  # fmt: skip
 
 
+def _refuse_planes(scenario: Scenario, topography: Topography) -> None:
+    """Raise ScenarioError for planes of output among the rows that follow the ground."""
+    for key in ("snapshots", "maps"):
+        for number, entry in enumerate(getattr(scenario.output, key)):
+            plane = entry.plane
+            if plane is None:
+                continue
+            flat = f"z: {topography.flat_from:.6g} m or more, where rows are flat, or a section x"
+            if plane.z is not None and plane.z < topography.flat_from:
+                problem = f"cuts rows that follow the ground; use depth: 0 m, the ground, {flat}"
+                raise scenario.mistake("output", key, number, "plane", "z", problem=problem)
+            if plane.depth:
+                problem = f"is no row of the grid under topography; use 0 m, the ground, {flat}"
+                raise scenario.mistake("output", key, number, "plane", "depth", problem=problem)
+
+
 def _refuse_cliffs(scenario: Scenario, ground: Ground, topography: Topography) -> None:
     """Raise ScenarioError for ground that is too steep, with the place."""
     steepest = math.degrees(math.atan(topography.steepest))
@@ -201,12 +216,10 @@ def datum_of(scenario: Scenario) -> float:
 
 def true_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
     """Return positions (n, 3) x, y, z in m from x, y, s."""
-    return positions if topography is None else _moved(positions, topography.z)
-
-
-def _moved(positions: np.ndarray, to: Callable[[Any, Any, Any], np.ndarray]) -> np.ndarray:
-    x, y, height = np.asarray(positions, float).T
-    return np.stack([x, y, to(height, y, x)], axis=1)
+    if topography is None:
+        return positions
+    x, y, s = np.asarray(positions, float).T
+    return np.stack([x, y, topography.z(s, y, x)], axis=1)
 
 
 def refuse_water(scenario: Scenario, earth: Earth, topography: Topography) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seismo.acquisition.ground_motion import substeps
+from seismo.acquisition.locator import level_of
 from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
 from seismo.scenario import Scenario
@@ -122,7 +123,8 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
                 raise scenario.mistake(
                     "output", "maps", number, "periods", period_number, problem=problem
                 )
-    return [make_maps(entry, grid, physics) for entry in entries]
+    level = level_of(scenario, grid)
+    return [make_maps(entry.on_z(level), grid, physics) for entry in entries]
 
 
 def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import wavelets
+from seismo.acquisition.locator import level_of
 from seismo.acquisition.spectra import derivatives_of
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import MOMENT_ROWS
@@ -87,11 +88,12 @@ def _ends(setup: Discretization) -> WarningLines:
 def _moved(setup: Discretization) -> WarningLines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
+    level = level_of(setup.scenario, setup.grid)
     made = {"snapshots": [s.cut for s in setup.series], "maps": [m.cut for m in setup.maps]}
     for key, cuts in made.items():
         for entry, cut in zip(getattr(setup.scenario.output, key), cuts, strict=True):
             for axis, taken in cut.plane.items():
-                requested = getattr(entry.plane, axis)
+                requested = getattr(entry.on_z(level).plane, axis)
                 if abs(requested - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
                     moved.setdefault((axis, requested, taken), []).append(
                         f"output.{key} {entry.name}"
