@@ -211,6 +211,11 @@ class _Frames(_OnGrid):
         return {axis: float(value) for axis, value in positions.items() if value is not None}
 
     @property
+    def ground_of_plane(self) -> GroundRecord | None:
+        """The ground, that of the plane alone where it is across x or y; None where flat."""
+        return None if self.ground is None else self.ground.cut(self.plane)
+
+    @property
     def described_plane(self) -> list[str]:
         """Where the plane is, as words; nothing for the full grid."""
         if self.ground is not None and self.ground.is_on(self.plane):

@@ -10,6 +10,7 @@ f the depth of the ground below the level (`seismo.grid.topography`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 import h5py
 import numpy as np
@@ -26,6 +27,7 @@ class GroundRecord:
 
     Attributes:
         x: coordinates (n) in m of its columns.
+        spacing: of the first two of them in m.
         y: coordinates (m) in m; 0 of a 2-D run.
         z: of the ground (m, n) in m.
         level: z in m of flat ground, on which the first row lies.
@@ -36,6 +38,7 @@ class GroundRecord:
     def __init__(self, group: h5py.Group) -> None:
         """Read it."""
         self.x = read(group["x"])
+        self.spacing = float(self.x[1] - self.x[0])
         self.y = read(group["y"]) if "y" in group else np.zeros(1)
         self.z = np.atleast_2d(read(group["ground"]))
         with reading(group):
@@ -49,8 +52,17 @@ class GroundRecord:
 
     def is_on(self, plane: Mapping[str, float]) -> bool:
         """Whether a plane of the results is the ground."""
-        spacing = self.x[1] - self.x[0]
-        return "z" in plane and abs(plane["z"] - self.level) < _NEAR * spacing
+        return "z" in plane and abs(plane["z"] - self.level) < _NEAR * self.spacing
+
+    def cut(self, plane: Mapping[str, float]) -> GroundRecord:
+        """Return the ground of a plane across x or y alone; itself on others."""
+        rows = [_nearest(self.y, plane["y"])] if "y" in plane else slice(None)
+        columns = [_nearest(self.x, plane["x"])] if "x" in plane else slice(None)
+        result = copy(self)
+        result.y = self.y[rows]
+        result.x = self.x[columns]
+        result.z = self.z[rows][:, columns]
+        return result
 
     def at(self, y: np.ndarray | float, x: np.ndarray | float) -> np.ndarray:
         """Return z in m of the ground at the nodes next to coordinates (broadcast shape) in m."""

@@ -24,6 +24,7 @@ from matplotlib.ticker import MaxNLocator
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.output.figures.coast import draw_coast
+from seismo.output.figures.relief import draw_relief
 from seismo.output.figures.style import RECEIVER_COLOUR
 from seismo.output.results import Results
 from seismo.scenario.receivers import CODE
@@ -61,6 +62,8 @@ def draw_map_marks(
     width = _width(panel)
     is_small = width < _SMALL
     projection = _projection(results)
+    if results.ground is not None:
+        draw_relief(panel, results.ground, axes, scale)
     if projection is not None:
         draw_coast(panel, projection, axes, scale, coast)
     elif coast:

@@ -54,7 +54,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     axes = ground.axes
     if parameters is None and "y" not in axes:
         names = [name for name in names if name != "phi"]
-    planes = sections(axes, source_position(results, None))
+    planes = sections(axes, source_position(results, None), results.ground)
     row_count, columns = _layout(len(names), planes, axes)
     ratios = [1 / plane.shape_ratio(axes) for plane in planes]
     height = _height(row_count, columns, planes, axes)

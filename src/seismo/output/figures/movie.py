@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -86,7 +86,7 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     canvas = FigureCanvasAgg(figure)
     factor, label = amplitude_label(scene.field, scene.unit, level)
     first = scene.frames[0]
-    image = scene.draw(panel, scene.wavefield(first), level, factor)
+    image: Any = scene.draw(panel, scene.wavefield(first), level, factor)
     side_bar(panel, image, label=label, extend="both")
     entitle(figure, scene.results, *scene.title())
     title = panel.set_title(scene.time_label(first), loc="left")
@@ -94,7 +94,7 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     figure.set_layout_engine("none")  # a layout that moves from frame to frame would tremble
     for index in scene.frames:
         wavefield = scene.wavefield(index)
-        image.set_data(wavefield * factor)
+        image.set_array(wavefield * factor)
         image.set_alpha(opacity(wavefield, level))
         title.set_text(scene.time_label(index))
         canvas.draw()

@@ -89,7 +89,9 @@ def peaks(
     surface = surface_of(results, axes)
     section = section or ("z" if surface and len(axes) == 3 else None)
     through = source_position(results, fired) | surface
-    plane = chosen_section(axes, through, section, volumes("maps", results.maps))
+    plane = chosen_section(
+        axes, through, section, volumes("maps", results.maps), map_group.ground_of_plane
+    )
     length_scale, unit = length_unit(*axes.values())
     figure, grid = _panels_for(len(names), plane.shape_ratio(axes))
     for panel, name in zip(grid.flat, names, strict=False):
@@ -108,8 +110,8 @@ def peaks(
         panel.set_title(f"{label}, at most {largest * factor:.3g}")
         side_bar(panel, image, **(_LOG_BAR if "norm" in colours else {"extend": "max"}))
     outer_labels(grid, len(names))
-    at = (f"{axis} = {value:.6g} m" for axis, value in map_group.plane.items())
-    entitle(figure, results, shot_words(results, fired), plane.title(), *at)
+    words = dict.fromkeys((plane.title(), *map_group.described_plane))
+    entitle(figure, results, shot_words(results, fired), *words)
     return figure
 
 

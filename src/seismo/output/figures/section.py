@@ -8,12 +8,13 @@ to the right.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import yaml
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
@@ -21,6 +22,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.output.figures.map_marks import draw_map_marks
 from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
+from seismo.output.ground_record import GroundRecord
 from seismo.output.results import Results
 from seismo.scenario import units
 
@@ -30,17 +32,28 @@ _MOST_DOTS = 2000  # the same on a map
 
 @dataclass(frozen=True)
 class CrossSection:
-    """A plane: the axis to the right, the axis up or down the page, and where it cuts."""
+    """A plane: the axis to the right, the axis up or down the page, and where it cuts.
+
+    Attributes:
+        horizontal: axis to the right.
+        vertical: axis along the page.
+        across: axis that is cut, None in 2-D.
+        position: where, in m.
+        ground: that rows follow, None where it is flat.
+    """
 
     horizontal: str
     vertical: str
     across: str | None = None
     position: float = 0.0
+    ground: GroundRecord | None = field(default=None, compare=False)
 
     def title(self) -> str:
         """Describe where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
         if self.across is None:
             return ""
+        if self.ground is not None and self.ground.is_on({self.across: self.position}):
+            return "on the ground"
         factor, unit = length_unit([0.0, self.position])
         return f"{self.across} = {self.position * factor:.4g} {unit}"
 
@@ -55,6 +68,8 @@ class CrossSection:
         """Return the cut as (vertical, horizontal), at points that are the same distance apart."""
         order = [name for name in axes if name in (self.horizontal, self.vertical)]
         cut = array if order[0] == self.vertical else array.T
+        if self.is_curved:  # drawn where points stand
+            return cut
         rows = _even_rows(axes[self.vertical])
         return cut if rows is None else cut[rows]
 
@@ -62,23 +77,46 @@ class CrossSection:
         """Return height over width."""
         return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
 
+    @property
+    def is_curved(self) -> bool:
+        """Whether its rows follow the ground."""
+        return self.ground is not None and self.vertical == "z"
+
+    def z(self, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return z in m of the points (vertical, horizontal) of a section that is curved."""
+        assert self.ground is not None  # `is_curved`
+        plane = {} if self.across is None else {self.across: self.position}
+        return self.ground.points({n: axes[n] for n in (self.vertical, self.horizontal)}, plane)
+
     def _nearest(self, coordinate: np.ndarray) -> int:
         return int(np.abs(coordinate - self.position).argmin())
 
 
-def sections(axes: Mapping[str, np.ndarray], through: Mapping[str, float]) -> list[CrossSection]:
-    """Return the section of a 2-D grid, or the three of a 3-D grid that meet at a point."""
+def sections(
+    axes: Mapping[str, np.ndarray], through: Mapping[str, float],
+    ground: GroundRecord | None = None,
+) -> list[CrossSection]:  # fmt: skip
+    """Return the section of a 2-D grid, or the three of a 3-D grid that meet at a point.
+
+    Args:
+        axes: coordinates in m.
+        through: the point.
+        ground: that rows follow, None where it is flat; of a plane that of it alone.
+    """
     names = list(axes)
     if len(names) == 2:
-        return [_pair(names)]
+        pair = _pair(names)
+        return [CrossSection(pair.horizontal, pair.vertical, ground=ground)]
     if len(names) != 3:
         raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
     cross_sections = []
     for across in ("y", "x", "z"):
         middle = float(np.mean(axes[across][[0, -1]]))
         position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
-        plane = _pair([name for name in names if name != across])
-        cross_sections.append(CrossSection(plane.horizontal, plane.vertical, across, position))
+        pair = _pair([name for name in names if name != across])
+        cross_sections.append(
+            CrossSection(pair.horizontal, pair.vertical, across, position, ground)
+        )
     return cross_sections
 
 
@@ -87,6 +125,7 @@ def chosen_section(
     through: Mapping[str, float],
     across: str | None,
     volumes: Sequence[str] = (),
+    ground: GroundRecord | None = None,
 ) -> CrossSection:
     """Return one section: in 3-D the one across axis `across`, by default y.
 
@@ -95,6 +134,7 @@ def chosen_section(
         through: point where it cuts, as far as `across` does not say: ``z:500``, ``z:1.5 km``.
         across: the axis to cut.
         volumes: options that choose what could be cut instead of a plane, such as ``series=all``.
+        ground: that rows follow, None where it is flat.
 
     Raises:
         ScenarioError: there is no such axis, it does not reach there, or there is one plane alone.
@@ -109,7 +149,7 @@ def chosen_section(
         )
     if has_position and len(axes) == 3 and axis in axes:
         through = {**through, axis: _position(across or "", axis, position_text, axes[axis])}
-    cross_sections = sections(axes, through)
+    cross_sections = sections(axes, through, ground)
     if len(cross_sections) == 1:
         return cross_sections[0]
     for section in cross_sections:
@@ -142,6 +182,8 @@ def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, fl
     if len(axes) != 3 or not free:
         return {}
     top = float(((scenario.get("grid") or {}).get("origin") or {}).get("z", 0.0))
+    if results.ground is not None:
+        top = results.ground.level
     reaches = abs(axes["z"][0] - top) < 1e-3 * float(np.ptp(axes["z"][:2]))
     return {"z": float(axes["z"][0])} if reaches else {}
 
@@ -153,8 +195,15 @@ def draw_image(
     axes: Mapping[str, np.ndarray],
     scale: float,
     **options: Any,
-) -> AxesImage:
+) -> AxesImage | QuadMesh:
     """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
+    if section.is_curved:
+        options.pop("interpolation", None)
+        x = np.broadcast_to(axes[section.horizontal], array.shape)
+        z = section.z(axes)
+        return panel.pcolormesh(
+            x * scale, z * scale, array, shading="nearest", rasterized=True, **options
+        )
     x_first, x_last = _edges(axes[section.horizontal], scale)
     low, high = _edges(axes[section.vertical], scale)
     return panel.imshow(array, extent=(x_first, x_last, low, high), origin="lower", **options)
@@ -167,6 +216,13 @@ def frame_section(
     panel.set_aspect("equal")
     panel.set_xlim(*_edges(axes[section.horizontal], scale))
     low, high = _edges(axes[section.vertical], scale)
+    if section.is_curved:
+        z = section.z(axes)
+        step = float(axes["z"][1] - axes["z"][0])
+        low = float(z.min() - step) * scale
+        x = axes[section.horizontal]
+        if section.ground is not None and section.ground.is_on({"z": axes["z"][0]}):
+            panel.plot(x * scale, z[0] * scale, color="black", linewidth=0.8, zorder=3)
     panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
     panel.set_xlabel(f"{section.horizontal} ({unit})")
     panel.set_ylabel(f"{section.vertical} ({unit})")

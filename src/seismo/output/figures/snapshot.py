@@ -12,6 +12,7 @@ from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from pydantic import Field
@@ -51,6 +52,7 @@ from seismo.output.figures.style import (
 from seismo.output.quantities import axis_label
 from seismo.output.results import Results
 
+Image = AxesImage | QuadMesh
 _MOST_READ = 24  # snapshots that are read to find those in which there is something to see
 _SEEN = 0.15  # of the upper quartile of their sizes
 
@@ -134,7 +136,9 @@ class Scene:
         self.axes = self.series.axes
         through = source_position(results, self.series.shot)
         others = volumes("series", results.snapshots)
-        self.section: CrossSection = chosen_section(self.axes, through, section, others)
+        self.section: CrossSection = chosen_section(
+            self.axes, through, section, others, self.series.ground_of_plane
+        )
         self.scale, self.length = length_unit(*self.axes.values())
         self.ratio = self.section.shape_ratio(self.axes)
 
@@ -182,7 +186,7 @@ class Scene:
         cut = self.series.values_of(self.field, (index, *self.section.index(self.axes)))
         return np.nan_to_num(self.section.oriented(cut, self.axes))
 
-    def draw(self, panel: Axes, wavefield: np.ndarray, level: float, factor: float) -> AxesImage:
+    def draw(self, panel: Axes, wavefield: np.ndarray, level: float, factor: float) -> Image:
         """Draw model, wavefield and geometry; return the wavefield's image."""
         self._draw_ground(panel)
         image = draw_image(
@@ -202,7 +206,7 @@ class Scene:
 
     def title(self) -> list[str]:
         """Return the shot and where the grid is cut."""
-        planes = [f"{axis} = {value:.6g} m" for axis, value in self.series.plane.items()]
+        planes = self.series.described_plane
         shot = shot_words(self.results, self.series.shot)
         return [shot, self.section.title(), *planes]
 
@@ -230,7 +234,8 @@ class Scene:
         if not across:
             return self.section
         position = self.series.plane.get(across[0], self.section.position)
-        return CrossSection(self.section.horizontal, self.section.vertical, across[0], position)
+        pair = (self.section.horizontal, self.section.vertical)
+        return CrossSection(*pair, across[0], position, self.section.ground)
 
 
 def opacity(wavefield: np.ndarray, level: float) -> np.ndarray:
