@@ -152,7 +152,7 @@ def whole_arrays(
     name: str, axes: Mapping[str, tuple[Any, str]], arrays: Mapping[str, tuple[np.ndarray, str]],
     facts: Mapping[str, object],
 ) -> LayOut:  # fmt: skip
-    """Give what makes a group of arrays along the same axes.
+    """Return what makes a group of arrays along the same axes.
 
     Args:
         name: of the group.

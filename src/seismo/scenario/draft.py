@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from seismo.equations.declaration import Equation
 from seismo.equations.registry import EQUATIONS, PARAMETERS, PHYSICS, equation_for
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart, given_parameters
@@ -69,6 +69,13 @@ class Draft:
         if self.grid is None:
             return None
         return 2 if self.grid.extent.y is None else 3
+
+    def offset_axes(self, path: KeyPath) -> str:
+        """Return the axes along which a position at a path counts from the source of each shot."""
+        if path[0] != "receivers" or self.receivers is None:
+            return ""
+        axes: str = self.receivers[int(path[1])].offset_axes
+        return axes
 
     def limits(self, axis: str) -> tuple[float, float] | None:
         """Return the first and the last coordinate in m of the grid; None where not known here."""

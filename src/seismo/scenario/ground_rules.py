@@ -10,7 +10,7 @@ from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
 from seismo.scenario.position import Position
 from seismo.scenario.receivers import GridReceivers, LineReceivers
-from seismo.scenario.rules import Mistakes, offset_axes, positions
+from seismo.scenario.rules import Mistakes, positions
 from seismo.scenario.sources import PlaneWaveSource
 from seismo.scenario.topography import FORMATS, heights_format
 
@@ -85,7 +85,7 @@ def heights(draft: Draft) -> Mistakes:
         if position.z is None and position.depth is None and not on_ground:
             problem = "missing: give z, or depth below the ground"
             yield Mistake((*path, "z"), problem)
-        if position.depth is not None and "z" in offset_axes(draft, path):
+        if position.depth is not None and "z" in draft.offset_axes(path):
             problem = "is no offset from the source: give z, or leave relative_depth out"
             yield Mistake((*path, "depth"), problem)
 

@@ -148,16 +148,8 @@ def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
             yield Mistake((*path, "longitude"), problem)
         return
     for axis in AXES:
-        if axis not in offset_axes(draft, path):
+        if axis not in draft.offset_axes(path):
             yield from inside(draft, (*path, axis), axis, getattr(position, axis))
-
-
-def offset_axes(draft: Draft, path: KeyPath) -> str:
-    """Return the axes along which a position at a path counts from the source of each shot."""
-    if path[0] != "receivers" or draft.receivers is None:
-        return ""
-    axes: str = draft.receivers[int(path[1])].offset_axes
-    return axes
 
 
 def inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:

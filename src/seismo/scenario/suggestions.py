@@ -104,8 +104,11 @@ _GIVEN_OTHERWISE = {  # what is said in other words here
 }  # fmt: skip
 
 
-def closest_match(word: object, known: Iterable[str]) -> str:
-    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing."""
+def closest_match(word: object, known: Iterable[str], beginnings: bool = True) -> str:
+    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing.
+
+    With `beginnings` that is also one which begins with the word.
+    """
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
     if remark := _NOT_HERE.get(lower) or _GIVEN_OTHERWISE.get(lower):
@@ -113,7 +116,8 @@ def closest_match(word: object, known: Iterable[str]) -> str:
     if _VALUES.get(lower) in by_lower:
         return f"; did you mean '{_VALUES[lower]}'?"
     matches = difflib.get_close_matches(lower, by_lower, 1, 0.6)
-    matches = matches or [name for name in by_lower if len(lower) > 2 and name.startswith(lower)]
+    if beginnings and not matches and len(lower) > 2:
+        matches = [name for name in by_lower if name.startswith(lower)]
     return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
 
 
@@ -131,7 +135,8 @@ def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseMo
         return f"; {_NOT_HERE[unknown.lower()]}: leave it out"
     targets, remark = _CALLED.get(unknown.lower(), ([], ""))
     target_key = next(filter(None, (_relative_key(t, path[:-1], keys, root) for t in targets)), "")
-    if hint := "" if target_key else closest_match(unknown, keys):
+    is_deeper = any(_has(owner, key, unknown) for key in keys)
+    if hint := "" if target_key else closest_match(unknown, keys, beginnings=not is_deeper):
         return hint.replace("?", f" ({remark})?") if remark else hint
     words = [unknown, *targets]
     deeper = [(key, word) for word in words for key in keys if _has(owner, key, word)]

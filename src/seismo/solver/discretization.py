@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
-from seismo.acquisition.locator import level_of
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
@@ -52,7 +51,7 @@ from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
 from seismo.solver.one_sided_reading import fluid_density
 from seismo.solver.point_weights import PointInterpolation
-from seismo.solver.snapshot_series import Series, make_series
+from seismo.solver.snapshot_series import Series, make_all_series
 from seismo.solver.stages import reached
 from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
@@ -222,9 +221,7 @@ class Discretization:
     @derived
     def series(self) -> list[Series]:
         """The series of snapshots that are written."""
-        level = level_of(self.scenario, self.grid)
-        entries = [entry.on_z(level) for entry in self.scenario.output.snapshots]
-        return [make_series(s, self.grid, self.physics, self.clock) for s in entries]
+        return make_all_series(self.scenario, self.grid, self.physics, self.clock)
 
     @derived
     def maps(self) -> list[PeakMapSet]:
@@ -277,8 +274,7 @@ def discretize(
     """
     grid = make_grid(scenario)
     relaxation = relaxation_of(scenario)
-    options = relaxation or scenario.options
-    physics = physics_for(scenario.equation.name, grid.dimensions, options)
+    physics = physics_for(scenario.equation.name, grid.dimensions, relaxation or scenario.options)
     refuse_unfit(scenario, physics)
     topography = topography_of(scenario, grid, physics)
     geometry = Geometry(scenario, grid, topography)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
+from seismo.acquisition.projection import Projection
 from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
 from seismo.grid.topography import POWER, GroundSpline, Topography
 from seismo.model import Earth
 from seismo.model.cells import GridCells
+from seismo.model.ground_shape import BLEND, Ground, made_ground, nodes_of
 from seismo.scenario import Scenario
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.topography import STEEPEST
-from seismo.solver.ground_shape import BLEND, Ground, made_ground, nodes_of
 
 _LEVEL = 1e-9  # spacings, by which flat ground may be off
 _EVEN = 1e-6  # spacings, by which ground beside a rigid or periodic face may be
@@ -46,7 +48,9 @@ def ground_of(scenario: Scenario) -> Ground | None:
         if line is not None and line.size < _FEWEST:
             problem = f"has {line.size} points, and topography needs {_FEWEST} at least"
             raise scenario.mistake("grid", "extent", axis, problem=f"{problem}; make it longer")
-    ground = made_ground(scenario, scenario.topography)
+    geographic = scenario.geographic
+    projection = None if geographic is None else partial(Projection, geographic)
+    ground = made_ground(scenario, scenario.topography, projection)
     _refuse_faces(scenario, ground)
     _known.append((scenario, ground))
     del _known[:-_KEPT]
@@ -69,8 +73,10 @@ def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
             problem=f"lies below the highest ground, z = {ground.highest:.6g} m at "
             f"{_named(scenario, x, y)}; leave it out, or give that or less",
         )  # fmt: skip
+    # Flat ground is the first row, wherever the top of the scenario lies.
     if ground.relief <= _LEVEL * height:
         return ground.highest, round((top + spec.extent.z - ground.highest) / height)
+    # Rows stay whole spacings below the top: cells are taller above the level, lower below it.
     down = round((ground.highest + _ABOVE * ground.relief - top) / height)
     return top + down * height, round(spec.extent.z / height) - down
 
@@ -85,6 +91,7 @@ def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topograph
     ground = ground_of(scenario)
     if ground is None or ground.relief <= _LEVEL * grid.spacing[2]:
         return None
+    # f, depths of the ground below the level.
     below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
     # Rows that are flat above a layer at the bottom, or the lowest face.
     order = 16 if scenario.grid.order == "auto" else scenario.grid.order
@@ -123,6 +130,7 @@ def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
             problem=f"{scenario.equation.name} waves do not go with it yet; use physics: elastic, "
             "or leave it out",
         )  # fmt: skip
+    # Fields are read along s, x, y of the grid: what needs differences at constant z is not there.
     for number, group in enumerate(scenario.receivers):
         if group.type == "fibre":
             problem = "strains along fibres are not read under topography yet; use points"
@@ -151,6 +159,7 @@ def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
         z = ground.z if axis == "x" or ground.y is None else ground.z.swapaxes(0, 1)
         count = min(BLEND, line.size)
         tolerance = _EVEN * float(line[1] - line[0])
+        # Beside a face whose outside is an image of the inside, or the other end.
         for face, strip in ((f"{axis}_min", z[..., :count]), (f"{axis}_max", z[..., -count:])):
             kind = getattr(scenario.boundaries, face)
             if kind == "absorbing":
@@ -197,6 +206,7 @@ def _refuse_cliffs(scenario: Scenario, ground: Ground, topography: Topography) -
 def steepest_place(topography: Topography) -> tuple[float, float]:
     """Return x, y in m where the ground is steepest."""
     grid = topography.grid
+    # tan^2 of the dip at nodes: f_x^2 + f_y^2.
     across = [a for a in grid.axes if a != "z"]
     squares = np.broadcast_arrays(*(topography.slope(a, "") ** 2 for a in across))
     row, column = np.unravel_index(int(np.sum(squares, axis=0).argmax()), squares[0].shape)
@@ -230,6 +240,7 @@ def refuse_water(scenario: Scenario, earth: Earth, topography: Topography) -> No
     """
     if "vs" not in earth.needs:
         return
+    # Row by row of nodes, down to where rows are flat.
     cells = GridCells.of(topography.grid)
     for row in range(topography.rows):
         slow = earth.sample(*cells.rows(slice(row, row + 1)))["vs"] == 0.0

@@ -8,10 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.acquisition.locator import level_of
 from seismo.equations.table import Physics
 from seismo.errors import ScenarioError
 from seismo.grid.grid import Grid
 from seismo.grid.time_step import Clock
+from seismo.scenario import Scenario
 from seismo.scenario.output import Snapshots
 from seismo.solver.field_sampling import Component, Slice, components_of, make_slice
 
@@ -49,6 +51,17 @@ class Series:
         # Fields at half steps are read after the next step, too.
         has_half_step = any(c.late for c in self.components)
         return set(self.steps) | ({s + 1 for s in self.steps} if has_half_step else set())
+
+
+def make_all_series(scenario: Scenario, grid: Grid, physics: Physics, clock: Clock) -> list[Series]:
+    """Work out `output.snapshots` of a scenario.
+
+    Raises:
+        ScenarioError: an entry has no time, or its box no point.
+    """
+    level = level_of(scenario, grid)
+    entries = (entry.on_z(level) for entry in scenario.output.snapshots)
+    return [make_series(entry, grid, physics, clock) for entry in entries]
 
 
 def make_series(entry: Snapshots, grid: Grid, physics: Physics, clock: Clock) -> Series:

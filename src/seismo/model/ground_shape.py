@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.projection import Projection
 from seismo.errors import ModelError
 from seismo.grid.topography import GroundSpline
 from seismo.model.heights import Heights, read_heights
@@ -75,9 +74,20 @@ class Ground:
 
 
 def made_ground(
-    scenario: Scenario, section: HillsTopography | PlaneTopography | FileTopography
+    scenario: Scenario,
+    section: HillsTopography | PlaneTopography | FileTopography,
+    projection: Callable[[], Any] | None,
 ) -> Ground:
-    """Return the ground at the nodes of the extent, smoothed and level beside layers."""
+    """Return the ground at the nodes of the extent, smoothed and level beside layers.
+
+    Args:
+        scenario: the scenario.
+        section: of it, that describes the ground.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ScenarioError: a file is missing or malformed, or does not hold what the grid needs.
+    """
     x, y = nodes_of(scenario)
     if isinstance(section, PlaneTopography):
         return Ground(x, y, _plane(section, y, x), is_plane=section.dip != 0.0)
@@ -87,7 +97,7 @@ def made_ground(
     if isinstance(section, HillsTopography):
         heights = partial(_hills, section)
     else:
-        file = _file(scenario, section, x, y)
+        file = _file(scenario, section, x, y, projection)
         spacing = file.spacing(float(x.mean()), 0.0 if y is None else float(y.mean()))
         heights = file.on_grid
         across = 1 if y is None else 2
@@ -144,7 +154,11 @@ def _hills(section: HillsTopography, y: np.ndarray | None, x: np.ndarray) -> np.
 
 
 def _file(
-    scenario: Scenario, section: FileTopography, x: np.ndarray, y: np.ndarray | None
+    scenario: Scenario,
+    section: FileTopography,
+    x: np.ndarray,
+    y: np.ndarray | None,
+    projection: Callable[[], Any] | None,
 ) -> Heights:
     """Return the heights of the file, those that the grid needs."""
     spec = scenario.grid
@@ -153,8 +167,6 @@ def _file(
     if y is not None:
         region["y"] = (float(y[0]), float(y[-1]))
         spacing["y"] = float(spec.spacing.y or spec.spacing.x)
-    geographic = scenario.geographic
-    projection = None if geographic is None else partial(Projection, geographic)
     try:
         return read_heights(section, scenario.base, region, spacing, projection)
     except ModelError as error:

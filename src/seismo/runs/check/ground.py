@@ -1,0 +1,66 @@
+"""What `check` says of the ground: its relief, its cells, and what they cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from seismo.grid.curved_symbol import growth
+from seismo.model.ground_shape import BLEND, Ground
+from seismo.solver.discretization import Discretization
+from seismo.solver.ground import ground_of, steepest_place
+
+
+def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield lines about the ground, none where it is flat, each a label and a text."""
+    ground = ground_of(setup.scenario)
+    topography = setup.topography
+    if ground is None or topography is None:
+        return
+    dip = math.degrees(math.atan(topography.steepest))
+    least, most = topography.heights
+    yield (
+        "topography",
+        f"relief {ground.relief:.5g} m, z from {ground.highest:.5g} to "
+        f"{ground.highest + ground.relief:.5g} m; steepest {dip:.1f} degrees at "
+        f"{_named(setup, *steepest_place(topography))}; cells are {least:.2f} to {most:.2f} times as "
+        f"tall as flat ones, and flat below z = {topography.flat_from:.5g} m",
+    )
+    yield "", _smoothing(setup, ground)
+    yield "", _cost(setup)
+
+
+def _smoothing(setup: Discretization, ground: Ground) -> str:
+    """Describe what of the ground the grid does not carry, and what becomes of it at the sides."""
+    if ground.is_plane:
+        return "a plane, exact up to the absorbing layers at the sides, where it bends to level"
+    spacing = max(setup.grid.spacing[:2] if ground.y is not None else setup.grid.spacing[:1])
+    text = "nothing is smoothed off"
+    if ground.smoothed:
+        text = (
+            f"smoothed by up to {ground.smoothed:.3g} m, at {_named(setup, *ground.smoothed_at)}: "
+            f"ground that changes within {4.0 * spacing:.4g} m is too short for the grid"
+        )
+    if ground.spacing > spacing:
+        text += f"; its points are {ground.spacing:.4g} m apart, with a spline between them"
+    return f"{text}; level along the normal within {BLEND} points of absorbing layers"
+
+
+def _cost(setup: Discretization) -> str:
+    """Describe what topography costs against a flat grid of the same extent."""
+    grid = setup.grid
+    assert setup.topography is not None  # `ground_facts`
+    shorter = growth(setup.topography, setup.stencil)
+    inner = grid.points[2] - grid.high[2]
+    flat = 1 + round(setup.scenario.grid.extent.z / grid.spacing[2])
+    points = (inner + grid.high[2]) / (flat + grid.high[2])
+    return (
+        f"against a flat grid from the highest ground down: {points:.2f} of the points, steps "
+        f"{1.0 / shorter:.2f} as long, so {points * shorter:.2f} of the point updates; "
+        f"{setup.topography.rows} of {grid.points[2]} rows follow the ground"
+    )
+
+
+def _named(setup: Discretization, x: float, y: float) -> str:
+    """Format a place in m."""
+    return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (setup.grid.dimensions == 3)

@@ -1,0 +1,346 @@
+"""The ground of a scenario: what describes it, where things stand on it, and what is refused.
+
+Heights, depths and positions are compared with the formulas of the hills themselves. Filters: the
+response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.model.ground_shape`.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import seismo
+from seismo.errors import ScenarioError
+from seismo.solver.discretization import discretize
+from seismo.solver.ground import ground_of, true_positions
+
+H = 50.0
+HILL = {"center": {"x": 1500.0}, "height": 200.0, "width": 500.0}
+LAYERS = [
+    {"top": -1000.0, "vp": 3000.0, "vs": 1700.0, "rho": 2300.0},
+    {"top": 150.0, "vp": 4000.0, "vs": 2300.0, "rho": 2500.0},
+]
+ROCK = {"type": "uniform", "vp": 3000.0, "vs": 1700.0, "rho": 2300.0}
+
+
+def data(**changes):
+    """Return a small P-SV run over a hill, with some sections changed; None leaves one out."""
+    sections = {
+        "physics": "elastic",
+        "grid": {"extent": {"x": 3000.0, "z": 2500.0}, "spacing": H},
+        "time": {"duration": 0.3},
+        "boundaries": {"top": "free_surface", "layer": {"points": 8}},
+        "topography": {"type": "hills", "hills": [HILL]},
+        "model": [{"type": "layers", "layers": LAYERS}],
+        "sources": [
+            {
+                "type": "force", "position": {"x": 1500.0, "depth": 200.0},
+                "force": {"z": 1e9}, "wavelet": {"type": "ricker", "frequency": 4.0},
+            }
+        ],
+        "receivers": [
+            {"type": "line", "start": {"x": 500.0}, "end": {"x": 2500.0}, "count": 9},
+        ],
+    } | changes  # fmt: skip
+    return {name: section for name, section in sections.items() if section is not None}
+
+
+def solid(**changes):
+    """Return a small 3-D run over a hill."""
+    hill = HILL | {"center": {"x": 800.0, "y": 700.0}, "width": 350.0}
+    source = data()["sources"][0] | {"position": {"x": 800.0, "y": 700.0, "depth": 300.0}}
+    return data(
+        grid={"extent": {"x": 1600.0, "y": 1400.0, "z": 2500.0}, "spacing": H},
+        topography={"type": "hills", "hills": [hill]},
+        sources=[source],
+        receivers=[{"type": "points", "positions": [{"x": 600.0, "y": 600.0}]}],
+        **changes,
+    )
+
+
+def hill(x):
+    """Return z in m of the ground of `HILL`."""
+    return -200.0 * np.exp(-(((x - 1500.0) / 500.0) ** 2))
+
+
+def test_the_first_row_lies_a_third_of_the_relief_below_the_summit():
+    setup = discretize(seismo.load(data()))
+    ground = ground_of(setup.scenario)
+    assert ground.highest == pytest.approx(-200.0, abs=1e-6)
+    assert ground.smoothed == 0.0
+    level = setup.grid.origin[2]
+    assert (level - ground.highest) / H == pytest.approx(1.0, abs=1e-9)  # 67 m, in whole rows
+    bottom = setup.grid.limits("z")[1]
+    assert bottom == pytest.approx(ground.highest + 2500.0, abs=1e-6)
+    assert setup.topography.depth == 1000.0  # 20 rows, more than 4 reliefs
+    least, most = setup.topography.heights
+    assert least == pytest.approx(1.0 - 3.0 * 150.0 / 1000.0, abs=2e-3)
+    assert most == pytest.approx(1.0 + 3.0 * 50.0 / 1000.0, abs=2e-3)
+
+
+def test_what_has_neither_z_nor_depth_stands_on_the_ground():
+    setup = discretize(seismo.load(data()))
+    (group,) = setup.groups
+    assert (group.coordinates[:, 2] == setup.grid.origin[2]).all()
+    x, _, z = true_positions(setup.topography, group.coordinates).T
+    assert z == pytest.approx(hill(x), abs=1e-3)
+
+
+@pytest.mark.parametrize("z", [-190.0, -55.5, 0.0, 333.0, 900.0, 1500.0])
+def test_z_and_depth_are_the_same_place(z):
+    x = 1432.0
+    below = z - hill(x)
+    points = [{"x": x, "z": z}, {"x": x, "depth": float(below)}]
+    receivers = [{"type": "points", "positions": points}]
+    setup = discretize(seismo.load(data(receivers=receivers)))
+    by_z, by_depth = setup.groups[0].coordinates
+    assert by_z == pytest.approx(by_depth, abs=1e-3)
+    (true,) = true_positions(setup.topography, by_z[None])
+    assert true[2] == pytest.approx(z, abs=1e-9)
+    if z >= 850.0:  # below the level and L rows are flat
+        assert by_z[2] == pytest.approx(z, abs=1e-9)
+
+
+def test_depths_count_from_a_flat_surface_too():
+    receivers = [{"type": "points", "positions": [{"x": 1e3, "depth": 120.0}]}]
+    grid = data()["grid"] | {"origin": {"z": -300.0}}
+    flat = data(topography=None, receivers=receivers, grid=grid)
+    setup = discretize(seismo.load(flat))
+    assert setup.groups[0].coordinates[0, 2] == -180.0
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"type": "hills", "hills": [HILL | {"height": 0.0}]},
+        {"type": "plane", "dip": 0.0, "through": {"x": 700.0, "z": 0.0}},
+        {"type": "file", "path": "flat.npy"},
+    ],
+    ids=lambda shape: shape["type"],
+)
+def test_flat_ground_gives_the_bits_of_none(shape, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("flat.npy", np.zeros(61))
+    kept = {"model": [ROCK], "receivers": [{"type": "points", "positions": [{"x": 1e3, "z": 0.0}]}]}
+    flat = discretize(seismo.load(data(topography=shape, **kept)))
+    assert flat.topography is None
+    with (
+        seismo.run(data(topography=shape, **kept), backend="cpu") as on_it,
+        seismo.run(data(topography=None, **kept), backend="cpu") as without,
+    ):
+        assert on_it.ground is None
+        assert on_it.traces_hash == without.traces_hash
+
+
+def test_ground_becomes_level_towards_layers():
+    slope = [{"center": {"x": 0.0}, "height": 300.0, "width": 1000.0}]
+    topography = discretize(
+        seismo.load(data(topography={"type": "hills", "hills": slope}))
+    ).topography
+    x = np.linspace(-500.0, 600.0, 1101)
+    steep = topography.surface(None, x, along="x")
+    assert (steep[x < 0.0] == 0.0).all()
+    assert np.abs(steep[x == 0.0]).max() < 1e-3 * steep.max()
+    assert np.abs(np.diff(steep)).max() < 2e-3 * steep.max() * 5.0  # no kink
+    z = topography.ground(None, x)
+    inside = x >= 500.0  # ten points
+    assert z[inside] == pytest.approx(-300.0 * np.exp(-((x[inside] / 1000.0) ** 2)), abs=1e-3)
+
+
+@pytest.mark.parametrize("points", [2.5, 3.0, 4.0, 8.0, 16.0, 32.0])
+def test_what_is_too_short_for_the_grid_is_smoothed_off(points, tmp_path):
+    number = 2.0 * np.pi / (points * H)
+    x = np.arange(0.0, 3000.1, 5.0)  # ten times as fine as the grid
+    np.save(tmp_path / "waves.npy", 20.0 * np.cos(number * (x - 1500.0)))
+    file = {"type": "file", "path": str(tmp_path / "waves.npy"), "spacing": 5.0}
+    ground = ground_of(seismo.load(data(topography=file, grid=data()["grid"] | {"order": 4})))
+    middle = np.abs(ground.x - 1500.0) < 500.0
+    # 20 (response) cos: its amplitude by least squares.
+    wave = np.cos(number * (ground.x[middle] - 1500.0))
+    left = -(wave @ ground.z[middle]) / (wave @ wave)
+    kept = 1.0 - (1.0 - math.exp(-((number * 1.5 * H) ** 2) / 2.0)) ** 4
+    assert left / 20.0 == pytest.approx(kept, abs=0.02)
+    if points >= 16.0:
+        assert kept > 0.999
+
+
+def write(kind, path, x, y, heights):
+    """Write heights (y, x) m to a file, and return the section that reads it."""
+    section = {"type": "file", "path": path.name}
+    if kind == "npy":
+        np.save(path, heights)
+        section |= {"spacing": float(x[1] - x[0]), "origin": {"x": float(x[0]), "y": float(y[0])}}
+    elif kind == "xyz":
+        rows = [(a, b, heights[k, n]) for k, b in enumerate(y) for n, a in enumerate(x)]
+        np.savetxt(path, rows, header="x y height")
+    elif kind == "netcdf":
+        import xarray
+
+        axes = {"y": y[::-1], "x": x}
+        array = xarray.DataArray(heights[::-1], axes, ("y", "x"), attrs={"units": "m"})
+        xarray.Dataset({"z": array}).to_netcdf(path, engine="h5netcdf")
+    else:
+        rasterio = pytest.importorskip("rasterio")
+        step = x[1] - x[0]
+        corner = rasterio.Affine(step, 0.0, x[0] - step / 2, 0.0, -step, y[-1] + step / 2)
+        profile = {"driver": "GTiff", "dtype": "float64", "count": 1, "width": x.size,
+                   "height": y.size, "transform": corner}  # fmt: skip
+        with rasterio.open(path, "w", **profile) as image:
+            image.write(heights[::-1], 1)
+    return section
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix"), [("npy", ".npy"), ("xyz", ".xyz"), ("netcdf", ".nc"), ("geotiff", ".tif")]
+)
+def test_files_of_all_formats_give_the_same_ground(kind, suffix, tmp_path):
+    x = np.arange(-200.0, 1901.0, 100.0)  # half as fine as the grid
+    y = np.arange(-300.0, 1701.0, 100.0)
+    heights = (
+        150.0 * np.exp(-(((x - 800.0) / 500.0) ** 2) - ((y[:, None] - 700.0) / 450.0) ** 2) + 20.0
+    )
+    section = write(kind, tmp_path / f"dem{suffix}", x, y, heights)
+    (tmp_path / "run.yaml").write_text(
+        seismo.load(solid()).changed({"topography": section}).to_yaml(), encoding="utf-8"
+    )
+    scenario = seismo.load(tmp_path / "run.yaml")
+    ground = ground_of(scenario)
+    inner = np.ix_(slice_of(ground.y), slice_of(ground.x))
+    exact = (
+        -150.0
+        * np.exp(-(((ground.x - 800.0) / 500.0) ** 2) - ((ground.y[:, None] - 700.0) / 450.0) ** 2)
+        - 20.0
+    )
+    # The spline through points of 100 m: 5/384 h^4 f'''' = 0.04 m.
+    assert ground.z[inner] == pytest.approx(exact[inner], abs=0.1)
+    assert ground.spacing == pytest.approx(100.0)
+
+
+def slice_of(nodes):
+    """Return the numbers of nodes that are not beside a layer."""
+    return np.arange(11, nodes.size - 11)
+
+
+def test_heights_by_longitude_and_latitude_are_projected(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    pytest.importorskip("pyproj")
+    from seismo.acquisition.projection import Projection
+
+    longitude = np.arange(237.90, 238.05, 0.001)  # east of Greenwich, beyond 180 degrees
+    latitude = np.arange(46.15, 46.25, 0.001)
+    heights = 1000.0 + 3000.0 * (longitude - 237.97) + 5000.0 * (latitude[:, None] - 46.2)
+    axes = {"lat": latitude, "lon": longitude}
+    array = xarray.DataArray(heights, axes, ("lat", "lon"), name="z", attrs={"units": "m"})
+    array.to_netcdf(tmp_path / "dem.grd", engine="scipy")
+    geographic = {"longitude": -122.03, "latitude": 46.2, "azimuth": 30.0}
+    section = {"type": "file", "path": "dem.grd"}
+    changes = {"topography": section, "geographic": geographic}
+    (tmp_path / "run.yaml").write_text(
+        seismo.load(solid()).changed(changes).to_yaml(), encoding="utf-8"
+    )
+    scenario = seismo.load(tmp_path / "run.yaml")
+    ground = ground_of(scenario)
+    east, north = Projection(scenario.geographic).to_geographic(
+        ground.x[None, 15], ground.y[13, None]
+    )
+    exact = -(1000.0 + 3000.0 * (east + 122.03) + 5000.0 * (north - 46.2))
+    assert ground.z[13, 15] == pytest.approx(float(exact[0]), abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"boundaries": {"top": "absorbing"}}, "topography is that of a free surface: set top"),
+        ({"topography": {"type": "hills", "hills": [HILL | {"height": 420.0, "width": 160.0}]}},
+         "degrees steep at"),
+        ({"topography": {"type": "plane", "dip": 70.0, "through": {"x": 0, "z": 0}}}, "60"),
+        ({"topography": {"type": "plane", "dip": 5.0, "azimuth": 90.0,
+                         "through": {"x": 0, "z": 0}}}, "dips along x alone"),
+        ({"topography": {"type": "file", "path": "none.npy"}}, "no such file"),
+        ({"topography": {"type": "file", "path": "dem.asc"}}, "topography.format: missing"),
+        ({"grid": data()["grid"] | {"origin": {"z": -100.0}}}, "lies below the highest ground"),
+        ({"grid": {"extent": {"x": 3000.0, "z": 1200.0}, "spacing": H}}, "use 1399 m"),
+        ({"grid": {"extent": {"x": 3000.0, "z": 2500.0}, "spacing": {"x": H, "z": "auto"}}},
+         "rows under topography have one height"),
+        ({"boundaries": {"top": "free_surface", "x_min": "periodic", "x_max": "periodic"},
+          "topography": {"type": "plane", "dip": 5.0, "through": {"x": 0, "z": 0}}},
+         "periodic needs ground that is level beside it"),
+        ({"model": [ROCK, {"type": "block", "x": [1000.0, 2000.0], "z": [-500.0, 50.0],
+                           "vp": 1500.0, "vs": 0.0, "rho": 1000.0}]}, "there is a fluid at"),
+        ({"receivers": [{"type": "points", "positions": [{"x": 1500.0, "z": -230.0}]}]},
+         "lies 30 m above the ground, which has z = -200 m"),
+        ({"receivers": [{"type": "points", "positions": [{"x": 1e3, "z": 0.0, "depth": 1.0}]}]},
+         "says what z says"),
+        ({"receivers": [{"type": "line", "start": {"x": 1e3, "z": 0.0}, "end": {"x": 2e3},
+                         "count": 3}]}, "give both z"),
+        ({"receivers": [{"type": "points", "positions": [{"x": 1e3}],
+                         "quantities": ["divergence"]}]}, "differences at constant z"),
+        ({"sources": [data()["sources"][0] | {"position": {"x": 1e3}}]}, "missing: give z, or"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_topography_is_refused(changes, words):
+    with pytest.raises(ScenarioError) as caught:
+        discretize(seismo.load(data(**changes)))
+    assert words in str(caught.value)
+
+
+def test_planes_among_curved_rows_are_refused():
+    for plane, words in (({"z": 100.0}, "use depth: 0 m"), ({"depth": 80.0}, "is no row")):
+        maps = [{"quantities": ["pgv"], "plane": plane}]
+        with pytest.raises(ScenarioError, match=words):
+            discretize(seismo.load(solid(output={"maps": maps})))
+    maps = [{"quantities": ["pgv"], "plane": {"depth": 0.0}, "name": "a"},
+            {"quantities": ["pgv"], "plane": {"z": 1000.0}, "name": "b"}]  # fmt: skip
+    setup = discretize(seismo.load(solid(output={"maps": maps})))
+    assert setup.maps[0].cut.plane["z"] == pytest.approx(setup.grid.origin[2])
+    assert setup.maps[1].cut.plane["z"] == pytest.approx(1000.0, abs=H / 2.0)
+
+
+def test_the_earth_is_that_at_the_z_of_points():
+    setup = discretize(seismo.load(data()))
+    flat = discretize(seismo.load(data(topography=None, receivers=[]))).earth
+    s = np.linspace(setup.grid.origin[2], 900.0, 57)[:, None]
+    x = np.linspace(100.0, 2900.0, 41)[None]
+    z = setup.topography.z(s, None, x)
+    sampled = setup.earth.sample(s, None, x)["vp"]
+    assert (sampled == flat.sample(np.where(z < 0.0, 0.0, z), None, x)["vp"]).all()
+    assert not setup.earth.layered
+    # Boxes that the contact at z = 150 m crosses, and no others, are uneven.
+    low = (s - 20.0, None, x - 20.0)
+    high = (s + 20.0, None, x + 20.0)
+    tops = setup.topography.z(np.maximum(s - 20.0, setup.grid.origin[2]), None, x)
+    bottoms = setup.topography.z(s + 20.0, None, x)
+    uneven = setup.earth.uneven(low, high)
+    assert uneven[(tops < 149.0) & (bottoms > 151.0)].all()
+    assert not uneven[(bottoms < 130.0) | (tops > 170.0)].any()
+
+
+def test_results_have_true_z_depth_and_elevation(tmp_path):
+    maps = [{"quantities": ["pgv"], "plane": {"depth": 0.0}, "name": "ground"}]
+    snapshots = [{"fields": ["vz"], "interval": 0.1, "plane": {"y": 700.0}}]
+    short = solid(time={"duration": 0.1}, output={"maps": maps, "snapshots": snapshots})
+    with seismo.run(short, backend="cpu") as results:
+        assert results.maps["ground"].described_plane == ["on the ground"]
+        z = results.maps["ground"].z_true
+        axes = results.maps["ground"].axes
+        exact = -200.0 * np.exp(
+            -(((axes["x"] - 800.0) / 350.0) ** 2) - ((axes["y"][:, None] - 700.0) / 350.0) ** 2
+        )
+        inner = np.ix_(slice_of(axes["y"]), slice_of(axes["x"]))
+        assert z[inner] == pytest.approx(exact[inner], abs=0.3)  # a hill of seven spacings
+        section = results.snapshots["wavefield"]
+        row = list(section.axes["z"]).index(section.axes["z"].max())
+        assert section.z_true[row] == pytest.approx(section.axes["z"][row])
+        middle = int(np.abs(axes["x"] - 800.0).argmin())
+        assert section.z_true[0, middle] == pytest.approx(-200.0, abs=0.3)
+        (source,) = results.sources
+        assert source["depth"] == pytest.approx(300.0)
+        assert source["z"] == pytest.approx(100.0, abs=0.3)
+        traces = results.traces["receivers"]
+        height = 200.0 * math.exp(-(200.0**2 + 100.0**2) / 350.0**2)
+        assert traces.coordinate("depth", 0) == pytest.approx([0.0], abs=1e-9)
+        assert traces.coordinate("elevation", 0) == pytest.approx([height], abs=0.3)
+        assert traces.heights(0) == pytest.approx([height], abs=0.3)
+        assert "rows are flat below" in results.info()
+        for kind in ("peaks", "snapshot", "model"):
+            results.plot(kind)
