@@ -96,6 +96,11 @@ class Topography:
         """S in m from which on rows are flat."""
         return self.level + self.depth
 
+    @cached_property
+    def highest(self) -> float:
+        """Z in m of the highest ground at the nodes."""
+        return float(np.min(self.ground(*self.across(""))))
+
     def _share(self, s: Any) -> np.ndarray:
         return np.clip(1.0 - (np.asarray(s, float) - self.level) / self.depth, 0.0, None)
 

@@ -54,6 +54,7 @@ def build_earth(
     clamp: Clamp = (None, None, None),
     spacing: Mapping[str, float] | None = None,
     projection: Callable[[], Any] | None = None,
+    clamps: Mapping[int, Clamp] | None = None,
 ) -> Earth:
     """Build the earth from the parts of a scenario, reading the files they name.
 
@@ -65,6 +66,7 @@ def build_earth(
             without limits. Also gives a gradient and a file their default extent and origin.
         spacing: spacing of the run's grid in m by axis name, for files that give none.
         projection: function() -> the map between the grid and the earth, None without one.
+        clamps: other ones, by the numbers of parts whose z counts from the ground.
 
     Raises:
         ModelError: a file is missing or malformed, or a required parameter is not given.
@@ -72,7 +74,15 @@ def build_earth(
     used = given_parameters(sections)
     built = tuple(
         gathered(
-            partial(_build, section, ("model", k), Path(base), clamp, spacing or {}, projection)
+            partial(
+                _build,
+                section,
+                ("model", k),
+                Path(base),
+                (clamps or {}).get(k, clamp),
+                spacing or {},
+                projection,
+            )
             for k, section in enumerate(sections)
         )
     )

@@ -11,7 +11,7 @@ Symbols: vp, vs velocities of P and S waves (m/s), rho density (kg/m3); z depth 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -23,8 +23,8 @@ from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
 from seismo.errors import ModelError
-from seismo.grid.topography import Topography
 from seismo.model.gridded import Gridded, turned
+from seismo.model.ground_frame import GroundFrame
 from seismo.model.layered import (
     Bounds,
     DepthProfile,
@@ -56,7 +56,7 @@ class Earth:
         conversion: of what the parts give to these parameters.
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         growth: moduli are larger by so many times their y.
-        topography: that coordinates follow, which then are x, y, s; None where these are x, y, z.
+        frame: of the grid: over topography coordinates are x, y, s; and of the parts.
     """
 
     model_parts: tuple[EarthPart, ...]
@@ -66,7 +66,7 @@ class Earth:
     conversion: Conversion | None = None
     relaxation: Relaxation | None = None
     growth: float = 0.0
-    topography: Topography | None = None
+    frame: GroundFrame = field(default_factory=GroundFrame)
 
     @cached_property
     def stiffer(self) -> Earth:
@@ -86,7 +86,7 @@ class Earth:
     @property
     def layered(self) -> bool:
         """Whether the earth varies with its vertical coordinate only."""
-        if self.topography is not None:
+        if self.frame.topography is not None:
             return all(isinstance(model_part, Uniform) for model_part in self.model_parts)
         return all(model_part.layered for model_part in self.model_parts)
 
@@ -113,12 +113,13 @@ class Earth:
         Raises:
             ModelError: a value is missing, or physically impossible.
         """
-        z, y, x = self._true(self.inside(np.asarray(z, float), y, np.asarray(x, float)))
+        at = self.frame.true(self.inside(np.asarray(z, float), y, np.asarray(x, float)))
+        z, y, x = at
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
         names = self.conversion.takes if self.conversion else self.needs
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
-        for model_part in self.model_parts:
-            model_part.paint(fields, z, y, x)
+        for k, model_part in enumerate(self.model_parts):
+            model_part.paint(fields, *self.frame.of_part(k, at))
         if self.conversion is None:
             _check(fields, (z, y, x), self)
         else:
@@ -182,13 +183,13 @@ class Earth:
         coordinates: Bounds = (
             np.array([z]), None if y is None else np.array([y]), np.array([x])
         )  # fmt: skip
-        if self.topography is None:
+        if self.frame.topography is None:
             coordinates = self.inside(*coordinates)
         for k, model_part in enumerate(self.model_parts):
             if isinstance(model_part, RandomMedium) and name in model_part.factors:
                 key = ("model", k, "properties", name)
             fields = {name: np.full(1, np.nan)}
-            model_part.paint(fields, *coordinates)
+            model_part.paint(fields, *self.frame.of_part(k, coordinates))
             if not np.isnan(fields[name][0]):
                 own_keys = (
                     model_part.key(name, float(coordinates[0][0]))
@@ -203,10 +204,10 @@ class Earth:
 
         Gridded parts vary everywhere (`gridded`) and are ignored.
         """
-        low, high = self._true_boxes(self.inside(*low), self.inside(*high))
+        boxes = self.frame.true_boxes(self.inside(*low), self.inside(*high))
         result = np.zeros((), bool)
-        for model_part in self.model_parts:
-            result = result | model_part.uneven(low, high)
+        for k, model_part in enumerate(self.model_parts):
+            result = result | model_part.uneven(*self.frame.boxes_of_part(k, boxes))
         return result
 
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
@@ -214,31 +215,14 @@ class Earth:
 
         Of `density` alone, it must step from one point of the file to the next.
         """
-        (top, *_), (bottom, *_) = self._true_boxes(self.inside(*low), self.inside(*high))
-        gridded = [p for p in self.model_parts if isinstance(p, Gridded | Volume)]
-        return any(
-            model_part.steps(top.min(), bottom.max()) if density
-            else model_part.varies(top.min(), bottom.max())
-            for model_part in gridded
-        )  # fmt: skip
-
-    def _true(self, coordinates: Bounds) -> Bounds:
-        """Return z, y, x of points at s, y, x in m."""
-        s, y, x = coordinates
-        if self.topography is None or s.min() >= self.topography.flat_from:
-            return coordinates
-        return self.topography.z(s, y, x), y, x
-
-    def _true_boxes(self, low: Bounds, high: Bounds) -> tuple[Bounds, Bounds]:
-        """Return the boxes of z, y, x that hold those of s, y, x."""
-        if self.topography is None or low[0].min() >= self.topography.flat_from:
-            return low, high
-        # The ground at the corners; z grows with s.
-        columns = [(y, x) for y in (low[1], high[1]) for x in (low[2], high[2])]
-        z = self.topography.z
-        top = np.minimum.reduce([z(low[0], *column) for column in columns])
-        bottom = np.maximum.reduce([z(high[0], *column) for column in columns])
-        return (top, *low[1:]), (bottom, *high[1:])
+        boxes = self.frame.true_boxes(self.inside(*low), self.inside(*high))
+        for k, model_part in enumerate(self.model_parts):
+            if isinstance(model_part, Gridded | Volume):
+                (top, *_), (bottom, *_) = self.frame.boxes_of_part(k, boxes)
+                asked = model_part.steps if density else model_part.varies
+                if asked(top.min(), bottom.max()):
+                    return True
+        return False
 
     def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
         """Return coordinates moved into the interior."""

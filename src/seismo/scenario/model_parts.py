@@ -27,7 +27,7 @@ from seismo.scenario.base import (
 )
 from seismo.scenario.grid import or_one_length
 from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
-from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
+from seismo.scenario.part_keys import ChangingPart, DepthPart, Keys, keys_of, with_parameters
 from seismo.scenario.random_part import RandomPart
 from seismo.scenario.volume_part import VolumePart
 
@@ -110,7 +110,7 @@ class Layer(ScenarioSection):
     top: Length = Field(description="depth z of the layer's top")
 
 
-class LayersPart(ScenarioSection):
+class LayersPart(DepthPart):
     """Horizontal layers, listed downwards; the last one has no bottom."""
 
     type: Literal["layers"]
@@ -120,7 +120,7 @@ class LayersPart(ScenarioSection):
 
 
 @with_parameters(_range)
-class GradientPart(ScenarioSection):
+class GradientPart(DepthPart):
     """Values that change linearly between two depths and stay constant beyond them."""
 
     type: Literal["gradient"]
@@ -132,7 +132,7 @@ class GradientPart(ScenarioSection):
     )
 
 
-class TablePart(ScenarioSection):
+class TablePart(DepthPart):
     """A 1-D model as rows of depth, vp, vs, rho and, in media that attenuate, qp and qs.
 
     Two rows of one depth make a discontinuity.

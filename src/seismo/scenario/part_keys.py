@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -18,6 +18,16 @@ with_parameters = partial(with_keys, PARAMETERS.values())
 def keys_of(parameter: Parameter, kind: Any, description: str) -> Keys:
     """Return the key of a parameter, which may be left out (`seismo.scenario.rock_rules`)."""
     return {parameter.name: (kind | None, Field(None, description=description))}
+
+
+class DepthPart(ScenarioSection):
+    """A part that varies with depth alone."""
+
+    relative_to: Literal["ground"] | None = Field(
+        None,
+        description="ground: its depths count from the ground, which it follows; default: they are "
+        "z of the grid's axis",
+    )
 
 
 class ChangingPart(ScenarioSection):

@@ -233,7 +233,8 @@ def _gradient(path: KeyPath, gradient: GradientPart) -> Mistakes:
 
 
 def _top_covered(top: float, first: Any) -> Mistakes:
-    if isinstance(first, LayersPart) and first.layers[0].top > top:
+    counted = isinstance(first, LayersPart) and first.relative_to is None
+    if counted and first.layers[0].top > top:
         problem = f"nothing fills the grid above: start at the grid's top ({top:g} m) or higher"
         yield Mistake(("model", 0, "layers", 0, "top"), problem)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from seismo.acquisition.locator import level_of
 from seismo.acquisition.projection import Projection
 from seismo.equations.parameters import Conversion
 from seismo.equations.relaxation import Relaxation
@@ -21,16 +22,19 @@ from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes, build_earth, extremes_of, plain_planes
 from seismo.model.cells import GridCells
 from seismo.model.extremes import extremes_by_row
+from seismo.model.ground_frame import GroundFrame
 from seismo.model.loss import effective_medium
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.model_parts import given_parameters
+from seismo.scenario.volume_part import volume_format
 from seismo.solver.ground import refuse_water
 
 # A module that imports this one.
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
+_OWN_GROUND = ("geomodelgrids", "rfile", "sfile", "openswpc")  # formats that have one
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
 
@@ -92,6 +96,16 @@ def earth_of(
     """
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))
+    # The region that parts are asked about; below topography it begins at the highest ground.
+    frame = GroundFrame(
+        topography, level_of(scenario, grid), _below_ground(scenario.model, topography is not None)
+    )
+    (top, bottom), *across = clamp
+    highest = frame.level
+    if topography is not None:
+        top = highest = topography.highest
+    region = ((top, bottom), *across)
+    below = ((top - highest, bottom - highest), *across)
     # Files that give no spacing have that of the grid, along z where its rows have one height.
     axes = grid.axes if grid.stretching is None else grid.axes.replace("z", "")
     spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
@@ -101,14 +115,34 @@ def earth_of(
     projection = None if geographic is None else partial(Projection, geographic, level)
     with _placed(scenario):
         earth = build_earth(
-            scenario.model, scenario.base, physics.needs, clamp, spacing, projection
+            scenario.model,
+            scenario.base,
+            physics.needs,
+            region,
+            spacing,
+            projection,
+            dict.fromkeys(frame.below_ground, below),
         )
     earth = replace(
-        earth, conditions=physics.conditions, relaxation=relaxation, topography=topography
+        earth,
+        clamp=clamp,
+        conditions=physics.conditions,
+        relaxation=relaxation,
+        frame=frame,
     )
     if (conversion := conversion_of(scenario, physics)) is not None:
         earth = replace(earth, needs=conversion.names, conversion=conversion)
     return earth
+
+
+def _below_ground(sections: Sequence[Any], has_topography: bool) -> frozenset[int]:
+    """Return the numbers of the parts of a model whose z counts from the ground."""
+    return frozenset(
+        number
+        for number, section in enumerate(sections)
+        if getattr(section, "relative_to", None) == "ground"
+        or (has_topography and section.type == "volume" and volume_format(section) in _OWN_GROUND)
+    )
 
 
 @contextmanager
