@@ -100,12 +100,12 @@ def earth_of(
     frame = GroundFrame(
         topography, level_of(scenario, grid), _below_ground(scenario.model, topography is not None)
     )
-    (top, bottom), *across = clamp
+    top, bottom = grid.limits("z")
     highest = frame.level
     if topography is not None:
         top = highest = topography.highest
-    region = ((top, bottom), *across)
-    below = ((top - highest, bottom - highest), *across)
+    region = ((top, bottom), *clamp[1:])
+    below = ((top - highest, bottom - highest), *clamp[1:])
     # Files that give no spacing have that of the grid, along z where its rows have one height.
     axes = grid.axes if grid.stretching is None else grid.axes.replace("z", "")
     spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
