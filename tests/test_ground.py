@@ -6,11 +6,13 @@ response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.model.ground_sh
 
 import math
 
+import h5py
 import numpy as np
 import pytest
 
 import seismo
 from seismo.errors import ScenarioError
+from seismo.output.paraview import write_side_files
 from seismo.solver.discretization import discretize
 from seismo.solver.ground import ground_of, true_positions
 
@@ -359,3 +361,14 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         assert "rows are flat below" in results.info()
         for kind in ("peaks", "snapshot", "model"):
             results.plot(kind)
+        with pytest.raises(ScenarioError, match="use --format xdmf"):
+            write_side_files(results)
+        files = {path.name: path for path in write_side_files(results, "xdmf")}
+        name = next(name for name in files if name.endswith("ground-points.h5"))
+        with h5py.File(files[name]) as file:
+            points = file["points"][...]
+        assert points.shape == (1, *z.shape, 3)
+        assert points[0, ..., 2] == pytest.approx(-z, rel=1e-6, abs=1e-4)
+        mesh = files[name.replace("-points.h5", ".xdmf")].read_text()
+        assert "3DSMesh" in mesh
+        assert f"{name}:/points" in mesh

@@ -5,7 +5,8 @@ stay in the results file. Depth is down on the screen: z points up in these file
 of the grid. An axis that was cut has the one coordinate of its plane.
 
 VTKHDF (https://docs.vtk.org/en/latest/vtk_file_formats/vtkhdf_file_format/) is read by ParaView
-from 5.13 on, and by VTK. XDMF is read by older ones, too, and by VisIt.
+from 5.13 on, and by VTK. XDMF is read by older ones, too, and by VisIt; over topography it has the
+points of a structured grid, which stand in an HDF5 file of their own beside it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import MapSet, SnapshotSeries
 from seismo.output.atomic_file import final_path, refusal, write_file
+from seismo.output.ground_record import GroundRecord
 from seismo.output.results import Results
 
 Format = Literal["vtkhdf", "xdmf"]
@@ -49,6 +51,10 @@ def write_side_files(results: Results, kind: Format = "vtkhdf") -> list[Path]:
         name = arrays.name.replace("/", "-")
         path = final_path(results.path.with_name(f"{results.path.stem}-{name}.{kind}"))
         try:
+            if kind == "xdmf" and arrays.ground is not None:
+                points = path.with_name(_points_name(results.path.name, arrays))
+                write_file(points, _points(arrays, arrays.ground))
+                written.append(points)
             write_file(path, make(results.path.name, group, arrays, [float(t) for t in times]))
         except OSError as error:
             raise refusal(path, error) from error
@@ -58,6 +64,11 @@ def write_side_files(results: Results, kind: Format = "vtkhdf") -> list[Path]:
 
 def _vtkhdf(results: str, group: str, arrays: SnapshotSeries | MapSet, times: list[float]) -> bytes:
     """Return an image of as many steps, whose arrays are links into the results file."""
+    if arrays.ground is not None:
+        raise ScenarioError(
+            f"{arrays.name}: its rows follow the ground, which VTKHDF has no kind of grid for; use "
+            "--format xdmf"
+        )
     axes = _coordinates(arrays)
     spacings = [_spacing(arrays.name, axis, coordinates) for axis, coordinates in axes.items()]
     content = io.BytesIO()
@@ -122,9 +133,16 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
     counts = " ".join(str(len(axes[a])) for a in "zyx")
     grid = Xml.Element("Grid", Name=f"{index}", GridType="Uniform")
     Xml.SubElement(grid, "Time", Value=repr(time))
-    Xml.SubElement(grid, "Topology", TopologyType="3DRectMesh", Dimensions=counts)
-    geometry = Xml.SubElement(grid, "Geometry", GeometryType="VXVYVZ")
-    geometry.extend(_axis_items(source, arrays, axes))
+    if arrays.ground is None:
+        Xml.SubElement(grid, "Topology", TopologyType="3DRectMesh", Dimensions=counts)
+        geometry = Xml.SubElement(grid, "Geometry", GeometryType="VXVYVZ")
+        geometry.extend(_axis_items(source, arrays, axes))
+    else:
+        Xml.SubElement(grid, "Topology", TopologyType="3DSMesh", Dimensions=counts)
+        geometry = Xml.SubElement(grid, "Geometry", GeometryType="XYZ")
+        shape = (*(len(axes[a]) for a in "zyx"), 3)
+        address = f"{_points_name(source.partition(':')[0], arrays)}:/points"
+        geometry.append(_data_item(address, shape, 4))
     for name in arrays:
         shape = arrays.shape(name)
         attribute = Xml.SubElement(
@@ -139,6 +157,25 @@ def _frame(source: str, arrays: SnapshotSeries | MapSet, index: int, time: float
         selection.text = text
         slab.append(_data_item(f"{source}/{name}", shape, 4))
     return grid
+
+
+def _points_name(results: str, arrays: SnapshotSeries | MapSet) -> str:
+    """Return the name of the file with the points of arrays of some results."""
+    return f"{Path(results).stem}-{arrays.name.replace('/', '-')}-points.h5"
+
+
+def _points(arrays: SnapshotSeries | MapSet, ground: GroundRecord) -> bytes:
+    """Return a file of the points (z, y, x, 3) of arrays over topography, z up."""
+    axes = _coordinates(arrays)
+    lines = {a: -axes[a] if a == "z" else axes[a] for a in "zyx"}
+    points = np.empty((*(len(line) for line in lines.values()), 3), np.float32)
+    points[..., 0] = lines["x"]
+    points[..., 1] = lines["y"][:, None]
+    points[..., 2] = -ground.points(lines, {})
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        file.create_dataset("points", data=points, compression="gzip")
+    return content.getvalue()
 
 
 def _axis_items(
