@@ -49,7 +49,9 @@ def outside(setup: Discretization) -> WarningLines:
     for k, model_part in enumerate(setup.earth.model_parts):
         if not isinstance(model_part, Volume) or model_part.outside != "nearest":
             continue
-        share = 100.0 * model_part.share_outside(ticks["z"], ticks.get("y"), ticks["x"])
+        frame = setup.earth.frame
+        points = frame.of_part(k, frame.true((ticks["z"], ticks.get("y"), ticks["x"])))
+        share = 100.0 * model_part.share_outside(*points)
         if share > 0.0:
             location = setup.scenario.where("model", k)
             yield (

@@ -18,6 +18,8 @@ _FARTHEST = 2000  # places of which all pairs are looked at
 def depths(setup: Discretization) -> WarningLines:
     """Yield a line where depths below longitude and latitude are not z."""
     ground = setup.scenario.ground
+    if setup.scenario.topography is not None:  # whoever gives it knows of both
+        return
     if setup.scenario.geographic and ground != 0.0:
         yield (
             "geographic: depths of sources, stations and files on the earth count from the free "

@@ -112,6 +112,8 @@ def _outside(setup: Discretization) -> WarningLines:
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
             first, last = setup.grid.limits(axis)
+            if axis == "z" and setup.topography is not None:
+                first = setup.topography.highest
             if low > last or high < first:
                 far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
                 before = (
@@ -175,12 +177,13 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
 
 
 def _flat(setup: Discretization) -> WarningLines:
-    """Stations of lists lie below a flat surface, whatever their elevation."""
+    """Stations of lists lie below the ground of the run, whatever their elevation."""
+    ground = "the surface is flat" if setup.topography is None else "topography has the ground"
     for group in setup.groups:
         if group.elevations:
             yield (
-                f"receivers {group.name}: {group.elevations} is passed over, as the surface is "
-                "flat: stations lie at their depth, or z"
+                f"receivers {group.name}: {group.elevations} is passed over, as {ground}: "
+                "stations lie at their depth, or z"
             )
 
 
