@@ -219,8 +219,8 @@ class Earth:
         for k, model_part in enumerate(self.model_parts):
             if isinstance(model_part, Gridded | Volume):
                 (top, *_), (bottom, *_) = self.frame.boxes_of_part(k, boxes)
-                asked = model_part.steps if density else model_part.varies
-                if asked(top.min(), bottom.max()):
+                varies = model_part.steps if density else model_part.varies
+                if varies(top.min(), bottom.max()):
                     return True
         return False
 

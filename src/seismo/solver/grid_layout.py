@@ -20,6 +20,7 @@ def make_grid(scenario: Scenario) -> Grid:
     stretching = rows_laid_out(scenario)
     ground = ground_of(scenario)
     top = spec.origin.top
+    # Under topography the first row lies between the highest ground and the lowest.
     if ground is not None:
         (top, rows) = rows_under(scenario, ground)
     change = scenario.equation.beside_layers

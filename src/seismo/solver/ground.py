@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from seismo.acquisition.projection import Projection
+from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
 from seismo.grid.topography import POWER, GroundSpline, Topography
@@ -44,6 +45,7 @@ def ground_of(scenario: Scenario) -> Ground | None:
         if known is scenario:
             return ground
     optional_package("scipy", "topography", "topography")
+    # A quintic spline goes through six points at least.
     for axis, line in zip("xy", nodes_of(scenario), strict=True):
         if line is not None and line.size < _FEWEST:
             problem = f"has {line.size} points, and topography needs {_FEWEST} at least"
@@ -92,6 +94,7 @@ def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topograph
     if ground is None or ground.relief <= _LEVEL * grid.spacing[2]:
         return None
     # f, depths of the ground below the level.
+    # (One spline: its slopes at half points are those of one function.)
     below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
     # Rows that are flat above a layer at the bottom, or the lowest face.
     order = 16 if scenario.grid.order == "auto" else scenario.grid.order
@@ -125,10 +128,12 @@ def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
         ScenarioError: it names the key, and what to write there.
     """
     if not physics.gradients:
+        names = (name for name, n in VARIANTS if n == len(physics.axes))
+        known = [n for n in names if physics_for(n, len(physics.axes)).gradients]
         raise scenario.mistake(
             "topography",
-            problem=f"{scenario.equation.name} waves do not go with it yet; use physics: elastic, "
-            "or leave it out",
+            problem=f"{scenario.equation.name} waves do not go with it yet, those of "
+            f"{', '.join(known)} do; use these, or leave it out",
         )  # fmt: skip
     # Fields are read along s, x, y of the grid: what needs differences at constant z is not there.
     for number, group in enumerate(scenario.receivers):
@@ -138,6 +143,7 @@ def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
         if group.moves:
             problem = "receivers do not move over topography yet; list them"
             raise scenario.mistake("receivers", number, "relative_to", problem=problem)
+        # Observables that are differences of fields; strain is the integral of its rate.
         for index, quantity in enumerate(group.quantities or ()):
             base = {"strain": "strain_rate"}.get(quantity, quantity)
             terms = physics.observables.get(base, {}).values()
@@ -156,6 +162,7 @@ def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
     for axis, line in (("x", ground.x), ("y", ground.y)):
         if line is None:
             continue
+        # The axis in question last.
         z = ground.z if axis == "x" or ground.y is None else ground.z.swapaxes(0, 1)
         count = min(BLEND, line.size)
         tolerance = _EVEN * float(line[1] - line[0])
@@ -181,6 +188,7 @@ def _refuse_planes(scenario: Scenario, topography: Topography) -> None:
             plane = entry.plane
             if plane is None:
                 continue
+            # Rows of constant s: planes of constant z where rows are flat, and the ground.
             flat = f"z: {topography.flat_from:.6g} m or more, where rows are flat, or a section x"
             if plane.z is not None and plane.z < topography.flat_from:
                 problem = f"cuts rows that follow the ground; use depth: 0 m, the ground, {flat}"
@@ -192,6 +200,7 @@ def _refuse_planes(scenario: Scenario, topography: Topography) -> None:
 
 def _refuse_cliffs(scenario: Scenario, ground: Ground, topography: Topography) -> None:
     """Raise ScenarioError for ground that is too steep, with the place."""
+    # The dip of the steepest ground at a node.
     steepest = math.degrees(math.atan(topography.steepest))
     if steepest <= STEEPEST:
         return
@@ -228,6 +237,7 @@ def true_positions(topography: Topography | None, positions: np.ndarray) -> np.n
     """Return positions (n, 3) x, y, z in m from x, y, s."""
     if topography is None:
         return positions
+    # z = s + f B.
     x, y, s = np.asarray(positions, float).T
     return np.stack([x, y, topography.z(s, y, x)], axis=1)
 
@@ -243,6 +253,7 @@ def refuse_water(scenario: Scenario, earth: Earth, topography: Topography) -> No
     # Row by row of nodes, down to where rows are flat.
     cells = GridCells.of(topography.grid)
     for row in range(topography.rows):
+        # Fluids have no S waves.
         slow = earth.sample(*cells.rows(slice(row, row + 1)))["vs"] == 0.0
         if slow.any():
             index = np.unravel_index(int(slow.argmax()), slow.shape)

@@ -123,6 +123,7 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
                 raise scenario.mistake(
                     "output", "maps", number, "periods", period_number, problem=problem
                 )
+    # Depths of planes count from the ground, which is the first row where it is not flat.
     level = level_of(scenario, grid)
     return [make_maps(entry.on_z(level), grid, physics) for entry in entries]
 

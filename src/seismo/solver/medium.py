@@ -101,6 +101,7 @@ def earth_of(
         topography, level_of(scenario, grid), _below_ground(scenario.model, topography is not None)
     )
     top, bottom = grid.limits("z")
+    # Parts that count from the ground are asked for depths, from 0 under the highest one on.
     highest = frame.level
     if topography is not None:
         top = highest = topography.highest

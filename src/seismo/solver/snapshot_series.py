@@ -59,6 +59,7 @@ def make_all_series(scenario: Scenario, grid: Grid, physics: Physics, clock: Clo
     Raises:
         ScenarioError: an entry has no time, or its box no point.
     """
+    # Depths of planes count from the ground, which is the first row where it is not flat.
     level = level_of(scenario, grid)
     entries = (entry.on_z(level) for entry in scenario.output.snapshots)
     return [make_series(entry, grid, physics, clock) for entry in entries]
