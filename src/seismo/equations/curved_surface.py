@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seismo.equations.formula import slope_name, sloping
 from seismo.equations.table import Field, Physics, Stage
 
 RESIDUALS = {"float32": 1e-7, "float64": 1e-15}  # of the traction, which the iterations leave
@@ -79,14 +80,14 @@ def with_slopes(physics: Physics) -> Physics:
     stages = list[Stage]()
     fields = list[Field]()
     for stage in physics.stages:
-        names = tuple(f"slope_{a}_{n}" for a, n in physics.formula(stage, False).across)
+        names = tuple(slope_name(some) for some in physics.formula(stage, False).across)
         for number, name in enumerate(names):
-            _, axis, field = name.split("_", 2)
+            axis, field = sloping(name)[0]
             half = set(physics.named(field).half) ^ {axis}
             unit = physics.named(field).unit
             fields.append(Field(name, "".join(sorted(half)), unit, slope=True, buffer=number))
         if names:
-            read = tuple(dict.fromkeys(name.split("_", 2)[2] for name in names))
+            read = tuple(dict.fromkeys(field for name in names for _, field in sloping(name)))
             stages.append(Stage(f"{stage.name} slopes", names, read, (), slopes, where="curved"))
         stages.append(replace(stage, slopes=names))
     return replace(physics, fields=(*physics.fields, *fields), stages=tuple(stages))

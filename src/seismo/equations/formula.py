@@ -15,6 +15,20 @@ Kind = Literal["second", "mixed", "centred", "divergence", "gradient", "memory"]
 SECOND_SLOTS = 2  # layer memory variables of a second derivative: of the flux, and the outer one
 
 
+Derivatives = tuple[tuple[str, str], ...]  # axes and fields of some that are added up
+
+
+def slope_name(derivatives: Derivatives) -> str:
+    """Return the name of what slopes add to a sum of derivatives."""
+    return "_".join(["slope", *(word for pair in derivatives for word in pair)])
+
+
+def sloping(name: str) -> Derivatives:
+    """Return the derivatives that it adds to."""
+    words = name.split("_")
+    return tuple(zip(words[1::2], words[2::2], strict=True))
+
+
 @dataclass(frozen=True)
 class Formula:
     """An update with the names of the arrays that it takes, as backends bind it.
@@ -85,10 +99,9 @@ class Formula:
         return max(self._counted.memories.values(), default=0)
 
     @property
-    def across(self) -> tuple[tuple[str, str], ...]:
-        """Return the axis and the field of each first derivative along x or y."""
-        along = self._counted.along.items()
-        return tuple((axis, n) for axis, names in along if axis != "z" for n in sorted(names))
+    def across(self) -> tuple[Derivatives, ...]:
+        """Return the first derivatives along x and y that it adds up, once each."""
+        return tuple(dict.fromkeys(self._counted.across))
 
     @property
     def interpolates(self) -> bool:
@@ -143,6 +156,7 @@ class _DerivativeCounter:
         self.written: set[str] = set()
         self.read: set[str] = set()
         self.read_late: set[str] = set()
+        self.across = list[Derivatives]()
         self.centred_ones = 0
         self.means = False
         self._kinds: dict[str, str] = {}
@@ -158,8 +172,19 @@ class _DerivativeCounter:
                 f"a formula takes first derivatives along {axis}, or second ones of one field"
             )
 
+    def total(self, *pairs: tuple[str, str]) -> Nothing:
+        kept = list(self.across)
+        for pair in pairs:
+            self.d(*pair)
+        # Together, in place of one by one.
+        across = tuple(pair for pair in pairs if pair[0] != "z")
+        self.across = [*kept, *([across] if across else [])]
+        return Nothing()
+
     def d(self, axis: str, name: str) -> Nothing:
         self._note(axis, "first")
+        if axis != "z":
+            self.across.append(((axis, name),))
         # One memory variable for each first derivative (CPML).
         self.along[axis].add(name)
         self.memories[axis] += 1

@@ -280,7 +280,8 @@ class _Sweep:
         backend = self._backend
         # The layout of threads, by what the kernel does and the width of its boxes.
         operands = self._operands
-        key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
+        box_kind = "curved" if variant.curved else box_of(stretched)
+        key = (variant.axes, self._formula.kind, box_kind, variant.order)
         at_ends = "x" in stretched
         limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         # Wide lanes begin on a multiple of themselves, narrow ones wherever rows are cut.

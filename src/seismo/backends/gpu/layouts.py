@@ -2,7 +2,8 @@
 
 A key is the axes, the kind of formula (`KernelFields.kind`), the kind of box and the order of the
 differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
-meet; "side", in those across x, a few lanes wide; or "corner", where these meet others.
+meet; "side", in those across x, a few lanes wide; "corner", where these meet others; or "curved",
+in rows that follow the ground.
 
 `seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
 name.
@@ -230,6 +231,9 @@ H200: Shapes = {
     **_alike("memory", "inner", BlockShape((32, 1, 4), 1, 4), "xz"),
     **_alike("memory", "layer", BlockShape((32, 1, 4), 1, 2), "xz"),
     **_alike("memory", "side corner", BlockShape((8, 1, 16), 1, 2), "xz"),
+    # Rows that follow the ground read further along z: deep blocks share what they read.
+    **_alike("divergence gradient memory", "curved", BlockShape((16, 2, 8), 1, 3)),
+    **_alike("divergence gradient memory", "curved", BlockShape((16, 1, 16), 1, 2), "xz"),
 }
 
 

@@ -23,11 +23,13 @@ from seismo.backends.operators.stencils import (
     Around,
     KernelContext,
     Neighbours,
+    added,
     midpoint_sum,
     staggered_sum,
     stride_of,
     weighted,
 )
+from seismo.equations.formula import slope_name, sloping
 from seismo.grid.coefficients import midpoint
 from seismo.grid.curved_rows import pairs_of
 
@@ -84,46 +86,51 @@ class CurvedRows:
         self._gradients = gradients
         self._weights = tuple(float(w) for w in midpoint(pairs_of(operators.order)))
 
-    def derivative(self, axis: str, name: str, n: int) -> Any:
-        """Return the derivative of a field at constant other coordinates.
+    def total(self, *terms: tuple[str, str, int]) -> Any:
+        """Return a sum of derivatives at constant other coordinates, that stand at one place.
 
-        It takes the n-th memory variable of layers along the axis.
+        Each is that along an axis of a field, with the n-th memory variable of layers there.
         """
-        # Where the field stands, and where its derivative does.
+        axis, name, _ = terms[0]
+        target = "".join(sorted(set(self._staggered[name]) ^ {axis}))
+        g = self.height(target)
+        total = added(self._along(axis, name, n) / g if axis == "z" or self._diverges(name)
+                      else self._along(axis, name, n) for axis, name, n in terms)  # fmt: skip
+        across = tuple((axis, name) for axis, name, _ in terms if axis != "z")
+        if not across:
+            return total
+        # What slopes add to all of them: 1 / g times Z or Z' of H.
+        weights = self._cross(target, int(self._diverges(across[0][1])))
+        at = self._i - self._first
+        sloped = _Columns(self._lanes, "z", self._arrays[slope_name(across)], at, self._s, weights)
+        return total - sloped.at(0) / g
+
+    def _diverges(self, name: str) -> bool:
+        return name not in self._gradients
+
+    def _along(self, axis: str, name: str, n: int) -> Any:
+        """Return G v, D s or dx v, or through a layer g times dx (g s) / g."""
         half = self._staggered[name]
-        target = half.replace(axis, "") if axis in half else "".join(sorted(half + axis))
         up = axis not in half
         f = self._arrays[name]
-        # d_z = (1 / g) G or D
-        if axis == "z":
-            d = self._operators.first("z", up, f, self._i, self._s, n)
-            return d / self.height(target)
-        # What the slope adds: 1 / g times Z or Z' of H.
-        form = int(name not in self._gradients)
-        sloped = self._arrays[f"slope_{axis}_{name}"]
-        rows = _Columns(
-            self._lanes, "z", sloped, self._i - self._first, self._s, self._cross(half, form)
-        )
-        crossed = rows.at(0) / self.height(target)
-        if form == 0:
-            # d_x v = dx v - (1 / g) Z H
-            return self._operators.first(axis, up, f, self._i, self._s, n) - crossed
-        # d_x s = (1 / g) (dx (g s) - Z' H), g of the field's own columns, in the row of both.
+        if axis == "z" or not self._diverges(name):
+            return self._operators.first(axis, up, f, self._i, self._s, n)
+        # g of the field's own columns, in the row of both.
         heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
         around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
-        coefficients = self._s.first["xyz".index(axis)]
-        d = staggered_sum(_Products(heights, around), coefficients, int(up)) / self.height(target)
-        return self._operators.through_layer(d, axis, up, self._s, n) - crossed
+        d = staggered_sum(_Products(heights, around), self._s.first["xyz".index(axis)], int(up))
+        return self._operators.through_layer(d, axis, up, self._s, n)
 
     def sloped(self, name: str) -> Any:
-        """Return H, by its name: Px' [f_x v] of a gradient, f_x Px s of a divergence."""
-        _, axis, field = name.split("_", 2)
+        """Return H of a sum of derivatives: Px' [f_x v] of gradients, f_x Px s of divergences."""
+        return added(self._sloped(axis, field, name) for axis, field in sloping(name))
+
+    def _sloped(self, axis: str, field: str, name: str) -> Any:
         half = self._staggered[field]
         up = int(axis not in half)
-        around = Neighbours(
-            self._lanes, axis, self._arrays[field], self._i, stride_of(self._s, axis)
-        )
-        if field in self._gradients:
+        stride = stride_of(self._s, axis)
+        around = Neighbours(self._lanes, axis, self._arrays[field], self._i, stride)
+        if not self._diverges(field):
             slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
             return midpoint_sum(_Products(slopes, around), self._weights, up)
         slope = self.plane(f"ground_{axis}_{_across(self._staggered[name])}")

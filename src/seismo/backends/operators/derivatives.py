@@ -6,6 +6,7 @@ A formula of an equation is a function of a `Cell`, what it sees of the lane tha
     cell.put("vx", value)  write the field
     cell.d("x", "sxx")     derivative along x, half a cell up the axis where the field stands on
                            the nodes of that axis, and down where it stands between them
+    cell.total(("x", "sxx"), ("z", "sxz"))  the sum of such, at one place
     cell.dd("x", "p")      second derivative on the spot
     cell.flux("x", "p")    update of the layer memory that second derivatives need first
     cell.centred("x", "p") first derivative on the spot; of a coefficient times a field with
@@ -295,9 +296,17 @@ class Cell:
         up = axis not in self._formula.staggered[name]
         self._memories[axis] += 1
         if self._operators.curved:
-            return self.curved.derivative(axis, name, n)
+            return self.curved.total((axis, name, n))
         at = self._arrays[name], self._i, self._s
         return self._operators.first(self._array_axes(axis), up, *at, n)
+
+    def total(self, *pairs: tuple[str, str]) -> Any:
+        """Return the sum of derivatives along axes, of fields, that stand at one place."""
+        if not self._operators.curved:
+            return self.sum(self.d(axis, name) for axis, name in pairs)
+        numbered = [(axis, name, self._memories[axis]) for axis, name in pairs]
+        self._memories.update(axis for axis, _ in pairs)
+        return self.curved.total(*numbered)
 
     def centred(self, axis: str, name: str, of: str = "") -> Any:
         """Return the first derivative of a field on the spot, or of a coefficient times it."""

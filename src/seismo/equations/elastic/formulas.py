@@ -32,7 +32,7 @@ def isotropic_velocity(cell):
 def _accelerate(cell, a: str, mass) -> None:
     """v_a += 2 / mass d_j s_aj."""
     # d_j s_aj, the sum over the axes of the grid.
-    force = cell.sum(cell.d(b, _stress(a, b)) for b in cell.axes)
+    force = cell.total(*((b, _stress(a, b)) for b in cell.axes))
     # v_a(n + 1/2) = v_a(n - 1/2) + dt / rho d_j s_aj, with `mass` = 2 rho / dt.
     cell.put(f"v{a}", cell[f"v{a}"] + 2.0 / mass * force)
 
@@ -104,7 +104,7 @@ def _shear(cell, a: str, b: str, compliance) -> None:
     name = f"s{a}{b}"
     # Harmonic mean: 4 over the sum of four 1 / (mu dt); 0 beside a fluid.
     mu = 4.0 / compliance
-    cell.put(name, cell[name] + mu * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
+    cell.put(name, cell[name] + mu * cell.total((b, f"v{a}"), (a, f"v{b}")))
 
 
 def surface(cell):

@@ -20,7 +20,7 @@ def stress(cell):
     for pair in pairs(cell.axes):
         a, b = pair
         modulus = 4.0 / four_nodes(cell, named("q", pair), a, b)
-        change = modulus * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}"))
+        change = modulus * cell.total((b, f"v{a}"), (a, f"v{b}"))
         cell.put(f"s{pair}", cell[f"s{pair}"] + change)
 
 

@@ -114,7 +114,7 @@ def _shear_stresses(cell, arrays: dict) -> None:
     """
     before = {ab: cell[f"s{ab}"] for ab in arrays}
     # 2 e_ab = d_b v_a + d_a v_b
-    rate = {ab: cell.d(ab[1], f"v{ab[0]}") + cell.d(ab[0], f"v{ab[1]}") for ab in arrays}
+    rate = {ab: cell.total((ab[1], f"v{ab[0]}"), (ab[0], f"v{ab[1]}")) for ab in arrays}
     memory = remember(cell, rate)
     for ab, (q, qy) in arrays.items():
         first_axis, second_axis = ab[::-1] if ab[1] == "z" else ab
