@@ -32,10 +32,10 @@ DRAWN = (  # scenario, kind of figure, its options
     ("plane_wave_basin", "gather", {"receivers": "surface"}),
     ("double_couple", "peaks", {}),
     ("volcano", "peaks", {}),
-    ("volcano-flat", "peaks", {}),
+    ("volcano_flat", "peaks", {}),
     ("volcano", "snapshot", {"series": "section"}),
 )
-CHANGED = {"volcano-flat": ("volcano", {"topography": None})}  # name: scenario, what is changed
+CHANGED = {"volcano_flat": ("volcano", {"topography": None})}  # name: scenario, what is changed
 
 
 def draw(results: seismo.Results, kind: str, options: dict, path: Path) -> None:
@@ -58,12 +58,12 @@ def main() -> None:
         if arguments.scenarios and name not in arguments.scenarios:
             continue
         file = arguments.folder / f"{name}.h5"
+        shipped, changes = CHANGED.get(name, (name, {}))
         if not file.exists():
-            shipped, changes = CHANGED.get(name, (name, {}))
             scenario = seismo.load(ROOT / "scenarios" / f"{shipped}.yaml")
             seismo.run(scenario.changed(changes) if changes else scenario, file).close()
         with seismo.open_results(file) as results:
-            draw(results, kind, options, FIGURES / f"{name}-{kind}.png")
+            draw(results, kind, options, FIGURES / f"{shipped}-{kind}{name.removeprefix(shipped)}.png")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(module, name, counting)
 
-    for name in ("image_faces", "make_series", "make_all_maps", "fluid_density", "layers_of"):
+    for name in ("image_faces", "make_all_series", "make_all_maps", "fluid_density", "layers_of"):
         watch(discretization, name)
     for name in ("contact_depths", "read_earth", "even_planes"):
         watch(discretization, name)
