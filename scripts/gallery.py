@@ -62,8 +62,9 @@ def main() -> None:
         if not file.exists():
             scenario = seismo.load(ROOT / "scenarios" / f"{shipped}.yaml")
             seismo.run(scenario.changed(changes) if changes else scenario, file).close()
+        picture = FIGURES / f"{shipped}-{kind}{name.removeprefix(shipped)}.png"
         with seismo.open_results(file) as results:
-            draw(results, kind, options, FIGURES / f"{shipped}-{kind}{name.removeprefix(shipped)}.png")
+            draw(results, kind, options, picture)
 
 
 if __name__ == "__main__":
