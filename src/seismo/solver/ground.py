@@ -21,8 +21,8 @@ from seismo.scenario.topography import STEEPEST
 
 _LEVEL = 1e-9  # spacings, by which flat ground may be off
 _EVEN = 1e-6  # spacings, by which ground beside a rigid or periodic face may be
-_ABOVE = 1.0 / 3.0  # of the relief, above the level of the grid's first row
-_RELIEFS = 4.0  # depth in reliefs, and the least in spacings, below which rows are flat
+_ABOVE = 0.15  # of the relief, above the level of the grid's first row
+_RELIEFS = 6.0  # depth in reliefs, and the least in spacings, below which rows are flat
 _ROWS = 20.0
 _FREE = 8  # flat rows above a layer, besides those that differences reach
 _LOWEST = 0.4  # g of cells

@@ -93,6 +93,7 @@ class CurvedRows:
         """
         axis, name, _ = terms[0]
         target = "".join(sorted(set(self._staggered[name]) ^ {axis}))
+        # The sum without slopes: (1 / g) G or D along z, dx v or (1 / g) dx (g s) along x or y.
         g = self.height(target)
         total = added(self._along(axis, name, n) / g if axis == "z" or self._diverges(name)
                       else self._along(axis, name, n) for axis, name, n in terms)  # fmt: skip
@@ -100,6 +101,7 @@ class CurvedRows:
         if not across:
             return total
         # What slopes add to all of them: 1 / g times Z or Z' of H.
+        # Its weights are those of the target's row, down the columns of H there.
         weights = self._cross(target, int(self._diverges(across[0][1])))
         at = self._i - self._first
         sloped = _Columns(self._lanes, "z", self._arrays[slope_name(across)], at, self._s, weights)
@@ -130,9 +132,11 @@ class CurvedRows:
         up = int(axis not in half)
         stride = stride_of(self._s, axis)
         around = Neighbours(self._lanes, axis, self._arrays[field], self._i, stride)
+        # A gradient: slopes where the field stands, before it is interpolated.
         if not self._diverges(field):
             slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
             return midpoint_sum(_Products(slopes, around), self._weights, up)
+        # A divergence: the slope where H stands, after that.
         slope = self.plane(f"ground_{axis}_{_across(self._staggered[name])}")
         return slope * midpoint_sum(around, self._weights, up)
 
@@ -157,11 +161,13 @@ class CurvedRows:
 
     def through(self, axis: str, name: str, slope: str, plane: str) -> Any:
         """Return Px' [plane Px [slope v]] of a field in the row of the surface."""
+        # Px to the half points about the node, times the plane, and Px' back.
         weighted_ones = _Products(self._around(plane, axis), self._between(axis, name, slope))
         return midpoint_sum(weighted_ones, self._weights, 0)
 
     def above(self, axis: str, name: str, weights: Sequence) -> Any:
         """Return Px' of a field half a cell along an axis, summed down the rows of the surface."""
+        # Columns of the closed rows, from the surface down.
         at = self._i - self._s.depth
         columns = _Columns(self._lanes, axis, self._arrays[name], at, self._s, weights)
         return midpoint_sum(columns, self._weights, 0)
@@ -188,6 +194,7 @@ class CurvedRows:
 
     def _cross(self, half: str, form: int) -> Any:
         """Return the weights of Z (form 0) or Z' (1) of the fields on rows of a kind."""
+        # The table of a row: derivatives along z, Z, Z', B', weight of the surface.
         first = self._curved.plain + form * self._curved.widest
         return self._row(half)[first : first + self._curved.cross]
 
@@ -204,6 +211,7 @@ class _Columns(NamedTuple):
 
     def at(self, n: int) -> Any:
         """Return the sum n points further."""
+        # w_0 f(i + n) + w_1 f(i + n, one row down) + ...
         stride = stride_of(self.s, self.axis)
         levels = (
             Neighbours(
@@ -233,6 +241,7 @@ class _Between(NamedTuple):
 
     def at(self, n: int) -> Any:
         """Return the value at the n-th half point."""
+        # w_m times the sum of nodes m + 1 ahead and m behind.
         pairs = (self.nodes.at(n + 1 + m) + self.nodes.at(n - m) for m in range(len(self.weights)))
         return weighted(self.weights, pairs)
 

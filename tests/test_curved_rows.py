@@ -1,0 +1,244 @@
+"""Rows that follow the ground: what the discrete equations conserve, and that cuts change nothing.
+
+Forces are the negative adjoint of strain rates in norms with the height g of cells among their
+weights, and the normal traction on the ground vanishes to the residual of its iterations: energy is
+constant to rounding, whatever the ground and the medium.
+"""
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.reference import ReferenceBackend
+from seismo.backends.select import choose
+from seismo.equations.curved_surface import RESIDUALS, iterations
+from seismo.equations.registry import VARIANTS, physics_for
+from seismo.grid.coefficients import Stencil, midpoint
+from seismo.grid.curved_rows import pairs_of
+from seismo.grid.grid import Grid
+from seismo.grid.surface_closure import ClosureKind, surface_closure
+from seismo.grid.surface_interpolation import midpoint_matrices
+from seismo.grid.topography import GroundSpline, Topography
+from seismo.scenario import from_dict
+from seismo.solver.discretization import discretize
+from seismo.solver.simulation import Simulation
+from test_solver_conservation import Energy, closed_box
+
+SPACING = 10.0
+# Wide enough for a hill of which nothing is left at periodic sides.
+WIDE = {2: {"x": 800.0}, 3: {"x": 640.0, "y": 620.0}}
+DEPTH = 420.0
+EXTENT = {2: {"x": 300.0}, 3: {"x": 300.0, "y": 280.0}}
+CURVED = [
+    pytest.param(name, n, id=f"{name}-{n}d", marks=[] if (name, n) in (
+        ("elastic", 2), ("elastic", 3), ("viscoelastic", 2), ("elastic_sh", 2)
+    ) else [pytest.mark.slow])
+    for name, n in VARIANTS if physics_for(name, n).gradients
+]  # fmt: skip
+
+
+def hill(across: dict[str, float], height: float, width: float) -> dict:
+    center = {a: 0.5 * length for a, length in across.items()}
+    return {"type": "hills", "hills": [{"center": center, "height": height, "width": width}]}
+
+
+def on_hill(name: str, dimensions: int, order: int, **changes) -> dict:
+    """Give a scenario of a hill among absorbing layers, a source under it and receivers on it."""
+    across = EXTENT[dimensions]
+    document = solver.plan(name, dimensions, steps=None)
+    document["grid"] |= {"extent": {**across, "z": 400.0}, "spacing": SPACING, "order": order}
+    document["boundaries"] = {"top": "free_surface", "layer": {"points": 6}}
+    document["topography"] = hill(across, 40.0, 70.0)
+    document["sources"] = document["sources"][:1]
+    document["sources"][0]["position"] = {**dict.fromkeys(across, 140.0), "depth": 60.0}
+    places = [{**dict.fromkeys(across, x), "depth": z} for x, z in ((110.0, 0.0), (200.0, 55.0))]
+    document["receivers"] = [{"type": "points", "positions": places, "quantities": ["velocity"]}]
+    document["time"] = {"duration": 0.2, "dispersion_removal": False}
+    return document | changes
+
+
+def fields_of(simulation) -> dict[str, np.ndarray]:
+    """Give the fields that all points have."""
+    return {
+        f.name: simulation.field(f.name)
+        for f in simulation.setup.physics.fields
+        if f.buffer is None and not f.on_surface
+    }
+
+
+def run(document: dict, counts=(1, 1), backend=CpuBackend) -> Simulation:
+    scenario = from_dict(document, ".")
+    simulation = Simulation(discretize(scenario), backend(scenario.precision), counts)
+    simulation.advance(simulation.total_steps)
+    assert simulation.setup.curved_rows is not None
+    return simulation
+
+
+class CurvedEnergy(Energy):
+    """The energy, of cells that are as tall as they are."""
+
+    def weight(self, half: str) -> np.ndarray:
+        setup = self.simulation.setup
+        z, y, x = (
+            setup.grid.coordinate(a, np.arange(setup.grid.points["xyz".index(a)])
+                                  + 0.5 * (a in half)) for a in "zyx"
+        )  # fmt: skip
+        across = y[None, :, None] if "y" in setup.grid.axes else None
+        return super().weight(half) * setup.topography.height(z[:, None, None], across, x)
+
+    def fields(self) -> dict[str, np.ndarray]:
+        return {name: field[0].copy() for name, field in fields_of(self.simulation).items()}
+
+
+def drift(name: str, dimensions: int, height: float, folder, steps: int, **changes) -> float:
+    """Give the largest change of the energy of noise in a random medium under a hill, relative."""
+    across = WIDE[dimensions]
+    document = solver.plan(name, dimensions, steps=None)
+    document["grid"] |= {"extent": {**across, "z": DEPTH}, "spacing": SPACING} | changes
+    document["boundaries"] = closed_box("free", dimensions)
+    document["topography"] = hill(across, height, 60.0 if dimensions == 2 else 33.0)
+    shape = (
+        round(DEPTH / SPACING) + 1,
+        *(round(n / SPACING) + 1 for n in reversed(across.values())),
+    )
+    arrays = solver.random_arrays(physics_for(name, dimensions), shape)
+    document["model"] = solver.gridded(folder, arrays)
+    for part in document["model"][0].values():
+        if isinstance(part, dict):
+            part["spacing"] = dict.fromkeys(("z", *reversed(across)), SPACING)
+    document["averaging"] = "point"
+    document["sources"] = document["sources"][:1]
+    document["sources"][0]["position"] = {**dict.fromkeys(across, 100.0), "z": 100.0}
+    place = {**dict.fromkeys(across, 110.0), "z": 120.0}
+    document["receivers"] = [{"type": "points", "positions": [place], "quantities": ["velocity"]}]
+    document["time"] = {"duration": 0.1, "dispersion_removal": False, "courant": 0.95}
+    dt = discretize(from_dict(document, folder)).clock.dt
+    document["time"]["duration"] = (steps + 50) * dt
+    simulation = solver.build(document, folder)
+    solver.silence(simulation)
+    generator = np.random.default_rng(5)
+    (part,) = simulation.solvers
+    for field in (f for f in simulation.setup.physics.fields if f.buffer is None):
+        if not field.on_surface:
+            view = part.subdomain.inside(part.fields.arrays(0)[field.name])
+            view[...] = generator.standard_normal(view.shape) * 1e-6**field.late
+    simulation.advance(1)
+    energy = CurvedEnergy(simulation)
+    energies = [energy.after_a_step()]
+    for _ in range(3):
+        simulation.advance(steps // 3)
+        energies.append(energy.after_a_step())
+    assert energies[0] > 0.0
+    return float(np.ptp(energies) / energies[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "height", "order", "steps"),
+    [
+        ("elastic", 2, 40.0, 4, 1000),
+        pytest.param("elastic", 2, 120.0, 8, 10_000, marks=pytest.mark.slow),
+        pytest.param("elastic", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
+        ("elastic", 3, 20.0, 4, 100),
+        ("elastic_sh", 2, 60.0, 8, 1000),
+        pytest.param("elastic_vti", 2, 40.0, 8, 10_000, marks=pytest.mark.slow),
+        pytest.param("elastic_orthorhombic", 2, 40.0, 4, 10_000, marks=pytest.mark.slow),
+        pytest.param("elastic_orthorhombic", 3, 20.0, 4, 200, marks=pytest.mark.slow),
+    ],
+)
+def test_energy_is_constant(name, dimensions, height, order, steps, tmp_path) -> None:
+    assert drift(name, dimensions, height, tmp_path, steps, order=order) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+def test_cuts_change_no_bit(name: str, dimensions: int) -> None:
+    document = on_hill(name, dimensions, 4, precision="float32")
+    whole = fields_of(run(document))
+    cut = fields_of(run(document, (2, 1) if dimensions == 2 else (2, 2)))
+    assert all(np.array_equal(whole[field], cut[field]) for field in whole)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
+    document = on_hill(name, dimensions, 4)
+    compiled = fields_of(run(document))
+    plain = fields_of(run(document, backend=ReferenceBackend))
+    for field, expected in plain.items():
+        assert np.abs(compiled[field] - expected).max() < 1e-10 * np.abs(expected).max()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+def test_a_card_computes_the_same(name: str, dimensions: int) -> None:
+    document = on_hill(name, dimensions, 8 if name == "elastic" else 4)
+    here = fields_of(run(document))
+    there = fields_of(run(document, backend=choose("gpu").make))
+    for field, expected in here.items():
+        assert np.abs(there[field] - expected).max() < 1e-10 * np.abs(expected).max()
+
+
+@pytest.mark.slow
+def test_nothing_grows() -> None:
+    """A million points' worth of noise is gone, in float32, with absorbing layers."""
+    document = on_hill("elastic", 2, 8, precision="float32")
+    document["time"] = {"duration": 30.0, "dispersion_removal": False}
+    simulation = solver.build(document, ".")
+    early = []
+    for _ in range(2):
+        simulation.advance(simulation.total_steps // 2)
+        early.append(max(np.abs(simulation.field(f"v{a}")).max() for a in "xz"))
+    assert early[1] <= early[0]
+
+
+def test_traction_on_the_ground_vanishes() -> None:
+    """Szz balances the shear stresses, and is no part of the force on vz there."""
+    simulation = run(on_hill("elastic", 2, 8))
+    rows = simulation.setup.curved_rows
+    stresses = {name: simulation.field(name)[0][:, 0] for name in ("szz", "sxz")}
+    on_nodes = np.tensordot(rows.to_node, stresses["sxz"][: rows.closed], 1)
+    interpolated = np.zeros_like(on_nodes)
+    for m, weight in enumerate(midpoint(pairs_of(8))):
+        interpolated += weight * (np.roll(on_nodes, -m) + np.roll(on_nodes, m + 1))
+    slope = simulation.setup.topography.slope("x", "")[0]
+    traction = (stresses["szz"][0] - slope * interpolated)[8:-8]
+    assert np.abs(traction).max() < 1e-12 * np.abs(stresses["szz"]).max()
+    assert np.abs(stresses["szz"][0]).max() > 1e-3 * np.abs(stresses["szz"]).max()
+
+
+def test_iterations_leave_little_on_steep_ground() -> None:
+    counts = [iterations(np.tan(np.radians(dip)), 0.5, RESIDUALS["float32"]) for dip in (5, 30, 60)]
+    assert counts == sorted(counts)
+    assert all(count % 2 for count in counts)
+
+
+@pytest.mark.parametrize("order", [4, 8, 16])
+def test_interpolations_are_adjoint_and_exact(order: int) -> None:
+    closure = surface_closure(Stencil(order), ClosureKind.PLAIN)
+    to_half, to_node = midpoint_matrices(closure, midpoint(pairs_of(order)), 60)
+    node = np.ones(60)
+    half = np.ones(60)
+    node[: closure.rows] = closure.node_norm
+    half[: closure.rows] = closure.half_norm
+    inner = slice(0, 40)
+    weighed = (half[:, None] * to_half).T - node[:, None] * to_node
+    assert np.abs(weighed[inner, inner]).max() < 1e-14
+    rows = np.arange(60.0)
+    for power in (0, 1) if order == 4 else (0, 1, 2):
+        assert np.abs(to_half @ rows**power - (rows + 0.5) ** power)[inner].max() < 1e-4
+        assert np.abs(to_node @ (rows + 0.5) ** power - rows**power)[inner].max() < 1e-4
+
+
+def test_points_stand_where_the_map_says() -> None:
+    grid = Grid("xz", (81, 1, 61), (10.0, 1.0, 10.0), (0.0, 0.0, 50.0), (8, 0, 0), (8, 0, 8))
+    x = np.asarray(grid.coordinate("x", np.arange(8, 73)))
+    ground = Topography(grid, GroundSpline(x, None, 40.0 * np.sin(x / 60.0)), 300.0)
+    s = np.linspace(50.0, 500.0, 91)[:, None]
+    z = ground.z(s, None, x)
+    assert np.abs(ground.s(z, None, x) - s).max() < 1e-9
+    assert np.allclose(z[-1], s[-1])
+    assert np.allclose(z[0], ground.ground(None, x))
+    # g is the slope of z along s; beyond the layers' inner edge the ground is level.
+    step = 1e-4
+    slope = (ground.z(s + step, None, x) - ground.z(s - step, None, x)) / (2.0 * step)
+    assert np.abs(slope - ground.height(s, None, x))[1:].max() < 1e-6
+    assert np.abs(ground.slope("x", "")[0, :8]).max() == 0.0
