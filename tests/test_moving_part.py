@@ -3,14 +3,18 @@
 What is left out is less than 1e-7 of the largest, as much as rounding leaves in single precision.
 """
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+import mpi_worker
 import seismo
 import solver
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.runs.resources.speed import RooflineMachine, seconds
@@ -19,6 +23,7 @@ from seismo.solver import moving_part
 from seismo.solver.discretization import discretize
 from seismo.solver.moving_part import AROUND, WIDTH, phases, points_a_step, updates
 from seismo.solver.simulation import Simulation
+from thread_ranks import ThreadBackend
 
 IN_SPACE = [case for case in solver.EVERY_EQUATION if case.values[1] == 3]
 
@@ -93,6 +98,31 @@ def test_cuts_change_no_bit(parts, tmp_path):
     assert len(whole.phases) > 1
     assert solver.identical(solver.records(cut), solver.records(whole))
     assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
+
+
+def test_ranks_change_no_bit(tmp_path, monkeypatch):
+    """Four ranks, of which some have nothing to do at first, in any order of launches."""
+    monkeypatch.setattr(mpi_worker, "Simulation", partial(Simulation, from_rest=True))
+    document = cube("elastic", (70, 40, 36), random_medium=tmp_path, steps=40)
+    assert len(phases(discretize(from_dict(document, tmp_path)), from_rest=True)) > 1
+    take = partial(mpi_worker.outcome, document, tmp_path)
+    wanted = take(None, SerialCommunicator(), CpuBackend)
+    found = DeviceThreads(4).run(lambda ranks: take((2, 2), ranks, ThreadBackend))
+    assert solver.identical(found, wanted)
+
+
+def test_another_simulation_goes_on():
+    """At a step within a phase, as from a checkpoint."""
+    setup = discretize(from_dict(cube(steps=40)))
+    first, second = (Simulation(setup, CpuBackend("float64"), from_rest=True) for _ in range(2))
+    stop = first.phases[2].first + 1
+    first.advance(stop)
+    second.step = stop
+    for name, saved in second.state().items():
+        saved.array[:] = first.state()[name].array
+    for simulation in (first, second):
+        simulation.advance(simulation.total_steps - stop)
+    assert solver.identical(solver.wavefield(first), solver.wavefield(second))
 
 
 def test_plain_code_and_kernels_agree():
