@@ -69,6 +69,7 @@ class LayerMemory:
         regions: list[RowGroup],
         pad: int,
         at_once: bool,
+        short: bool = False,
     ) -> None:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = at_once and stage.where == "layer"
@@ -105,7 +106,7 @@ class LayerMemory:
             blocks.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
         self.memories = [
             CheckpointArray(
-                backend.zeros(size + backend.lane_width),
+                backend.zeros(size + backend.lane_width, short),
                 [replace(p, array_name=f"{p.array_name}.{n}") for p in blocks],
             )
             for n in range(arrays)
@@ -310,6 +311,7 @@ def bind_stages(
             memories[owner] = LayerMemory(
                 common.backend, stage, slots, common.subdomain, common.regions, pad,
                 common.backend.at_once and common.fields.physics.at_once,
+                common.fields.physics.short_layers,
             )  # fmt: skip
     return [
         [

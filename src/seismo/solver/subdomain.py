@@ -65,7 +65,7 @@ def _tables(
     layers: dict[str, np.ndarray],
 ) -> KernelConstants:
     grid = setup.grid
-    spacing = np.array(grid.spacing)[:, None]
+    spacing = np.array(grid.spacing)[:, None] / setup.physics.length
     # Difference coefficients over the spacing of each axis.
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2

@@ -270,19 +270,19 @@ class _Sweep:
         """Bind to boxes of `BOX_COLUMNS`, with one span; a layout is that of the whole ones."""
         variant = self._variant
         backend = self._backend
-        # The layout of threads, by what the kernel does and the width of its boxes.
         operands = self._operands
+        # The layout of threads, by what the kernel does and the width of its boxes.
         key = (variant.axes, self._formula.kind, box_of(stretched), variant.order)
+        layout = shape_for(backend.shapes, key)
         at_ends = "x" in stretched
         every = boxes if whole_boxes is None else np.concatenate([boxes, whole_boxes])
         limits = every[:, FIRST_SPAN : FIRST_SPAN + 2]
         # Wide lanes begin on a multiple of themselves, narrow ones wherever rows are cut.
-        narrow = at_ends or bool((limits[:, 0] % backend.lanes.width).any())
+        narrow = layout.narrow or at_ends or bool((limits[:, 0] % backend.lanes.width).any())
         lanes = backend.card.lanes(backend.lanes.precision, narrow)
         # Stores need a mask only where a box ends within a lane.
         masked = bool((limits[:, 1] % lanes.width).any())
-        widest = int(np.ptp(limits, axis=1).max())
-        shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
+        shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
         marches = bool(operands.reads) and can_march(variant, stretched)
         laid = boxes if whole_boxes is None else whole_boxes
         shape = cut_in_pieces(shape, laid, lanes.width) if marches else replace(shape, planes=1)
@@ -297,6 +297,7 @@ class _Sweep:
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
             variant.scaled, asked_arrays(self._formula, variant, stretched, shape),
+            self._formula.unread, self._memory[0].dtype == SHORT,
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel,
         # but not those of parts, which differ from phase to phase.

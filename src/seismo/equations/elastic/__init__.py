@@ -34,8 +34,9 @@ from seismo.equations.acoustic_variable_density import even_density, inertia, li
 from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic import formulas
 from seismo.equations.elastic.energy import energy
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import RHO, VP, VS
-from seismo.equations.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage, Term
+from seismo.equations.table import Field, Physics, SourceTerm, Stage, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
 
