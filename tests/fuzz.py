@@ -81,6 +81,7 @@ output: {path: out.h5, snapshots: [{fields: [pressure], interval: 0.05, plane: {
 geographic: {longitude: -117, latitude: 34}
 """,
 )
+SCENARIOS += tuple(f"precision: float16\n{text}" for text in SCENARIOS)
 PIECES = (
     b"\n", b": ", b"- ", b"{", b"]", b"&a", b"*a", b"!!python/name:os.system ", b"\t", b"1e9", b"-",
     b"0", b"\xff", b"\xc3\xa9", b"<<: ", b"---\n", b"'", b'"', b"\x1b[2J", b"\0", b"# ",

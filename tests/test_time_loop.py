@@ -13,7 +13,8 @@ class Timer:
     def __init__(self) -> None:
         self.started, self.queueable_steps, self.settled = 0.0, 3, []
 
-    def queue(self, advance, steps, points) -> None:
+    def queue(self, advance, steps, updates) -> None:
+        assert updates == 100 * steps
         advance(steps)
         self.queueable_steps -= steps
 
@@ -25,7 +26,7 @@ class Timer:
 @pytest.fixture
 def simulation():
     found = SimpleNamespace(step=0, total_steps=10, paced=True)
-    found.setup = SimpleNamespace(grid=SimpleNamespace(size=100))
+    found.updates = lambda first, behind: 100 * (behind - first)
     found.advance = lambda steps: setattr(found, "step", found.step + steps)
     return found
 

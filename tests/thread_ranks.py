@@ -30,8 +30,8 @@ class ThreadBackend(CpuBackend):
 
     peers = True
 
-    def sweep(self, formula, variant, tables, boxes, operands, back=False):
-        launches = super().sweep(formula, variant, tables, boxes, operands, back)
+    def sweep(self, formula, variant, tables, boxes, operands, back=False, whole_boxes=None):
+        launches = super().sweep(formula, variant, tables, boxes, operands, back, whole_boxes)
         memory = operands.memory
         changed, read = _numbers((memory, operands.writes)), (operands.reads, operands.coefficients)
         second = operands.writes and formula.kind == "second"

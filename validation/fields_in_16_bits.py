@@ -1,12 +1,15 @@
 """What fields in 16 bits add to the error of traces, on paths of 5 to 40 shortest wavelengths.
 
-Elastic waves of a shear dislocation in layers, `precision: float16` against float32 on the same
-grid; the shortest wavelength is that of 2.5 times the frequency of the Ricker wavelet, and the band
-ends there, too. What rounding adds is noise: above the band there is nothing else. Without a GPU
-NumPy steps fields of 16 bits, in 2-D and on the coarsest grid alone.
+Elastic waves of a shear dislocation in layers, and acoustic ones of a pressure source in fluids as
+fast as their S waves, `precision: float16` against float32 on the same grid; the shortest
+wavelength is that of 2.5 times the frequency of the Ricker wavelet, and the band ends there, too.
+What rounding adds is noise: above the band there is nothing else. Without a GPU NumPy steps fields
+of 16 bits, in 2-D and on the coarsest grid alone.
 """
 
 from __future__ import annotations
+
+from itertools import product
 
 import cases
 import numpy as np
@@ -26,7 +29,7 @@ LAYERS = (
 PROBLEMS = ((4, 8), (8, 6), (12, 4))  # order, points in the shortest wavelength
 
 
-def scenario(dimensions: int, order: int, points: int) -> dict:
+def scenario(physics: str, dimensions: int, order: int, points: int) -> dict:
     """Put receivers 5 to 40 wavelengths away, in the layer of the source and in the one below."""
     axes = "xyz" if dimensions == 3 else "xz"
     h = VELOCITY / BAND / points
@@ -37,31 +40,44 @@ def scenario(dimensions: int, order: int, points: int) -> dict:
         for depth in (40.0, 60.0)
         for part in PARTS
     ]
-    model = [LAYERS[0], LAYERS[1] | {"top": LAYERS[1]["top"] * h}]
+    position = cases.place([10.0 * h, *across], axes)
+    model, source, quantity = _elastic(h) if physics == "elastic" else _acoustic(h)
     return {
-        "title": "fields in 16 bits", "physics": "elastic",
+        "title": "fields in 16 bits", "physics": physics,
         "grid": {"extent": cases.place([path + 20.0 * h, *[80.0 * h] * (dimensions - 1)], axes),
                  "spacing": h, "order": order},
         "time": {"duration": path / VELOCITY + 3.0 / FREQUENCY},
         "model": [{"type": "layers", "layers": model}],
-        "sources": [{"type": "moment_tensor", "position": cases.place([10.0 * h, *across], axes),
-                     "components": {"xz": 1e13},
-                     "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
-        "receivers": [cases.points(np.array(away), ["velocity"], axes)],
+        "sources": [source | {"position": position,
+                              "wavelet": {"type": "ricker", "frequency": FREQUENCY}}],
+        "receivers": [cases.points(np.array(away), [quantity], axes)],
     }  # fmt: skip
 
 
-def motion(document: dict, precision: str, choice: BackendChoice) -> tuple[np.ndarray, cases.Run]:
-    """Run; return the velocities (receiver, component, time), and the run."""
+def _elastic(h: float) -> tuple[list[dict], dict, str]:
+    """Return layers of rock, the source and what is recorded."""
+    layers = [layer | {"top": layer["top"] * h} for layer in LAYERS]
+    return layers, {"type": "moment_tensor", "components": {"xz": 1e13}}, "velocity"
+
+
+def _acoustic(h: float) -> tuple[list[dict], dict, str]:
+    """Return layers of fluid, the source and what is recorded."""
+    layers = [{"top": layer["top"] * h, "vp": layer["vs"]} for layer in LAYERS]
+    return layers, {"type": "pressure", "amplitude": 1e6}, "pressure"
+
+
+def traces(document: dict, precision: str, choice: BackendChoice) -> tuple[np.ndarray, cases.Run]:
+    """Run; return vx and vz, or the pressure (receiver, component, time), and the run."""
     run = cases.simulate(document | {"precision": precision}, choice)
-    return np.stack([run.traces[name] for name in ("vx", "vz")], axis=1), run
+    names = ("vx", "vz") if document["physics"] == "elastic" else ("pressure",)
+    return np.stack([run.traces[name] for name in names], axis=1), run
 
 
-def below_the_band(traces: np.ndarray, dt: float) -> np.ndarray:
+def below_the_band(samples: np.ndarray, dt: float) -> np.ndarray:
     """Return traces without what lies above the band."""
-    spectrum = np.fft.rfft(traces)
-    spectrum[..., np.fft.rfftfreq(traces.shape[-1], dt) > BAND] = 0.0
-    return np.fft.irfft(spectrum, traces.shape[-1])
+    spectrum = np.fft.rfft(samples)
+    spectrum[..., np.fft.rfftfreq(samples.shape[-1], dt) > BAND] = 0.0
+    return np.fft.irfft(spectrum, samples.shape[-1])
 
 
 def case(quick: bool) -> list[cases.Row]:
@@ -73,22 +89,23 @@ def case(quick: bool) -> list[cases.Row]:
     if on_card and not quick:
         problems += [(3, *one) for one in PROBLEMS]
     rows, panels = [], []
-    for dimensions, order, points in problems:
-        document = scenario(dimensions, order, points)
-        wanted, _ = motion(document, "float32", wide)
-        found, run = motion(document, "float16", narrow)
+    for physics, (dimensions, order, points) in product(("elastic", "acoustic"), problems):
+        document = scenario(physics, dimensions, order, points)
+        wanted, _ = traces(document, "float32", wide)
+        found, run = traces(document, "float16", narrow)
         dt, setup = run.dt, run.simulation.setup
         size = np.linalg.norm(wanted, axis=(1, 2))
         whole = np.linalg.norm(found - wanted, axis=(1, 2)) / size
         band = np.linalg.norm(below_the_band(found - wanted, dt), axis=(1, 2)) / size
-        name = f"{dimensions}-D, order {order}, {points} ppw"
+        name = f"{physics}, " * (physics != "elastic")
+        name += f"{dimensions}-D, order {order}, {points} ppw"
         said = f"{setup.total_steps} steps, expected {100 * rounding_error(setup):.2g} %"
         rows += [
             cases.Row(f"{name}: all of the traces", said, float(whole.max()), 0.015,
                       reference="float32"),
             cases.Row(f"{name}: in the band", said, float(band.max()), 0.005, reference="float32"),
         ]  # fmt: skip
-        last = found[len(PARTS) - 1, 1], wanted[len(PARTS) - 1, 1]
+        last = found[len(PARTS) - 1, -1], wanted[len(PARTS) - 1, -1]
         panels.append(cases.Panel(f"{name}, {WAVES} wavelengths", run.times, *last))
     title = "Fields in 16 bits, over those in 32"
     cases.draw_traces("fields_in_16_bits", title, panels, "vz (m/s)")

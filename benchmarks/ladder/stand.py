@@ -203,12 +203,14 @@ class Call:
     boxes: np.ndarray
     operands: KernelFields
     back: bool = False
+    whole_boxes: np.ndarray | None = None
 
     def bind(self, backend: Any) -> list:
         """Bind it again."""
         return backend.sweep(
-            self.formula, self.variant, self.tables, self.boxes, self.operands, self.back
-        )
+            self.formula, self.variant, self.tables, self.boxes, self.operands, self.back,
+            self.whole_boxes,
+        )  # fmt: skip
 
     def writing(self, number: int, update: Callable) -> Call:
         """Return the call that writes one of the fields, by an update of that one."""

@@ -245,11 +245,13 @@ class Backend(Protocol):
     def sweep(
         self, formula: Formula, variant: Variant, tables: KernelConstants,
         boxes: np.ndarray, operands: KernelFields, back: bool = False,
+        whole_boxes: np.ndarray | None = None,
     ) -> list[Launch]:  # fmt: skip
         """Bind a formula to its operators, boxes and arrays; the launches touch other points.
 
         `back` advises to go from the last rows to the first: what the sweep before this one wrote
-        last is in the caches.
+        last is in the caches. `whole_boxes` are those that the boxes are parts of, and that other
+        sweeps update as a whole, where they are not the same: one kernel may do for both.
         """
 
     def each(

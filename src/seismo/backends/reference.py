@@ -71,6 +71,7 @@ class ReferenceBackend(HostBackend):
         boxes,
         operands: KernelFields,
         back: bool = False,
+        whole_boxes: np.ndarray | None = None,
     ):
         """Bind a formula; see `Backend.sweep`."""
         ends, middle = variant.bind(formula, self.lanes)

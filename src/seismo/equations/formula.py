@@ -120,6 +120,11 @@ class Formula:
         return self._changed(self._counted.read)
 
     @property
+    def unread(self) -> tuple[int, ...]:
+        """Numbers of those that it changes whatever they were."""
+        return self._changed(self._counted.written - self._counted.read)
+
+    @property
     def read_late(self) -> tuple[int, ...]:
         """Numbers of those that it reads when it has changed others already."""
         return self._changed(self._counted.read_late)

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 from seismo.equations.formula import Formula
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import Condition, Conversion, Gradual
 from seismo.equations.terms import SourceTerm, Term
 
@@ -31,7 +32,8 @@ class Field:
             `Equation.physics`.
         previous_of: name of the field whose values one step before it holds, of an equation that is
             of second order in time: the two change places after every step.
-        remembers: whether it is a memory variable of the medium, which no output shows.
+        remembers: whether it is a memory variable of the medium, or an increment, which no stage
+            differentiates and no output shows.
         slope: whether it is new in every step and only serves a later stage, as a derivative on
             the nodes does: mirror faces give images on nodes the other sign than a field's, and
             no output shows it.
@@ -56,31 +58,6 @@ class Field:
     scale: float = 1.0
     on_surface: bool = False
     buffer: int | None = None
-
-
-@dataclass(frozen=True)
-class IsotropicPlanes:
-    """A stage's formula for planes z whose medium fewer coefficients tell.
-
-    Attributes:
-        update: as that of the stage.
-        coefficients: model arrays it uses.
-        where: function(medium) -> where the medium is such.
-        asks: averages at the nodes that `where` takes beside those of the equation.
-        of_density: whether it asks for densities alone, and for those of the next plane, too, since
-            they stand between.
-        everywhere: function(extremes) -> whether it is throughout an earth of those
-            (`seismo.model.extremes.Extremes`).
-        simple: function(samples of the parameters) -> which media are such; all when None.
-    """
-
-    update: Callable
-    coefficients: tuple[str, ...]
-    where: Callable
-    everywhere: Callable
-    asks: tuple[str, ...] = ()
-    of_density: bool = False
-    simple: Callable | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +137,10 @@ class Physics:
         gradients: fields whose gradient, of the others the divergence, is taken on rows that follow
             the ground (`seismo.grid.curved_rows`); none where they cannot.
         curved_surface: how its stresses balance on a ground that slopes, None where they need not.
+        short_layers: whether memory variables of absorbing layers are kept in 16 bits.
+        length: unit in m of the differences' spacings, a power of two.
+        in_increments: function(this table) -> the table of the same scheme whose fields may be kept
+            in 16 bits, where rounding would change the difference of two steps.
     """
 
     axes: str
@@ -190,6 +171,9 @@ class Physics:
     short_coefficients: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
     curved_surface: CurvedSurface | None = None
+    short_layers: bool = False
+    length: float = 1.0
+    in_increments: Callable[[Physics], Physics] | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -261,9 +245,11 @@ class Physics:
         Those of 16 bits count half.
         """
         stages = [stage for stage in self.stages if stage.where == "everywhere"]
-        # Each changed field: one read, one write, but of slopes, which are new; others one read.
+        # Each changed field: one write, and one read of those that are not new; others one read.
         moved = [n for s in stages for n in (*s.writes, *s.reads, *s.coefficients_in(True))]
-        moved += [n for s in stages for n in s.writes if not self.named(n).slope]
+        for stage in stages:
+            formula = self.formula(stage, even=True)
+            moved += [formula.fields[n] for n in formula.read_back]
         return sum(0.5 if name in self.short else 1.0 for name in moved)
 
     @property

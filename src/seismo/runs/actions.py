@@ -81,12 +81,16 @@ class ReportProgress:
         clock = simulation.setup.clock
         shots = len(simulation.setup.shots)
         last = batch.first + len(batch.names)
+        # Steps of a batch update the more points the further its waves have come.
+        steps = simulation.total_steps
+        share = simulation.updates(0, step) / simulation.updates(0, steps)
         self.context.report(Progress(
             "step", batch.done + step, self.context.total, min(step, clock.steps) * clock.dt,
             timer.stepping, timer.rate,
             f"shots {batch.first + 1}-{last} of {shots}" if shots > 1 else "",
             share=self.telemetry.share(timer.rate * simulation.bytes_per_point),
             health=self.telemetry.health, peak=self._peak(),
+            work=(batch.done + share * steps) / self.context.total,
         ))  # fmt: skip
 
     def _peak(self) -> WavefieldPeak | None:

@@ -62,6 +62,7 @@ class Progress:
         health: of the device (`seismo.backends.base.Backend.health`).
         note: what to say: in the phase "device" where the run goes, and why.
         peak: of the wavefield; None before the first look.
+        work: share of the point updates done, where steps differ in them; 0 where it is not known.
     """
 
     phase: str
@@ -75,6 +76,7 @@ class Progress:
     share: float = 0.0
     health: Mapping[str, float] = field(default_factory=dict)
     peak: WavefieldPeak | None = None
+    work: float = 0.0
 
     @property
     def fraction(self) -> float:
@@ -84,7 +86,8 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Estimated seconds to the end."""
-        return self.elapsed * (1.0 / self.fraction - 1.0) if self.fraction else math.inf
+        done = self.work or self.fraction
+        return self.elapsed * (1.0 / done - 1.0) if done else math.inf
 
 
 Reporter = Callable[[Progress], None]

@@ -174,7 +174,7 @@ class Run:
         file_contents.create_maps(writer, self.setup)
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
-        simulation = Simulation(self.setup, self.backend, ranks=self.ranks)
+        simulation = Simulation(self.setup, self.backend, ranks=self.ranks, from_rest=True)
         names = [shot.name for shot in self.setup.shots]
         series = self.setup.series
         return simulation, SnapshotRecorder(writer, series, names, simulation.sampled)

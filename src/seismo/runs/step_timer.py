@@ -67,13 +67,13 @@ class StepTimer:
         """Steps that may be queued before `settle`."""
         return self._stretch - self._steps
 
-    def queue(self, advance: Callable[[int], None], steps: int, points: int) -> None:
-        """Take steps of so many points each."""
+    def queue(self, advance: Callable[[int], None], steps: int, updates: int) -> None:
+        """Take steps that update so many points in all."""
         if not self._steps:
             self._begin = time.perf_counter()
         advance(steps)
         self._steps += steps
-        self._points += steps * points
+        self._points += updates
 
     def settle(self) -> None:
         """Wait until what is queued is done, and count it."""

@@ -133,7 +133,6 @@ class TimeLoop:
         """Step to a step, and yield where to halt."""
         simulation = self._simulation
         timer = self._timer
-        points = simulation.setup.grid.size * shots
         last = simulation.total_steps
         if not timer.started and stop > simulation.step:
             self._first_step()
@@ -141,7 +140,8 @@ class TimeLoop:
         while simulation.step < stop:
             self._check()
             count = min(stop - simulation.step, timer.queueable_steps if simulation.paced else stop)
-            timer.queue(simulation.advance, count, points)
+            updates = simulation.updates(simulation.step, simulation.step + count)
+            timer.queue(simulation.advance, count, updates * shots)
             is_settled = not timer.queueable_steps or simulation.step == last
             if is_settled:
                 timer.settle()

@@ -84,7 +84,8 @@ class Scenario(ScenarioSection):
     physics: Literal[PHYSICS] = Field(description="the wave equation")  # type: ignore[valid-type]
     precision: Literal["float16", "float32", "float64"] = Field(
         "float32",
-        description="number type of the fields; float16, on GPUs, of lossless elastic waves",
+        description="number type of the fields; float16, on GPUs, of lossless elastic waves "
+        "and of acoustic ones",
     )
     grid: GridSpec = Field(description="region, spacing and differences")
     time: TimeSpec = Field(description="simulated time and its steps")
@@ -145,7 +146,12 @@ class Scenario(ScenarioSection):
     @property
     def arithmetic(self) -> str:
         """The number type in which is computed, and kept what is no field."""
-        return "float32" if self.precision == "float16" else self.precision
+        return "float32" if self.in_16_bits else self.precision
+
+    @property
+    def in_16_bits(self) -> bool:
+        """Whether fields are kept in 16 bits."""
+        return self.precision == "float16"
 
     def __eq__(self, other: object) -> bool:
         """Compare what is simulated; the file it came from does not count."""

@@ -177,7 +177,8 @@ def image(
         )
         rows = (backend.array(to_rows), backend.array(from_rows))
         owners = (from_rows - subdomain.before) // subdomain.volume
-        arguments = (array, *rows, *steps, array.dtype.type(factor))
+        # Numbers of 16 bits are computed with in 32.
+        arguments = (array, *rows, *steps, np.dtype(backend.precision).type(factor))
         return backend.each_row(mirror, to_rows.size, length, arguments, writes=(0,), shots=owners)
 
     on_face = [last if face.high else first]

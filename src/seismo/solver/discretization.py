@@ -314,7 +314,7 @@ def discretize(
     )  # fmt: skip
     if relaxation is not None:
         setup = relaxing(setup, relaxation)
-    if scenario.precision == "float16":
+    if scenario.in_16_bits:
         setup = halved(setup)
     setup = curved(setup)
     # What depends on how the medium relaxes; of the shots, those of this run.

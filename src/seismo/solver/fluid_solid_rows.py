@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from seismo.backends.base import Backend, KernelConstants
+from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations import fluid_solid_operators
 from seismo.equations.fluid_solid_contact import Contact, Rock, own_rock
 from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
@@ -82,7 +82,7 @@ class ContactRows:
         Args:
             backend: where they run.
             phases: its stages (`seismo.solver.stages.BoundStage`) and the tables of their sweeps,
-                in each phase of its layers.
+                in each phase of the steps.
             medium: what `adjust` has made.
             arrays: its fields by name.
             closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
@@ -99,9 +99,12 @@ class ContactRows:
             corrected |= new
             wanted = [term for term in terms if new & term.fields]
             rows = RowCorrections(backend, self._subdomain, arrays, stage.name)
+            made = dict[int, tuple[list[Launch], list[Launch]]]()  # by tables, which phases share
             for bound, tables in ((stages[number], tables) for stages, tables in phases):
-                at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
-                bound.follow(at_edges, rows.bind(wanted, core, tables), rows.memories)
+                if id(tables) not in made:
+                    at_edges = [one for box in edges for one in rows.bind(wanted, box, tables)]
+                    made[id(tables)] = at_edges, rows.bind(wanted, core, tables)
+                bound.follow(*made[id(tables)], rows.memories)
 
     def _terms(self, medium: dict, c: np.ndarray, closed) -> list[RowSums | RowSlope]:
         """List what is added to rows, of all stages."""

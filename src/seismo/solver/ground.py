@@ -127,6 +127,9 @@ def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
     Raises:
         ScenarioError: it names the key, and what to write there.
     """
+    if scenario.precision == "float16":
+        problem = "does not go with topography; use float32, or leave topography out"
+        raise scenario.mistake("precision", problem=problem)
     if not physics.gradients:
         names = (name for name, n in VARIANTS if n == len(physics.axes))
         known = [n for n in names if physics_for(n, len(physics.axes)).gradients]

@@ -18,7 +18,6 @@ beside contacts of fluid and solid add to memory variables what the sweeps leave
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,11 +32,11 @@ from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.registry import physics_for
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics
-from seismo.equations.terms import SourceTerm
 from seismo.grid.grid import Grid
 from seismo.model import Earth
 from seismo.scenario import Scenario
 from seismo.solver.fluid_contacts import contacts_of
+from seismo.solver.source_peaks import scale_to, strain_rates
 
 # A module that imports this one.
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ MOST_LOSSES = 1.5  # wavelengths over Q on the way to a receiver: 4e-4 on its tr
 _PLACES = 33  # on that way
 _MOST_ENDS = 100  # sources, and receivers, that are looked at
 _PEAK = 13  # power of two
-_SAMPLES = 257  # of a signal, to find its peak
 
 
 def relaxing(setup: Discretization, relaxation: Relaxation) -> Discretization:
@@ -97,7 +95,7 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
         problem = weakened(scenario, setup.earth, grid.dimensions, sources, setup.groups)
     if problem:
         return relaxation
-    return replace(relaxation, scale=2.0 ** (_PEAK - math.frexp(peak)[1]))
+    return replace(relaxation, scale=scale_to(peak, _PEAK))
 
 
 def beside_contacts(contacts: Sequence[Contact], grid: Grid) -> str:
@@ -184,58 +182,3 @@ def unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
         f"source {sources[strong].name} is {rates[strong] / rates[weak]:.1e} times as strong as "
         f"{sources[weak].name}, and up to {MOST_UNLIKE:g} times are kept in one run"
     )
-
-
-def strain_rates(
-    physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float,
-    end: float,
-) -> np.ndarray:  # fmt: skip
-    """Estimate the largest strain rates (source) in 1/s: those of the cells of the sources.
-
-    A stress that changes by ds in every step spreads into a strain rate ds / (M dt), a velocity
-    that changes by dv into dv / (c dt), with the smallest modulus M and its wave's velocity c.
-
-    Args:
-        physics: of elastic waves.
-        earth: where the sources are.
-        sources: of all shots.
-        cell: volume of a cell in m^3 (2-D: area in m^2).
-        dt: time step in s.
-        end: of the last step in s; sources that begin later have none.
-    """
-    x, y, z = np.array([source.position for source in sources]).T
-    rock = earth.sample(z, y if len(physics.axes) == 3 else None, x)
-    rho = rock["rho"]
-    # Isotropic rock at each source: c11 = c33 = rho vp^2, c44 = rho vs^2.
-    p = rho * rock.get("vp", rock["vs"]) ** 2  # SH waves have no vp
-    s = rho * rock["vs"] ** 2
-    known = {"rho": rho, **dict.fromkeys(("c11", "c22", "c33"), p),
-             **dict.fromkeys(("c12", "c13", "c23"), p - 2.0 * s),
-             **dict.fromkeys(("c44", "c55", "c66"), s),
-             **dict.fromkeys(("root1", "root2", "root3"), np.sqrt(p))}  # fmt: skip
-    medium = {name: known.get(name, 0.0 * rho) for name in physics.medium}  # lossless
-    arrays = physics.coefficients(medium, dt)
-    modulus = np.where(s > 0.0, s, p)
-    signals: dict[tuple[int, int, int], float] = {}
-    acts = np.array([source.start < end for source in sources])
-    largest = np.zeros(len(sources))
-    for kind in {source.kind for source in sources}:
-        for term in physics.drives[kind]:
-            peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
-            scale = term.scale(lambda name, of_component=False: arrays[name], dt)
-            # Strain rate: stress rate over modulus, or acceleration over wave speed.
-            resistance = modulus if term.field.startswith("s") else np.sqrt(modulus / rho)
-            rates = np.abs(scale) * np.array(peaks) / (cell * resistance * dt)
-            largest = np.maximum(largest, rates)
-    return acts * largest
-
-
-def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
-    """Return the largest magnitude of strength times signal; those of signals are kept."""
-    strength = abs(source.strength.get(term.component, 0.0))
-    # Peak of each signal, found once.
-    key = id(source.wavelet), source.derivative, term.derivative
-    if strength and key not in known:
-        times = np.linspace(source.start, source.end, _SAMPLES)
-        known[key] = float(np.abs(source.signal(times, term.derivative)).max())
-    return strength and strength * known[key]

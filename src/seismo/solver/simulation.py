@@ -9,8 +9,7 @@
         sample receivers, raise the peaks of maps
 
 All of this is bound once, when the first shots are loaded, and only launched afterwards; other
-shots change numbers in what is bound. On several ranks each has some of the parts, and all take the
-same steps.
+shots change numbers in it. Of several ranks each has some of the parts.
 """
 
 from __future__ import annotations
@@ -36,6 +35,7 @@ from seismo.solver.half_precision import refuse_processor
 from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
 from seismo.solver.map_reading import MapReading
+from seismo.solver.moving_part import phases, updates
 from seismo.solver.partition import divide, never_cut
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
@@ -60,16 +60,21 @@ class Simulation:
 
     def __init__(
         self, setup: Discretization, backend: Backend, counts: tuple[int, int] | None = None,
-        ranks: SerialCommunicator | None = None,
+        ranks: SerialCommunicator | None = None, *, from_rest: bool = False,
     ) -> None:  # fmt: skip
-        """Allocate and bind everything; see `build`."""
+        """Allocate and bind everything; see `build`.
+
+        `from_rest` promises that nothing moves before the first step: steps then leave out points
+        that no wave has reached (`moving_part`).
+        """
         refuse_processor(setup, backend)
         self.setup = setup
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
         self.division = divide(setup, backend, self.ranks, counts)
+        self.phases = phases(setup, from_rest)
         self._numbered = {
-            n: SubdomainSolver(setup, backend, self.division.subdomains[n])
+            n: SubdomainSolver(setup, backend, self.division.subdomains[n], self.phases)
             for n in self.division.local_numbers
         }
         self.solvers = list(self._numbered.values())
@@ -82,7 +87,7 @@ class Simulation:
             for parity in setup.physics.parities
         ]
         self.step = 0
-        self._programs: list[Callable[[int, int], None]] = []  # for each phase of the layers
+        self._programs: list[Callable[[int, int], None]] = []  # for each phase
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = setup.total_steps
         # Receivers and maps read what a step has left.
@@ -96,6 +101,10 @@ class Simulation:
     def points(self) -> int:
         """Points that one step updates, absorbing layers and shots included."""
         return self.setup.grid.size * self.setup.batch
+
+    def updates(self, first: int, behind: int) -> int:
+        """Return the points of a shot that steps update, summed over the steps."""
+        return updates(self.phases, first, behind)
 
     @property
     def bytes_per_point(self) -> int:
@@ -150,10 +159,9 @@ class Simulation:
         # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()
-            phases = range(len(self.setup.layer_phases))
             parities = self.setup.physics.parities
-            # One program for each phase of the layers, of both parities.
-            steps = [tuple(self._bind(parity, phase) for parity in parities) for phase in phases]
+            # One program for each phase, of both parities.
+            steps = [tuple(self._bind(p, n) for p in parities) for n in range(len(self.phases))]
             self._programs = [one.program(self.backend, some) for some in steps]
         self.step = 0
 
@@ -189,10 +197,10 @@ class Simulation:
         """Advance by a number of steps, at most to `total_steps`."""
         if self.step + steps > self.total_steps:
             raise ValueError(f"{self.step} + {steps} steps exceed the run's {self.total_steps}")
-        starts = [first for first, _ in self.setup.layer_phases]
+        starts = [phase.first for phase in self.phases]
         last = self.step + steps
         while self.step < last:
-            # Run to the end of the layers' phase, of the faults' window, or of what was asked.
+            # Run to the end of the phase, of the faults' window, or of what was asked.
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
             if self._faults:
@@ -216,7 +224,7 @@ class Simulation:
     def _bind(self, parity: int, phase: int = 0) -> Step:
         """Return the launches of a step: groups in order, each of concurrent launches.
 
-        In each phase of the layers sweeps have other profiles, and the same arrays. Sources near a
+        In each phase sweeps have other layer profiles or boxes, and the same arrays. Sources near a
         cut act before their points travel to the neighbour.
         """
         # Sources of the step: evaluated before any stage needs them.

@@ -163,7 +163,7 @@ class StabilityMonitor:
         if not math.isfinite(peak) and setup.physics.short:
             what, remedy = (
                 ("fields", "precision: float32")
-                if setup.scenario.precision == "float16"
+                if setup.scenario.in_16_bits
                 else ("memory variables", "attenuation.storage: 32")
             )
             return (

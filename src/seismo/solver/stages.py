@@ -71,6 +71,7 @@ class LayerMemory:
         regions: list[RowGroup],
         pad: int,
         at_once: bool,
+        short: bool = False,
     ) -> None:
         self._layout: dict[tuple[RowGroup, int], tuple[int, ...]] = {}
         self.at_once = at_once and stage.where == "layer"
@@ -107,7 +108,7 @@ class LayerMemory:
             blocks.append(GlobalBlock(name, start, strides, tuple((run,) for run in counts)))
         self.memories = [
             CheckpointArray(
-                backend.zeros(size + backend.lane_width),
+                backend.zeros(size + backend.lane_width, short),
                 [replace(p, array_name=f"{p.array_name}.{n}") for p in blocks],
             )
             for n in range(arrays)
@@ -142,6 +143,7 @@ class Binding:
         regions: boxes of one variant each.
         closed_width: width of the surface weights, 0 without a closed free surface.
         even: by stage, of every plane z of the grid, whether its medium is even.
+        moving: points that can move; the others are left as they are.
         damped: whether layers damp the fields themselves.
         curved: weights of rows that follow the ground, None where it is flat.
         closed_rows: rows under a free surface with operators of their own.
@@ -155,6 +157,7 @@ class Binding:
     regions: list[RowGroup]
     closed_width: int
     even: dict[str, np.ndarray]
+    moving: Box
     damped: bool = False
     curved: RowWeights | None = None
     closed_rows: int = 0
@@ -175,7 +178,7 @@ class Binding:
 def _rows(
     binding: Binding, stage: Stage, memory: LayerMemory, region: RowGroup, box: Box
 ) -> list[list[int]]:
-    """Return the columns of a box of one region, for every shot."""
+    """Return the columns of a box of one region, for every shot; along x as far as it reaches."""
     sub = binding.subdomain
     ox, oy, oz = sub.offset
     (_, y0, z0) = box.lo
@@ -184,7 +187,9 @@ def _rows(
     # A row of columns for each shot: box, offset of the shot, packed offset, x-segments.
     for shot in range(sub.batch):
         along: list[int] = []
-        for span, (x0, x1) in enumerate(region.spans):
+        for span, (first, last) in enumerate(region.spans):
+            x0 = min(max(first, box.lo[0]), last)
+            x1 = max(min(last, box.hi[0]), x0)
             # Stages of the layers leave the interior out: an empty range of x.
             idle = stage.where == "layer" and not region.stretched(span)
             along += [x0 + ox, (x0 if idle else x1) + ox]
@@ -214,6 +219,10 @@ def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
     return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))
 
 
+# Axes of layers in the middle and at the ends of rows, closed, even, weights of curved rows.
+OperatorKey = tuple[str, str, bool, bool, Curved | None]
+
+
 class BoundStage:
     """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
 
@@ -238,7 +247,7 @@ class BoundStage:
         self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
     ) -> list[Launch]:
         stage = self.stage
-        grouped = dict[tuple[str, str, bool, bool, Curved | None], list[list[int]]]()
+        grouped = dict[OperatorKey, tuple[list[list[int]], list[list[int]]]]()
         # Boxes by the operators that their rows need: one launch each.
         for region in self._regions(binding, memory):
             for box in boxes:
@@ -246,14 +255,19 @@ class BoundStage:
                 if not overlap.size or not (region.ends or stage.where != "layer"):
                     continue
                 for even, piece in _pieces(overlap, binding.even.get(stage.name)):
+                    moving_piece = piece & binding.moving
+                    if not moving_piece.size:
+                        continue
                     curved = binding.weights(region)
                     key = (region.middle, region.ends, region.closed, even, curved)
-                    rows = _rows(binding, stage, memory, region, piece)
-                    grouped.setdefault(key, []).extend(rows)
+                    part_boxes, whole_boxes = grouped.setdefault(key, ([], []))
+                    part_boxes += _rows(binding, stage, memory, region, moving_piece)
+                    whole_boxes += _rows(binding, stage, memory, region, piece)
         arrays = binding.fields.arrays(parity)
         launches = list[list[Launch]]()
         # Interior rows, the longest launches, come first.
-        for key, rows in sorted(grouped.items(), key=lambda item: len(item[0][0])):
+        for key, both in sorted(grouped.items(), key=lambda item: len(item[0][0])):
+            moving, complete = (np.array(some, np.int64) for some in both)
             middle, ends, closed, even, curved = key
             physics = binding.fields.physics
             formula = physics.formula(stage, even)
@@ -275,8 +289,9 @@ class BoundStage:
             )  # fmt: skip
             operands = KernelFields(writes, reads, model, memory.arrays(parity))
             launches.append(binding.backend.sweep(
-                formula, variant, binding.tables, np.array(rows, np.int64), operands,
+                formula, variant, binding.tables, moving, operands,
                 back=(self._number + parity) % 2 == 1,
+                whole_boxes=None if np.array_equal(moving, complete) else complete,
             ))  # fmt: skip
         # the longest first; ends of rows, where they are apart, fill what is left of the card
         return [one for turn in zip_longest(*launches) for one in turn if one is not None]
@@ -307,7 +322,7 @@ class BoundStage:
 def bind_stages(
     bindings: list[Binding], stages: tuple[Stage, ...], pad: int
 ) -> list[list[BoundStage]]:
-    """Bind the stages of a wave equation to a subdomain, for each phase of its layers.
+    """Bind the stages of a wave equation to a subdomain, for each phase of the steps.
 
     Args:
         bindings: what they share, in each phase; all have the same layer memory.
@@ -324,6 +339,7 @@ def bind_stages(
             memories[owner] = LayerMemory(
                 common.backend, stage, slots, common.subdomain, common.regions, pad,
                 common.backend.at_once and common.fields.physics.at_once,
+                common.fields.physics.short_layers,
             )  # fmt: skip
     return [
         [

@@ -24,6 +24,7 @@ from seismo.solver.fields import Fields
 from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.incident_injection import IncidentInjection
 from seismo.solver.injection import Injection
+from seismo.solver.moving_part import Phase
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
@@ -74,7 +75,7 @@ def _tables(
     layers: dict[str, np.ndarray],
 ) -> KernelConstants:
     grid = setup.grid
-    spacing = np.array(grid.spacing)[:, None]
+    spacing = np.array(grid.spacing)[:, None] / setup.physics.length
     # Difference coefficients over the spacing of each axis.
     first = setup.stencil.first[None, :] / spacing
     second = setup.stencil.second[None, :] / spacing**2
@@ -107,11 +108,13 @@ def _tables(
 
 
 class SubdomainSolver:
-    """One subdomain: its arrays, stages bound in each phase of its layers, and sources."""
+    """One subdomain: its arrays, stages bound in each phase of the steps, and sources."""
 
     def __init__(
-        self, setup: Discretization, backend: Backend, subdomain: decomposition.Subdomain
-    ) -> None:
+        self, setup: Discretization, backend: Backend, subdomain: decomposition.Subdomain,
+        phases: tuple[Phase, ...],
+    ) -> None:  # fmt: skip
+        """Allocate and bind everything, for the steps of each phase."""
         physics = setup.physics
         scenario = setup.scenario
         self.subdomain = subdomain
@@ -132,17 +135,17 @@ class SubdomainSolver:
         first = Binding(
             backend, subdomain, self.fields, tables[0], setup.stencil.order,
             setup.row_groups(backend.lane_width),
-            _closed_width(setup), setup.even, setup.guided_damping.late > 0.0,
+            _closed_width(setup), setup.even, setup.grid.box, setup.guided_damping.late > 0.0,
             setup.curved_rows, setup.closed_rows,
         )  # fmt: skip
-        # Stages bound to all of them; the memory is shared.
-        bindings = [replace(first, tables=table) for table in tables]
+        # Stages bound in all phases of the steps; the memory is shared.
+        bindings = [replace(first, tables=tables[p.layers], moving=p.box) for p in phases]
         self.phases: list[list[BoundStage]] = bind_stages(bindings, physics.stages, setup.pad)
         closed = tables[0].down if setup.closure else ()
         arrays = self.fields.arrays(0)
-        phases = list(zip(self.phases, tables, strict=True))
+        bound = [(stages, one.tables) for stages, one in zip(self.phases, bindings, strict=True)]
         # Corrections of rows at contacts, and off-diagonal densities of dipping ones.
-        contacts.correct(backend, phases, medium, arrays, closed)
+        contacts.correct(backend, bound, medium, arrays, closed)
         # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
             solid = setup.extremes.vs_max > 0.0

@@ -138,6 +138,7 @@ class CpuBackend(HostBackend):
         boxes,
         operands: KernelFields,
         back: bool = False,
+        whole_boxes: np.ndarray | None = None,
     ):
         """Bind a formula; see `Backend.sweep`."""
         (memory,) = operands.memory

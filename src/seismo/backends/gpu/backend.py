@@ -18,7 +18,6 @@ from seismo.backends.base import (
     FIRST_SPAN,
     PML_COST,
     SHORT,
-    SPAN_COLUMNS,
     Copy,
     Group,
     KernelConstants,
@@ -30,7 +29,7 @@ from seismo.backends.base import (
     computed_in,
 )
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu.block_table import blocks_of
+from seismo.backends.gpu.block_table import blocks_of, by_operators
 from seismo.backends.gpu.cluster_program import cluster_program
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
@@ -145,9 +144,9 @@ class GpuBackend:
 
     def sweep(
         self, formula, variant: Variant, tables: KernelConstants, boxes, operands: KernelFields,
-        back: bool = False,
+        back: bool = False, whole_boxes: np.ndarray | None = None,
     ) -> list[Launch]:  # fmt: skip
-        """Bind a formula; see `Backend.sweep`.
+        """Bind a formula; see `Backend.sweep`. Parts of boxes have the layout of the whole ones.
 
         A volume does not fit the card's cache: there, the way back won nothing. In volumes threads
         march across a layer, along what they call z: where it lies across y, the two are swapped,
@@ -156,29 +155,22 @@ class GpuBackend:
         back = back and "y" not in variant.axes
         call = SweepCall(formula, variant, tables, boxes, operands)
         bind = partial(_Sweep, self, call, back=back)
-        spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
-        # Groups by operators: boxes of the same variant share a kernel and a launch.
-        middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
-        ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
-        # Rows whose ends need no other operators: one group of boxes.
-        if variant.ends == variant.middle:
-            groups = [(variant.middle, np.concatenate([middle, *ends]))]
-        else:
-            groups = [(variant.middle, middle), (variant.ends, np.concatenate(ends))]
         launches = []
         # Segments without points launch nothing.
-        for stretched, selected in groups:
-            filled = selected[selected[:, FIRST_SPAN + 1] > selected[:, FIRST_SPAN]]
+        alike = by_operators(variant, boxes if whole_boxes is None else whole_boxes)
+        for stretched, filled in by_operators(variant, boxes).items():
             if not len(filled):
                 continue
+            like = None if whole_boxes is None else alike[stretched]
             # Layers across y march along y: exchange the columns of y and z, and the tables with
             # them.
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
                 sweep = bind(tables=tables.turned(), turned=True)
-                launches.append(sweep.launch(across, filled[:, YZ_SWAPPED]))
+                turned = None if like is None else like[:, YZ_SWAPPED]
+                launches.append(sweep.launch(across, filled[:, YZ_SWAPPED], turned))
             else:
-                launches.append(bind(tables=tables).launch(stretched, filled))
+                launches.append(bind(tables=tables).launch(stretched, filled, like))
         return launches
 
     def each(
@@ -274,29 +266,31 @@ class _Sweep:
         self._memory = (outer, *(flux or (outer, outer)))
         self._addresses = device_tables(backend, tables)
 
-    def launch(self, stretched: str, boxes: np.ndarray) -> Launch:
-        """Bind to boxes of `BOX_COLUMNS`, with one span."""
+    def launch(self, stretched: str, boxes: np.ndarray, whole_boxes: np.ndarray | None) -> Launch:
+        """Bind to boxes of `BOX_COLUMNS`, with one span; a layout is that of the whole ones."""
         variant = self._variant
         backend = self._backend
-        # The layout of threads, by what the kernel does and the width of its boxes.
         operands = self._operands
+        # The layout of threads, by what the kernel does and the width of its boxes.
         box_kind = "curved" if variant.curved else box_of(stretched)
         key = (variant.axes, self._formula.kind, box_kind, variant.order)
+        layout = shape_for(backend.shapes, key)
         at_ends = "x" in stretched
-        limits = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        every = boxes if whole_boxes is None else np.concatenate([boxes, whole_boxes])
+        limits = every[:, FIRST_SPAN : FIRST_SPAN + 2]
         # Wide lanes begin on a multiple of themselves, narrow ones wherever rows are cut.
-        narrow = at_ends or bool((limits[:, 0] % backend.lanes.width).any())
+        narrow = layout.narrow or at_ends or bool((limits[:, 0] % backend.lanes.width).any())
         lanes = backend.card.lanes(backend.lanes.precision, narrow)
         # Stores need a mask only where a box ends within a lane.
         masked = bool((limits[:, 1] % lanes.width).any())
-        widest = int(np.ptp(limits, axis=1).max())
-        shape = shape_for(backend.shapes, key).fitted(-(-widest // lanes.width))
+        shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
         marches = bool(operands.reads) and can_march(variant, stretched)
-        shape = cut_in_pieces(shape, boxes, lanes.width) if marches else replace(shape, planes=1)
-        shape = together_if_even(shape, boxes)
+        laid = boxes if whole_boxes is None else whole_boxes
+        shape = cut_in_pieces(shape, laid, lanes.width) if marches else replace(shape, planes=1)
+        shape = together_if_even(shape, every)
         tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
         # A slab is no wider than the boxes: behind them blocks would idle.
-        slab = min(shape.slab, int((boxes[:, 3] - boxes[:, 2]).max()))
+        slab = min(shape.slab, int((laid[:, 3] - laid[:, 2]).max()))
         shape = replace(shape, tile=shape.tile and tile and shape.planes > 1, slab=slab)
         constants = SweepConstants(
             self._tables, stretched, variant.weighted, masked, variant.order // 2,
@@ -304,16 +298,20 @@ class _Sweep:
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
             variant.scaled, asked_arrays(self._formula, variant, stretched, shape),
+            self._formula.unread, self._memory[0].dtype == SHORT,
         )  # fmt: skip
-        # One box for all shots (without the shot's offset): bounds become constants of the kernel.
-        alone = not stretched and len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
+        # One box for all shots (without the shot's offset): bounds become constants of the kernel,
+        # but not those of parts, which differ from phase to phase.
+        is_single = len(np.unique(np.delete(boxes, 4, axis=1), axis=0)) == 1
+        alone = not stretched and is_single and whole_boxes is None
         listed = partial(self._many_boxes, at_ends)
         boxed = self._single_box if alone else listed
         box, volume, grid, table = boxed(shape, boxes, lanes.width)
         # CUDA's limit of blocks along y and z: a table of blocks counts along x instead.
         if max(grid[1:]) > MOST_BLOCKS:
             box, volume, grid, table = listed(shape, boxes, lanes.width)
-        rotation = None if at_ends else row_rotation(self._tables.strides, lanes.width, limits)
+        ends = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
+        rotation = None if at_ends else row_rotation(self._tables.strides, lanes.width, ends)
         kernel = SweepKernel(
             self._formula, variant, lanes.precision, constants, shape, box, volume, self._back,
             self._turned, rotation, narrow,

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Variant
+
 BLOCK_COLUMNS = 12
 
 
@@ -38,3 +40,20 @@ def blocks_of(boxes: np.ndarray, size: tuple[int, int, int], slab: int = 0) -> n
     # The last key counts first: shot, slab, z, y, x.
     x, y, z, *_ = blocks.T
     return blocks[np.lexsort((x, y, z, y // (slab * size[1]), blocks[:, 6]))]
+
+
+def by_operators(variant: Variant, boxes: np.ndarray) -> dict[str, np.ndarray]:
+    """Return boxes with one span each that is not empty, by the axes that these stretch."""
+    spans = [boxes[:, FIRST_SPAN + k * SPAN_COLUMNS :][:, :SPAN_COLUMNS] for k in range(3)]
+    # Groups by operators: boxes of the same variant share a kernel and a launch.
+    middle = np.column_stack([boxes[:, :FIRST_SPAN], spans[1]])
+    ends = [np.column_stack([boxes[:, :FIRST_SPAN], spans[k]]) for k in (0, 2)]
+    # Rows whose ends need no other operators: one group of boxes.
+    if variant.ends == variant.middle:
+        groups = {variant.middle: np.concatenate([middle, *ends])}
+    else:
+        groups = {variant.middle: middle, variant.ends: np.concatenate(ends)}
+    return {
+        stretched: some[some[:, FIRST_SPAN + 1] > some[:, FIRST_SPAN]]
+        for stretched, some in groups.items()
+    }

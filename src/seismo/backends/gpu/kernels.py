@@ -165,6 +165,9 @@ class SweepKernel:
         constants = self.constants
         shape = self.shape
         arrays = kept_in(arrays, constants.short)
+        # The table of blocks, memory (three), and tables of the layers.
+        short = [0 < n <= 3 and constants.short_memory for n in range(len(addresses))]
+        addresses = kept_in(addresses, short)
         # Layers across z, taken at once, in a march that carries fluxes from plane to plane.
         through = v.at_once and constants.stretched == "z" and shape.planes > 1
         # One formula, bound to the operators of these boxes: layers, closed rows, rows that grow.

@@ -44,7 +44,10 @@ class BlockShape:
             where all boxes are a multiple of so many planes high.
         sectors: whether one thread of each sector of memory asks the second-level cache for what a
             layer's update changes, not each for its own lane.
-        asks: whether threads outside the layers do so, too, of formulas with fields of 16 bits.
+        asks: whether threads outside the layers do so, too, of formulas with fields of 16 bits; of
+            marches across layers, whether they do so for what their registers take up, too.
+        narrow: whether lanes of 16-bit fields are as at the ends of rows, of half as many numbers:
+            where threads keep many of them in registers.
     """
 
     threads: tuple[int, int, int]
@@ -57,6 +60,7 @@ class BlockShape:
     together: int = 1
     sectors: bool = False
     asks: bool = False
+    narrow: bool = False
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -237,8 +241,17 @@ H200: Shapes = {
 }
 
 
-# What differs for fields of 16 bits, measured on an H200 (elastic, order 4).
+# What differs for fields of 16 bits, measured on an H200 (elastic, order 4; acoustic, order 8).
 FLOAT16: Shapes = {
+    **_alike("second", "inner", BlockShape((32, 4, 1), 20, 2, ahead=1)),
+    **_alike("second", "layer", BlockShape((64, 1, 1), 64, 4, ahead=1, asks=True)),
+    **_alike("second", "side", BlockShape((8, 16, 1), 1, 8)),
+    **_alike("second", "edge", BlockShape((16, 4, 1), 1, 6)),
+    # Not measured: with wide lanes registers spill.
+    ("xyz", "second", "inner", 12): BlockShape((32, 8, 1), 10, 2, ahead=1, narrow=True),
+    ("xyz", "second", "inner", 16): BlockShape((8, 16, 1), 8, 4, ahead=1, narrow=True),
+    ("xyz", "second", "layer", 12): BlockShape((8, 8, 1), 64, 4, ahead=1, waves=3, narrow=True),
+    ("xyz", "second", "layer", 16): BlockShape((8, 8, 1), 64, 4, ahead=1, waves=3, narrow=True),
     **_alike("divergence gradient", "inner", BlockShape((16, 4, 2), 1, 5, asks=True)),
     **_alike("divergence", "layer", BlockShape((16, 4, 1), 1, 5)),
     **_alike("gradient", "layer", BlockShape((16, 4, 2), 1, 4)),

@@ -236,7 +236,7 @@ class Sweep:
         """
         constants = self.constants
         later = i + ahead * self.plane
-        for n in range(constants.arrays):
+        for n in (n for n in range(constants.arrays) if n not in constants.unread):
             of_model = n >= constants.writes + constants.reads
             # Fields differentiated along z enter the queue half the order ahead of the point
             # itself.

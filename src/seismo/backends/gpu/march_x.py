@@ -55,6 +55,8 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
             if shape.ahead:
                 with when(z + shape.ahead < last):
                     _ask_row(sweep, i + shape.ahead * sweep.plane, z + shape.ahead)
+                    if shape.asks:
+                        _ask_registers(sweep, i + shape.ahead * sweep.plane, z + shape.ahead)
             column, fluxes = forward(i, z + (half - 1), registers)
             with only_points(sweep):
                 update(i, sweep.context(z, fluxes), *sweep.operands([column.lanes], (), around))
@@ -76,6 +78,16 @@ def across(update: Callable, flux: Callable, shape: BlockShape) -> March:
     return march
 
 
+def _ask_registers(sweep: Sweep, i: IRValue, z: IRValue) -> None:
+    """Ask the cache for the field and the flux that a later turn's registers take up."""
+    half = sweep.constants.half
+    (field,) = sweep.z_differentiated
+    sweep.lanes.ask(field, i + (2 * half - 1) * sweep.plane)
+    context = sweep.context(z + (half - 1))
+    with when(context.kept[1]):
+        sweep.lanes.ask(context.flux, context.j)
+
+
 def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     """Ask the cache for what changes in a row further on."""
     context = sweep.context(z)
@@ -83,7 +95,7 @@ def _ask_row(sweep: Sweep, i: IRValue, z: IRValue) -> None:
     constants = sweep.constants
     fields = constants.writes + constants.reads
     for n in range(fields):
-        if n not in constants.columns:
+        if n not in constants.columns and n not in constants.unread:
             sweep.lanes.ask(sweep.arrays[n], i)
     with when(context.medium.equals(position.shot)):  # else those of the row before, or of the next
         for array in sweep.arrays[fields:]:

@@ -29,6 +29,8 @@ class SweepConstants:
         short: whether each array is kept in 16 bits.
         scaled: whether derivatives along z are divided by how tall their cells are.
         asked_arrays: those that the second-level cache is asked for before a point is updated.
+        unread: those that are changed whatever they were, which no march asks for.
+        short_memory: whether layers' memory is kept in 16 bits.
     """
 
     tables: KernelConstants
@@ -44,6 +46,8 @@ class SweepConstants:
     short: tuple[bool, ...]
     scaled: bool = False
     asked_arrays: tuple[int, ...] = ()
+    unread: tuple[int, ...] = ()
+    short_memory: bool = False
 
     def __str__(self) -> str:
         """Name all that a kernel has built in; the profiles come as arguments."""
@@ -53,7 +57,8 @@ class SweepConstants:
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
         counts = self.arrays, self.memories, self.columns, self.short, self.asked_arrays
-        return f"{digest_of(t)} {t.surface} {shapes} {rest} {counts} {t.inside}"
+        kept = f"{t.inside} {self.short_memory}"
+        return f"{digest_of(t)} {t.surface} {shapes} {rest} {counts} {kept}"
 
 
 def digest_of(tables: KernelConstants) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.equations.acoustic.increments import in_increments
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import VP
 from seismo.equations.table import Field, Physics, Stage
@@ -62,6 +63,7 @@ def tables(axes: str, options: None) -> Physics:
         medium=("vp",),
         observables={"pressure": {"pressure": (Term("p"),)}},
         drives=DRIVES,
+        in_increments=in_increments,
     )
 
 

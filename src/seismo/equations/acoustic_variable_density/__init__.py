@@ -19,8 +19,9 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import RHO, VP
-from seismo.equations.table import Field, IsotropicPlanes, Physics, Stage
+from seismo.equations.table import Field, Physics, Stage
 from seismo.equations.terms import SourceTerm, Term
 
 

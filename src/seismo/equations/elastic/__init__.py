@@ -35,8 +35,9 @@ from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic import formulas
 from seismo.equations.elastic.curved import CURVED_SURFACE
 from seismo.equations.elastic.energy import energy
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import RHO, VP, VS
-from seismo.equations.table import Field, IsotropicPlanes, Physics, Stage
+from seismo.equations.table import Field, Physics, Stage
 from seismo.equations.terms import SourceTerm, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities

@@ -19,8 +19,9 @@ import numpy as np
 
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.elastic import FLUID_Q
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import RHO, VS
-from seismo.equations.table import Field, IsotropicPlanes, Physics, Stage
+from seismo.equations.table import Field, Physics, Stage
 from seismo.equations.terms import SourceTerm, Term
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from seismo.equations import elastic
 from seismo.equations.declaration import Equation
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.memory_variables import (
     UNKNOWN,
     CellArrays,
@@ -36,7 +37,7 @@ from seismo.equations.memory_variables import (
 )
 from seismo.equations.parameters import QP, QS, RHO, VP, VS
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import IsotropicPlanes, Physics, Stage
+from seismo.equations.table import Physics, Stage
 from seismo.equations.viscoelastic import formulas
 from seismo.equations.viscoelastic.curved import curved_surface
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from seismo.equations import elastic_sh
 from seismo.equations.declaration import Equation
+from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.memory_variables import (
     UNKNOWN,
     loss,
@@ -27,7 +28,7 @@ from seismo.equations.memory_variables import (
 )
 from seismo.equations.parameters import QS, RHO, VS
 from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import IsotropicPlanes, Physics, Stage
+from seismo.equations.table import Physics, Stage
 
 
 def stress(cell):

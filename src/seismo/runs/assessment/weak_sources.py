@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
-from seismo.solver.memory_storage import strain_rates
+from seismo.solver.source_peaks import strain_rates
 from seismo.solver.stability_monitor import WEAKEST, weakness
 
 

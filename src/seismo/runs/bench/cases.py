@@ -164,6 +164,7 @@ CARD_CASES: dict[str, Case] = {
         _case("G25", "acoustic", 3, 584, 8, 60, further=(*TTI, "qp")),
         _case("G26", "elastic", 3, 424, 4, 100, precision="float16"),
         _case("G27", "elastic", 3, 424, 8, 100, precision="float16"),
+        _case("G28", "acoustic", 3, 552, 8, 400, precision="float16"),
         _case("G19", "acoustic", 3, 320, 8, 400, layer=DEFAULT_LAYER),
         _case("G20", "acoustic", 3, 320, 12, 400, layer=DEFAULT_LAYER),
         _case("G21", "acoustic", 3, 320, 16, 400, layer=DEFAULT_LAYER),

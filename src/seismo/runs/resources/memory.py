@@ -202,7 +202,10 @@ def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None
     for owner, stage in owners.items():
         slots = setup.physics.slots(owner)
         at_once = counting.at_once and setup.physics.at_once
-        LayerMemory(counting, stage, slots, subdomain, regions, setup.pad, at_once)
+        LayerMemory(
+            counting, stage, slots, subdomain, regions, setup.pad, at_once,
+            setup.physics.short_layers,
+        )  # fmt: skip
     return counting.bytes
 
 

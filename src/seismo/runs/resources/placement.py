@@ -272,7 +272,7 @@ def select_backends(
     """
     known = None
     card = optional_gpu(count, backend, device, threads, ranks)
-    if card and scenario.precision != "float16" and make_grid(scenario).size <= SMALL:
+    if card and not scenario.in_16_bits and make_grid(scenario).size <= SMALL:
         on_cpu = choose_all(None, "cpu")
         first = on_cpu[0].make(scenario.precision)
         known = prepared(scenario, first, share=share)

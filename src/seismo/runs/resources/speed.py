@@ -33,6 +33,7 @@ from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.incident_terms import incident_size
 from seismo.solver.map_quantities import PeakMapSet
+from seismo.solver.moving_part import phases, updates
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {
@@ -152,8 +153,9 @@ def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
 def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     batches = -(-len(setup.shots) // setup.batch)
-    launching = batches * STEP_SECONDS[backend.name]
-    stepping = setup.total_steps * (setup.grid.size * len(setup.shots) / speed + launching)
+    launching = setup.total_steps * batches * STEP_SECONDS[backend.name]
+    moving = updates(phases(setup, from_rest=True), 0, setup.total_steps)
+    stepping = moving * len(setup.shots) / speed + launching
     return stepping + map_seconds(setup, backend) + incident_seconds(setup, backend)
 
 

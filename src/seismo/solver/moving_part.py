@@ -1,0 +1,161 @@
+"""The part of a grid that can move: from rest nothing does ahead of the sources' fastest waves.
+
+After n steps all that is further along an axis from the sources than
+
+    v n + 3 n^(1/3) + 10  points
+
+is less than 1e-7 of the largest, with v the largest group velocity along the axis, in points a
+step, of the scheme's plane waves, the shortest ones included. Where short waves are the fastest, a
+front fades as Airy's function does, over a distance that grows with the cube root of time. The
+numbers hold for a source that acts in a single step, at orders 2 to 16, and so for all others
+(`tests/test_moving_part.py`).
+
+The steps of a run come in phases; those of a phase update the box that can move in its last step.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from seismo.grid.decomposition import LINE
+from seismo.grid.grid import AXES, Box, triple
+from seismo.solver.discretization import Discretization
+from seismo.solver.incident_background import plane_waves
+
+PARTS = 12  # phases of the time in which the moving part grows
+WIDTH = 3.0  # points over the cube root of the steps: how far a front fades
+AROUND = 10.0  # points
+SPREAD = 9  # points on either side of its position on which a source acts
+LEAST_SAVED = 0.1  # share of a run's updates that phases are worth
+WAVENUMBERS = 32  # along an axis, of the plane waves that are looked at
+ALIGNED = 8  # planes and rows that boxes consist of, so that blocks of threads are full
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps that update the same points, with the same layers.
+
+    Attributes:
+        first: step.
+        layers: number of the phase of the absorbing layers (`Discretization.layer_phases`).
+        box: points that are updated.
+    """
+
+    first: int
+    layers: int
+    box: Box
+
+
+def points_a_step(setup: Discretization) -> dict[str, float]:
+    """Return the largest group velocity along each axis of the scheme's plane waves.
+
+    With C_a = c dt / h_a and K_a(k_a) the symbol of the differences, sin^2(w dt / 2) = T / 4 for
+    T = sum_a (C_a K_a)^2, so that the velocity is C_a^2 K_a K_a' / sqrt(T (1 - T / 4)).
+    """
+    axes = setup.grid.axes
+    k = np.linspace(1e-3, np.pi, WAVENUMBERS)
+    # K^2, and K K', half its derivative.
+    if setup.physics.differences == "second":
+        second = setup.stencil.second[1:]
+        m = np.arange(1.0, len(second) + 1.0)
+        square = 2.0 * (1.0 - np.cos(np.outer(k, m))) @ second
+        slope = np.sin(np.outer(k, m)) @ (m * second)
+    else:
+        first = setup.stencil.first
+        m = np.arange(len(first)) + 0.5
+        symbol = 2.0 * np.sin(np.outer(k, m)) @ first
+        square = symbol**2
+        slope = symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
+    share = setup.fastest * setup.clock.dt
+    courant = {a: share / setup.grid.spacing[AXES.index(a)] for a in axes}
+    # All directions: T (k_x, k_y, k_z).
+    along = dict(zip(axes, np.ix_(*[np.arange(WAVENUMBERS)] * len(axes)), strict=True))
+    total = np.zeros((WAVENUMBERS,) * len(axes))
+    for a in axes:
+        total += courant[a] ** 2 * square[along[a]]
+    # At the limit of stability the shortest waves divide by 0, and travel nowhere.
+    root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
+    # The longest waves travel at c.
+    return {
+        a: max(courant[a], float((courant[a] ** 2 * slope[along[a]] / root).max())) for a in axes
+    }
+
+
+def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
+    """Return the phases of a run: without a front to follow, those of the absorbing layers.
+
+    Args:
+        setup: the run.
+        from_rest: whether nothing moves before its first step.
+    """
+    grid = setup.grid
+    layers = [first for first, _ in setup.layer_phases]
+    plain = tuple(Phase(first, n, grid.box) for n, first in enumerate(layers))
+    # Planes gain little; plane waves enter on all sides; rows that follow the ground are no planes.
+    sloping = setup.topography is not None
+    if not from_rest or grid.dimensions == 2 or plane_waves(setup) or sloping:
+        return plain
+    front = _Front(setup)
+    steps = setup.total_steps
+    filled = front.filled()
+    starts = {*layers, *(round(filled * n / PARTS) for n in range(PARTS)), filled}
+    bounds = [*sorted(starts - {steps}), steps]
+    grown = list[Phase]()
+    for first, behind in pairwise(bounds):
+        number = sum(begin <= first for begin in layers) - 1
+        phase = Phase(first, number, front.box(behind))
+        # Boxes are rounded up: those of neighbours may be the same.
+        if not grown or (grown[-1].layers, grown[-1].box) != (phase.layers, phase.box):
+            grown.append(phase)
+    updated = updates(tuple(grown), 0, steps)
+    return tuple(grown) if updated < (1.0 - LEAST_SAVED) * grid.size * steps else plain
+
+
+def updates(some: tuple[Phase, ...], first: int, behind: int) -> int:
+    """Return the points that steps update, from a first one on, summed over the steps."""
+    ends = [*(phase.first for phase in some[1:]), behind]
+    return sum(
+        phase.box.size * max(0, min(end, behind) - max(phase.first, first))
+        for phase, end in zip(some, ends, strict=True)
+    )
+
+
+class _Front:
+    """The box that can move after so many steps."""
+
+    def __init__(self, setup: Discretization) -> None:
+        """Take the sources of all shots."""
+        self._grid = setup.grid
+        self._steps = setup.total_steps
+        self._speeds = points_a_step(setup)
+        points = [source.position for shot in setup.shots for source in shot.sources]
+        faults = [fault.positions for shot in setup.shots for fault in shot.faults]
+        positions = np.concatenate([np.reshape(points, (-1, 3)), *faults])
+        # Along a periodic axis waves come back from the other side.
+        around = {face.axis for face in setup.image_faces if face.kind == "periodic"}
+        self._sources = {
+            a: self._grid.index(a, positions[:, AXES.index(a)])
+            for a in self._grid.axes if a not in around and len(positions)
+        }  # fmt: skip
+
+    def box(self, steps: int) -> Box:
+        """Return the points that can move in the last of some steps, along x in whole lines."""
+        lo = list(self._grid.box.lo)
+        hi = list(self._grid.box.hi)
+        for axis, sources in self._sources.items():
+            n = AXES.index(axis)
+            far = self._speeds[axis] * steps + WIDTH * np.cbrt(steps) + AROUND + SPREAD
+            unit = LINE if axis == "x" else ALIGNED
+            lo[n] = max(lo[n], math.floor((sources.min() - far) / unit) * unit)
+            hi[n] = min(hi[n], math.ceil((sources.max() + far + 1.0) / unit) * unit)
+        return Box(triple(lo), triple(hi))
+
+    def filled(self) -> int:
+        """Return the steps after which all of the grid can move, or those of the run."""
+        filling = self._grid.box
+        return bisect_left(range(self._steps), True, key=lambda n: self.box(n) == filling)
