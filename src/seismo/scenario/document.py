@@ -313,7 +313,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
                 mistake
                 for mistake in (*_broken(draft), *amounts)
                 if mistake.path not in misspelt_sections
-                and not _misspelt(mistake, mistakes)
+                and not error_messages.is_misspelt(mistake, mistakes)
                 and not any(mistake.path[: len(path)] == path for path in mended.replaced)
             ]
     if mistakes or document.mistakes:
@@ -338,18 +338,6 @@ def _inside(mended: Mended, document: Document) -> list[Mistake]:
             if any(mistake.path[: len(path)] == path for path in mended.retyped)
         ]
     return []
-
-
-def _misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
-    """Whether a key is missing that stands beside it in another spelling, which is named."""
-    *section, key = missing.path or ("",)
-    meant = f"did you mean '{key}'?"
-    return any(
-        list(m.path[:-1]) == section
-        and m.problem.startswith(error_messages.UNKNOWN)
-        and meant in m.problem
-        for m in mistakes
-    )
 
 
 def _broken(draft: Draft) -> list[Mistake]:

@@ -277,3 +277,15 @@ def _type_mistake(path: KeyPath, value: Any, names: list[str]) -> Mistake:
     if "type" not in value:
         return Mistake((*path, "type"), f"missing: give {allowed}")
     return Mistake((*path, "type"), f"must be {allowed}{closest_match(value['type'], names)}")
+
+
+def is_misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
+    """Whether a key is missing that stands beside it in another spelling, which is named."""
+    *section, key = missing.path or ("",)
+    meant = f"did you mean '{key}'?"
+    return any(
+        list(m.path[:-1]) == section
+        and m.problem.startswith(UNKNOWN)
+        and meant in m.problem
+        for m in mistakes
+    )
