@@ -284,8 +284,6 @@ def is_misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
     *section, key = missing.path or ("",)
     meant = f"did you mean '{key}'?"
     return any(
-        list(m.path[:-1]) == section
-        and m.problem.startswith(UNKNOWN)
-        and meant in m.problem
+        list(m.path[:-1]) == section and m.problem.startswith(UNKNOWN) and meant in m.problem
         for m in mistakes
     )

@@ -115,6 +115,7 @@ class CurvedRows:
         half = self._staggered[name]
         up = axis not in half
         f = self._arrays[name]
+        # Of gradients, and along s, the difference of flat rows; of divergences that of g s.
         if axis == "z" or not self._diverges(name):
             return self._operators.first(axis, up, f, self._i, self._s, n)
         # g of the field's own columns, in the row of both.
@@ -128,6 +129,7 @@ class CurvedRows:
         return added(self._sloped(axis, field, name) for axis, field in sloping(name))
 
     def _sloped(self, axis: str, field: str, name: str) -> Any:
+        # Px or Px', to half points or back to nodes.
         half = self._staggered[field]
         up = int(axis not in half)
         stride = stride_of(self._s, axis)
