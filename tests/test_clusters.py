@@ -236,6 +236,18 @@ def test_clusters_are_taken_where_they_are_faster(tmp_path, monkeypatch):
         assert bool(simulation.backend.taken) is taken
 
 
+@pytest.mark.parametrize(
+    ("how", "taken"), [({"cells": (40, 44)}, True), ({"cells": (310, 310)}, False)]
+)
+def test_the_shots_of_a_batch_do_not_decide(how, taken, tmp_path, monkeypatch):
+    """Else the bits of a shot would depend on those beside it."""
+    for shots in (1, 3):
+        backend = in_clusters(monkeypatch, strips=(2, 2), always=None)
+        document = staggered(boundaries={"layer": {"points": 20}}, shots=shots, **how)
+        simulation = solver.build(document, tmp_path, backend=backend)
+        assert bool(simulation.backend.taken) is taken
+
+
 def test_a_card_that_refuses_clusters_takes_launches(tmp_path, monkeypatch):
     """A share of a card may have too few multiprocessors side by side."""
 

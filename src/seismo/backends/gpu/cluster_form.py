@@ -82,8 +82,8 @@ SECOND = StepCosts(
     launches=6.5, launched=6.0,
 )  # fmt: skip
 STAGGERED = StepCosts(
-    barriers=1.0, lane=0.41, layers={"": 1.0, "x": 1.5, "z": 1.5, "xz": 2.0}, strips=(2, 2),
-    launches=9.5, launched=20.0, threads=384, exact=True, channel=0.7, absent=0.1,
+    barriers=1.5, lane=0.37, layers={"": 1.0, "x": 1.5, "z": 1.5, "xz": 2.0}, strips=(2, 2),
+    launches=9.5, launched=20.0, threads=384, exact=True, channel=0.7, absent=0.15,
 )  # fmt: skip
 
 

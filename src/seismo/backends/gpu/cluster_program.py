@@ -49,6 +49,9 @@ SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
 # Clusters of so many blocks that run at the same time on 132 multiprocessors.
 CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15, 16: 7}
 
+MANY = 64  # shots that fill a card
+AS_FAST = 1.05  # about what predictions of a step differ by
+
 Program = Callable[[int, int], None]  # as `Backend.program` returns it
 
 
@@ -63,7 +66,8 @@ class ClusterPlan:
         shape: what of it the kernel has built in.
         dealt: the rounds.
         record: the tables of receivers.
-        microseconds: of a step of all shots, as predicted.
+        together: clusters that run at the same time.
+        turn: us of a step of these, as predicted.
     """
 
     form: StepForm
@@ -72,16 +76,21 @@ class ClusterPlan:
     shape: ClusterShape
     dealt: Dealt
     record: RecordTables
-    microseconds: float
+    together: int
+    turn: float
+
+    def microseconds(self, shots: int) -> float:
+        """Return what a step of so many shots takes, as predicted."""
+        return -(-shots // self.together) * self.turn
 
 
 def plan(
     known: PlaneSteps, form: StepForm, samples: ReceiverSamples, kept: tuple[int, ...],
     backend: GpuBackend,
-) -> ClusterPlan | None:  # fmt: skip
-    """Return the plan whose steps take least time.
+) -> list[ClusterPlan]:  # fmt: skip
+    """Return a plan for each size of clusters.
 
-    None where a shot does not fit, or a receiver reads beyond what blocks know.
+    There is none where a shot does not fit, or a receiver reads beyond what blocks know.
 
     Args:
         known: the steps.
@@ -114,7 +123,6 @@ def plan(
         shape.fields, shape.fields - len(sent), len(kept), int(staggered), known.alternating,
         max(strips) - 1 if costs.exact else 0,
     )  # fmt: skip
-    # Clusters of all sizes: waves of clusters times a step.
     plans = []
     for count, together in CLUSTERS.items():
         memory = SharedMemory(regions, tables, half, width, keeps)
@@ -134,32 +142,47 @@ def plan(
             continue
         warps = costs.threads // WARP
         dealt = deal(form.passes, form.kinds, memory, costs.heights, warps, width)
-        turns = -(-known.shots // together)
-        time = turns * (costs.barriers + costs.lane * dealt.cost)
+        turn = costs.barriers + costs.lane * dealt.cost
         # Coefficients that stay in the card's memory are read anew in each step.
         longer = 1.0 + costs.absent * (len(form.kept[0]) - len(kept))
         built = replace(shape, margin=memory.margin)
-        plans.append(ClusterPlan(form, layout, memory, built, dealt, record, time * longer))
-    return min(plans, key=lambda one: one.microseconds, default=None)
+        plans.append(
+            ClusterPlan(form, layout, memory, built, dealt, record, together, turn * longer)
+        )
+    return plans
 
 
-def _planned(backend: GpuBackend, known: PlaneSteps) -> ClusterPlan | None:
-    """Return the fastest plan of the first form that fits."""
+def _planned(backend: GpuBackend, known: PlaneSteps) -> list[ClusterPlan]:
+    """Return the plans of the first form that fits."""
     try:
         forms = forms_of(known)
     except ValueError:
-        return None
+        return []
     x_first = min(region.x[0] for region in forms[0].passes[-1].regions)
     samples = samples_of(known, x_first, backend.fetch)
     if samples is None:
-        return None
+        return []
     for form in forms:
-        plans = [plan(known, form, samples, kept, backend) for kept in form.kept]
-        # More of the model in shared memory, or fewer blocks: whichever is faster.
-        fitting = [one for one in plans if one is not None]
-        if fitting:
-            return min(fitting, key=lambda one: one.microseconds)
-    return None
+        # More of the model in shared memory, or fewer blocks: either may be faster.
+        plans = [one for kept in form.kept for one in plan(known, form, samples, kept, backend)]
+        if plans:
+            return plans
+    return []
+
+
+def _are_faster(plans: Sequence[ClusterPlan]) -> bool:
+    """Whether clusters are as fast as launches, of one shot and of many.
+
+    It does not depend on the number of shots: a shot has the same bits in every batch.
+    """
+    layout = plans[0].layout
+    costs = plans[0].form.costs
+    points = layout.row * (layout.z[1] - layout.z[0])
+    return all(
+        min(one.microseconds(shots) for one in plans)
+        < AS_FAST * (costs.launches + costs.launched * points * shots / 1e6)
+        for shots in (1, MANY)
+    )
 
 
 def cluster_program(
@@ -174,15 +197,11 @@ def cluster_program(
     """
     able = backend.in_clusters is not False and backend.card.capability >= CAPABILITY
     known = recognised(steps) if able else None
-    chosen = _planned(backend, known) if known is not None else None
-    if known is None or chosen is None:
+    plans = _planned(backend, known) if known is not None else []
+    if known is None or not plans or (backend.in_clusters is None and not _are_faster(plans)):
         return None
-    layout = chosen.layout
-    costs = chosen.form.costs
-    updated = layout.row * (layout.z[1] - layout.z[0]) * known.shots
-    launched = costs.launches + costs.launched * updated / 1e6
-    if backend.in_clusters is None and chosen.microseconds > launched:
-        return None
+    shots = known.shots
+    chosen = min(plans, key=lambda one: one.microseconds(shots))
     # What the kernel takes the place of is compiled only where a step is taken launch by launch.
     replaced = (launch for step in steps for group in step for launch in group)
     backend.card.postpone(cast(GpuLaunch, launch) for launch in replaced)
