@@ -90,6 +90,10 @@ class HostClusterLanes(InHostMemory, ClusterLanes):
         """Hide from the compiler that it is a product."""
         return self.element(self.rounded(spread(number, self.vector)), 0)
 
+    def quotient(self, a: IRValue, b: IRValue) -> IRValue:
+        """Divide as this machine does."""
+        return a.then(a.builder.fdiv(a.value, b.value))
+
 
 class HostCluster:
     """The blocks of a cluster, whose threads take each phase one after the other."""
@@ -121,7 +125,7 @@ class HostCluster:
             member = Member(self._shot, rank.short(), thread.short(), memory)
             work(replace(member, kept=self._find(member)))
 
-    def exchange(self, work: Callable, turn: IRValue) -> None:
+    def exchange(self, work: Callable, turn: IRValue, kind: int) -> None:
         def send(by: int, address: IRValue, lane: IRValue) -> None:
             self._lanes.store(address + self._size * by, address.constant(0), lane, None)
 

@@ -9,13 +9,15 @@ import ast
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from seismo import examples
-from seismo.backends.select import choose
+from seismo.backends.reference import ReferenceBackend
+from seismo.backends.select import BackendChoice, choose
 from seismo.runs.bench import ladder as way
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
@@ -26,7 +28,7 @@ from test_resources import Device
 
 report = way.find()
 import scaling  # noqa: E402
-from ladder import page, rungs, several  # noqa: E402
+from ladder import fewer_bits, page, rungs, several  # noqa: E402
 from ladder.rows import ROWS  # noqa: E402
 from ladder.stand import Scale, Stand  # noqa: E402
 
@@ -52,7 +54,7 @@ def names_in(file: Path) -> set[str]:
 
 
 def test_every_piece_of_advice_has_a_row():
-    assert [row.number for row in ROWS] == list(range(1, 33))
+    assert [row.number for row in ROWS] == list(range(1, 34))
     assert {row.number for row in ROWS} >= set(page.BEYOND)
 
 
@@ -97,6 +99,16 @@ def test_rows_are_measured_printed_and_kept(tmp_path):
     assert rows["30"]["scenario"] in text
     page.draw(record | {"rungs": [rung_of("cpu")]}, tmp_path / "ladder.png")
     assert (tmp_path / "ladder.png").stat().st_size > 1000
+
+
+def test_fewer_bits_are_measured_with_their_noise():
+    """By NumPy: a card takes the same scenarios."""
+    choice = BackendChoice("reference", "by NumPy", ReferenceBackend)
+    (row,) = (row for row in ROWS if row.number == 33)
+    worth = fewer_bits.measure(Stand(choice, replace(TINY, space=8)))
+    assert [side.name for side in worth.sides] == ["float32", "float16"]
+    assert row.measure == ("fewer_bits", "measure")
+    assert "0.0%" < worth.said.partition("noise of ")[2].partition(" ")[0] < "2.0%"
 
 
 def rung_of(machine: str) -> dict:
@@ -172,9 +184,9 @@ def test_bars_are_logarithmic():
 
 
 def test_a_row_that_does_not_exist(command_line):
-    code, _, err = command_line("bench", "--ladder", 33, "gpu")
+    code, _, err = command_line("bench", "--ladder", 34, "gpu")
     assert code == 2
-    assert "there is no row 33; choose from cpu, gpu, 1, 2" in err
+    assert "there is no row 34; choose from cpu, gpu, 1, 2" in err
 
 
 def test_a_copy_of_the_ladder_comes_before_that_of_the_package(tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 """The advice: what it is, where in the product it lives, and what measures it here.
 
 The letters say which kind of text gives it: A and B are about Numba kernels and streams, C about
-several GPUs, D about Python on GPUs, E about feeding a GPU with data.
+several GPUs, D about Python on GPUs, E about feeding a GPU with data, F about storage in few bits
+(Fabien-Ouellet 2020).
 """
 
 from __future__ import annotations
@@ -191,4 +192,9 @@ ROWS = (
         "one process drives its GPUs, a thread each; ranks joined by MPI take a card each",
         ("backends/device_threads.py:DeviceThreads", "backends/communicator.py:join"),
         CARDS, ("several", "processes")),
+    Row(33, "F", "Store numbers in as few bits as the answer needs, and compute in more.",
+        "with `precision: float16` fields and model have 16 bits, formulas compute in 32",
+        ("equations/half_precision.py:in_16_bits", "equations/acoustic/increments.py:in_increments",
+         "backends/kernels/dithering.py:dither"),
+        CARD, ("fewer_bits", "measure")),
 )  # fmt: skip

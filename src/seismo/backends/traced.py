@@ -103,6 +103,10 @@ class IRValue:
         # Zero extension: indices are not negative.
         return self.then(self.builder.zext(self.value, INTEGER))
 
+    def signed_wide(self) -> IRValue:
+        """Return a 32-bit integer in 64 bits."""
+        return self.then(self.builder.sext(self.value, INTEGER))
+
     def short(self) -> IRValue:
         """Return the lower 32 bits of an integer: all of one that fits them."""
         narrow = self.value.type == I32
@@ -161,6 +165,8 @@ def _arithmetic(operation: str, a: IRValue, other: IRValue | float) -> IRValue:
     # A scalar that meets a lane is repeated in it.
     if a.value.type != b.value.type:
         a, b = spread(a, b.value.type), spread(b, a.value.type)
+    if exact := getattr(a.builder, "exact", None):
+        return exact(operation, a, b)
     flags = getattr(a.builder, "flags", ("fast",))
     return a.then(getattr(a.builder, f"f{operation}")(a.value, b.value, flags=flags))
 
@@ -171,6 +177,13 @@ def keep_order(builder: ir.IRBuilder) -> None:
     How LLVM orders terms again depends on where they are loaded. Products are still fused.
     """
     builder.flags = ("nnan", "ninf", "nsz", "arcp", "contract", "afn")
+
+
+def compute_exactly(
+    builder: ir.IRBuilder, arithmetic: Callable[[str, IRValue, IRValue], IRValue]
+) -> None:
+    """Let numbers have another arithmetic from now on: function(operation, this, that)."""
+    builder.exact = arithmetic
 
 
 def spread(one: IRValue, kind: ir.Type) -> IRValue:

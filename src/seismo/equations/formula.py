@@ -108,6 +108,10 @@ class Formula:
         """Whether it takes fields half a cell from where they stand."""
         return self._counted.means
 
+    def reads_of(self, name: str) -> int:
+        """Return how often it reads a coefficient, on the node or beside it."""
+        return self._counted.reads[name]
+
     def along(self, axis: str) -> tuple[int, ...]:
         """Return the numbers of the arrays that it differentiates along an axis."""
         names = self._counted.along[axis]
@@ -162,6 +166,7 @@ class _DerivativeCounter:
         self.read: set[str] = set()
         self.read_late: set[str] = set()
         self.across = list[Derivatives]()
+        self.reads = Counter[str]()
         self.centred_ones = 0
         self.means = False
         self._kinds: dict[str, str] = {}
@@ -221,9 +226,11 @@ class _DerivativeCounter:
         if self.written and name not in self.read:
             self.read_late.add(name)
         self.read.add(name)
+        self.reads[name] += 1
         return Nothing()
 
     def next(self, name: str, axes: str) -> Nothing:
+        self.reads[name] += 1
         return Nothing()
 
     def number(self, name: str) -> Nothing:

@@ -11,7 +11,7 @@ step less.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,11 +38,40 @@ class SharedAddress(IRValue):
         return SharedAddress(self.builder, value)
 
 
+class UnchangedAddress(IRValue):
+    """An address of what no kernel changes as long as it runs: the model."""
+
+    __slots__ = ()
+
+
 class ClusterLanes(CudaLanes):
-    """Lanes in the shared memory of a block, or in the card's; all changes as a kernel runs."""
+    """Lanes in the shared memory of a block, or in the card's; the model alone never changes."""
 
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
-        return super()._load(address, index, kind, False)
+        unchanged = isinstance(address, UnchangedAddress)
+        return super()._load(address, index, kind, unchanging and unchanged)
+
+    def hidden(self, value: IRValue) -> IRValue:
+        """Return a number or a lane of which the compiler does not see how it came about."""
+        return self.rounded(value) if value.value.type == self.vector else self.moved(value)
+
+    def quotient(self, a: IRValue, b: IRValue) -> IRValue:
+        """Divide lanes; of single precision by an approximate reciprocal, good to two last bits.
+
+        What is divided by is a sum of model coefficients: neither 0 nor as large as 2^126, for
+        which the compiler would take five more instructions.
+        """
+        builder = a.builder
+        if self.size > 4:
+            return a.then(builder.fdiv(a.value, b.value))
+        kind = ir.FunctionType(self.kind, [self.kind] * 2)
+        quotients = a.value
+        for n in range(self.width):
+            operands = [self.element(one, n).value for one in (a, b)]
+            text = "div.approx.ftz.f32 $0, $1, $2;"
+            number = builder.asm(kind, text, "=f,f,f", operands, False)
+            quotients = builder.insert_element(quotients, number, I32(n))
+        return a.then(quotients)
 
     def number(self, address: IRValue, index: IRValue) -> IRValue:
         """Read one number."""
@@ -86,7 +115,7 @@ class Cluster:
 
     def __init__(
         self, builder: ir.IRBuilder, lanes: CudaLanes, blocks: IRValue, size: IRValue,
-        row_bytes: IRValue,
+        sent_bytes: Sequence[IRValue],
     ) -> None:  # fmt: skip
         """Find the thread's place.
 
@@ -95,11 +124,11 @@ class Cluster:
             lanes: of the precision.
             blocks: of a cluster.
             size: bytes of shared memory, behind which the counters stand.
-            row_bytes: that neighbours hand each other in a turn.
+            sent_bytes: that neighbours hand each other in a turn; of two, in even and in odd ones.
         """
         self._builder = builder
         self._lanes = lanes
-        self._row_bytes = row_bytes
+        self._sent_bytes = sent_bytes
         thread = Thread(builder)
         block = thread.block("x")
         # The array of shared memory whose length a launch gives.
@@ -129,7 +158,7 @@ class Cluster:
             self._assemble("fence.mbarrier_init.release.cluster;")
             for by in (-1, 1):
                 for turn in (0, 1):
-                    self._expect(by, zero + turn)
+                    self._expect(by, zero + turn, turn)
         self.meet()
 
     def phase(self, work: Callable[[Member], None]) -> None:
@@ -144,12 +173,13 @@ class Cluster:
         self._assemble("barrier.cluster.arrive.release.aligned;", convergent=True)
         self._assemble("barrier.cluster.wait.acquire.aligned;", convergent=True)
 
-    def exchange(self, work: Handing, turn: IRValue) -> None:
+    def exchange(self, work: Handing, turn: IRValue, kind: int = 0) -> None:
         """Let threads hand rows to the blocks beside theirs, then wait for those handed to it.
 
         Args:
             work: what a thread hands over.
             turn: number of the exchange; all blocks count alike.
+            kind: the turn's remainder, where even and odd ones differ.
         """
         work(self._member, lambda by, address, lane: self._send(by, address, lane, turn))
         # Each counter counts every other turn: its phase is how many it has counted.
@@ -159,16 +189,17 @@ class Cluster:
                 self._await(self._counter(by, turn), parity)
         with when(self._member.thread.equals(0)):
             for by in self._neighbours:
-                self._expect(by, turn + 2)
+                self._expect(by, turn + 2, kind)
 
     def _counter(self, by: int, turn: IRValue) -> IRValue:
         """Return the counter of what a neighbour hands over in a turn."""
         return self._counters + (turn % 2 * 8 + (0 if by < 0 else 16))
 
-    def _expect(self, by: int, turn: IRValue) -> None:
+    def _expect(self, by: int, turn: IRValue, kind: int) -> None:
+        expected = self._sent_bytes[kind % len(self._sent_bytes)]
         with when(self._neighbours[by]):
             text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
-            self._assemble(text, self._counter(by, turn), self._row_bytes)
+            self._assemble(text, self._counter(by, turn), expected)
 
     def _send(self, by: int, address: IRValue, lane: IRValue, turn: IRValue) -> None:
         """Write a lane to the neighbour's memory, which counts it as from this side."""

@@ -1,34 +1,40 @@
 """A kernel with the time loop inside: a shot of a plane lives in the shared memory of a cluster.
 
-Each block of the cluster has some rows of both fields, of the model and of layer memory. A step
-moves nothing but samples through the card's memory::
+Each block of the cluster has some rows of all fields. A step moves nothing through the card's
+memory but samples, the model and the memory of layers; of second differences not even these::
 
-    record what the step before left; fluxes of the layers
-    update own rows
-    add the sources
-    hand the outer rows to the blocks beside; wait for theirs
+    second differences                        staggered first differences
+    ------------------                        ---------------------------
+    record what the step before left;         record the stresses that the step before left;
+    fluxes of the layers                      velocities
+    own rows                                  sources of these; outer rows to the blocks beside
+    sources                                   record the velocities; stresses
+    outer rows to the blocks beside           sources of these; outer rows to the blocks beside
 
-The formula and its operators are those of all backends; layers take two passes, as on a CPU.
+What stands in a line lies between two barriers of a block. The formulas and their operators are
+those of all backends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from numba.cuda import types
 from numba.cuda.extending import intrinsic
 
+from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import Cluster, ClusterLanes, Member
 from seismo.backends.gpu.cluster_block import Arrays, ClusterBlock
 from seismo.backends.gpu.cluster_copies import BlockCopies
-from seismo.backends.gpu.cluster_layout import ClusterShape, PlaneNumbers, shortened
+from seismo.backends.gpu.cluster_layout import ClusterShape, PassShape, plane_numbers
 from seismo.backends.gpu.cluster_points import BlockPoints
+from seismo.backends.gpu.cluster_stages import BoundFormula, ClusterStages
 from seismo.backends.gpu.cluster_steps import ClusterSteps
-from seismo.backends.traced import IRValue, keep_order, repeat, when
-from seismo.equations.formula import Formula
+from seismo.backends.traced import IRValue, compute_exactly, keep_order, repeat, when
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.code_cache import Tools
@@ -59,25 +65,26 @@ def _named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]
 
 @dataclass(frozen=True)
 class ClusterKernel:
-    """The steps of a formula of second differences in a plane.
+    """The steps of some formulas in a plane.
 
     Grids and layouts share it: their sizes and coefficients are arguments.
 
     Attributes:
-        formula: that changes one field and differentiates one.
+        formulas: that update points of each kind.
         precision: of the numbers.
         shape: built in.
         rows: of the coefficients (`listed`).
     """
 
-    formula: Formula
+    formulas: tuple[BoundFormula, ...]
     precision: str
     shape: ClusterShape
     rows: CoefficientRows
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
-        return f"{self.formula} {self.precision} {astuple(self.shape)} {self.rows}"
+        formulas = [str(one) for one in self.formulas]
+        return f"{formulas} {self.precision} {astuple(self.shape)} {self.rows}"
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
@@ -91,10 +98,11 @@ class ClusterKernel:
                     for argument, kind in zip(args[:3], signature.args, strict=False)
                 ]
                 steps = (IRValue(builder, one) for one in args[3:])
-                numbers = shortened(PlaneNumbers(*tuples[1]))
+                numbers, _ = plane_numbers(tuples[1])
+                row_bytes = numbers.row * (self.shape.halo * lanes.size)
                 cluster = Cluster(
                     builder, lanes, numbers.blocks, numbers.numbers * lanes.size,
-                    numbers.row * (self.shape.halo * lanes.size),
+                    [row_bytes * len(one.sent) for one in self._exchanges],
                 )  # fmt: skip
                 self.trace(lanes, cluster, *tuples, *steps)
                 return context.get_dummy_value()
@@ -116,40 +124,81 @@ class ClusterKernel:
             lanes: the lanes.
             cluster: the blocks that work together (`Cluster`).
             addresses: those that `Arrays` names.
-            plane: numbers that `PlaneNumbers` names.
+            plane: numbers that `PlaneNumbers` names, then `SourceNumbers`.
             coefficients: of the differences, and scalars of the run, as `listed`.
             first: number of the first step.
             count: of the steps.
         """
-        keep_order(first.builder)
-        block = ClusterBlock(lanes, Arrays(*addresses), shortened(PlaneNumbers(*plane)), self.shape)
+        shape = self.shape
+        if shape.alternating:
+            keep_order(first.builder)
+        else:
+            compute_exactly(first.builder, ExactArithmetic(lanes.hidden, lanes.quotient))
+        numbers, sources = plane_numbers(plane)
+        block = ClusterBlock(lanes, Arrays.of(addresses, shape), numbers, shape)
         copies = BlockCopies(block)
-        steps = ClusterSteps(block, self.formula, _named(self.rows, coefficients))
-        points = BlockPoints(block)
+        coefficients_by_name = _named(self.rows, coefficients)
+        # Second differences have fluxes and two fields by turns, stages have neither.
+        steps: ClusterSteps | ClusterStages
+        if shape.alternating:
+            steps = ClusterSteps(block, self.formulas[0].formula, coefficients_by_name)
+        else:
+            steps = ClusterStages(block, self.formulas, coefficients_by_name)
+        points = BlockPoints(block, sources)
         last = first + count
         cluster.keep(block.find)
         cluster.phase(copies.clear)
         cluster.phase(lambda member: copies.load(member, first))
         cluster.begin()
 
-        def step(n: IRValue, _: list[IRValue]) -> list[IRValue]:
-            def prepare(member: Member) -> None:
+        def advance(number: int, member: Member, n: IRValue) -> None:
+            # Record what an earlier pass has left: nothing in this pass changes it.
+            one = shape.passes[number]
+            if one.recorded is not None and one.late:
                 with when(n > first):
-                    points.record(member, n - 1)
-                steps.fluxes(member, n)
+                    points.record(member, n - 1, one.recorded)
+            elif one.recorded is not None:
+                points.record(member, n, one.recorded)
+            steps.advance(number, member, n)
 
-            cluster.phase(prepare)
-            cluster.phase(lambda member: steps.update(member, n))
-            with when(points.sources_act(n)):
-                cluster.phase(lambda member: points.inject(member, n))
-            cluster.exchange(lambda member, send: steps.hand_over(member, n, send), n - first)
+        def step(n: IRValue, _: list[IRValue]) -> list[IRValue]:
+            # A barrier behind each pass and its sources; rows of neighbours before the next one.
+            for number, one in enumerate(shape.passes):
+                cluster.phase(partial(lambda k, member: advance(k, member, n), number))
+                if one.injected:
+                    with when(points.sources_act(one.injected, n)):
+                        cluster.phase(partial(points.inject, one.injected, step=n))
+                if one.sent:
+                    self._exchange(cluster, copies, one, n, first)
             return []
 
         repeat(first, last, [], step)
 
         def finish(member: Member) -> None:
-            points.record(member, last - 1)
+            # What the last step left is recorded by nobody else.
+            for one in shape.passes:
+                if one.late and one.recorded is not None:
+                    points.record(member, last - 1, one.recorded)
             copies.store(member, last)
 
         cluster.phase(finish)
         cluster.meet()
+
+    @property
+    def _exchanges(self) -> list[PassShape]:
+        """Passes after which blocks hand rows to one another; at most two."""
+        return [one for one in self.shape.passes if one.sent]
+
+    def _exchange(
+        self, cluster: Cluster, copies: BlockCopies, one: PassShape, n: IRValue, first: IRValue
+    ) -> None:  # fmt: skip
+        """Hand over the rows of a pass in step n."""
+        # Exchanges of a step are counted through all steps: even and odd turns have own counters.
+        exchanges = self._exchanges
+        kind = exchanges.index(one)
+        turn = n - first
+        if len(exchanges) > 1:
+            turn = turn * len(exchanges) + kind
+        cluster.exchange(
+            lambda member, send: copies.hand_over(member, n, send, one.sent), turn, kind
+        )

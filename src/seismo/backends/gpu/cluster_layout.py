@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,7 +11,8 @@ from seismo.backends.gpu.cluster import COUNTER_BYTES
 WARP = 32
 RANK_COLUMNS = (
     "first", "rows", "above", "held",  # first own row, own rows; rows kept before them; in all
-    "size", "model", "x_memory", "z_memory",  # numbers of a field; where in memory these begin
+    "size", "model_size",  # numbers of a field, and of a coefficient
+    "model", "x_memory", "z_memory",  # where in memory these begin
     "model_first", "model_rows",  # rows of the model
     "up", "up_size", "down", "down_size",  # from a place here to that of a neighbour; its `size`
 )  # fmt: skip
@@ -19,8 +21,10 @@ ROUND_COLUMNS = (
     "x_memory", "z_memory",  # of (0, 0), from the beginning of the block's memory along x and z
     "x_slot", "z_slot",  # from fluxes to outer variables there
     "memory", "memory_z", "slot", "shot",  # the same in the card's memory, and from shot to shot
+    "packed",  # offset of coefficients that are kept for some rows only
+    "height",  # rows of a column
 )  # fmt: skip
-SHORT_COLUMNS = ("kind", "x_end", "z_end")  # of 32 bits
+SHORT_COLUMNS = ("kind", "x_end", "z_end", "height")  # of 32 bits
 X_BITS = 1 << 16  # a point is its x plus this times its z, in 32 bits
 
 
@@ -53,9 +57,8 @@ class PlaneNumbers(NamedTuple):
         inner_z: first row whose medium layers along z go on with.
         inner_z_last: the last one.
         x_length: numbers of a row of the profiles along x.
-        cells: of the sources of a shot.
-        samples: of a signal.
         channels: of the record.
+        group_blocks: blocks of all shots.
         lane_reciprocal: `reciprocal` of the lanes of a row.
         model_reciprocal: of those of a row of the model.
         stride_reciprocal: of the distance of rows.
@@ -79,12 +82,23 @@ class PlaneNumbers(NamedTuple):
     inner_z: Any
     inner_z_last: Any
     x_length: Any
-    cells: Any
-    samples: Any
     channels: Any
+    group_blocks: Any
     lane_reciprocal: Any
     model_reciprocal: Any
     stride_reciprocal: Any
+
+
+class SourceNumbers(NamedTuple):
+    """Whole numbers of the sources of a field.
+
+    Attributes:
+        cells: of a shot.
+        samples: of a signal.
+    """
+
+    cells: Any
+    samples: Any
 
 
 SHORT = (
@@ -93,9 +107,13 @@ SHORT = (
 )  # fmt: skip
 
 
-def shortened(plane: PlaneNumbers) -> PlaneNumbers:
-    """Return the numbers of a kernel with those that are compared in 32 bits."""
-    return plane._replace(**{name: getattr(plane, name).short() for name in SHORT})
+def plane_numbers(flat: Sequence[Any]) -> tuple[PlaneNumbers, list[SourceNumbers]]:
+    """Return the numbers of a kernel, with those compared in 32 bits, and those of its sources."""
+    count = len(PlaneNumbers._fields)
+    plane = PlaneNumbers(*flat[:count])
+    short = {name: getattr(plane, name).short() for name in SHORT}
+    sources = [SourceNumbers(*flat[n : n + 2]) for n in range(count, len(flat), 2)]
+    return plane._replace(**short), sources
 
 
 _ONE = 1 << 32  # what reciprocals are parts of
@@ -111,29 +129,99 @@ def quotient(n: Any, of: Any) -> Any:
     return (n.wide() * of // _ONE).short()
 
 
+@dataclass(frozen=True, order=True)
+class PointKind:
+    """Points that are updated by the same code.
+
+    Attributes:
+        formula: number of the formula among those of the kernel.
+        stretched: axes that pass through layer memory.
+    """
+
+    formula: int
+    stretched: str
+
+
+@dataclass(frozen=True)
+class PassShape:
+    """What the threads of a block do in each step until they wait for one another.
+
+    Attributes:
+        kinds: numbers of the kinds of points that are updated.
+        recorded: group of channels that are recorded meanwhile, or None.
+        late: whether these are recorded as the step before left them.
+        injected: fields that sources act on afterwards.
+        sent: fields whose outer rows the neighbours get then.
+    """
+
+    kinds: tuple[int, ...]
+    recorded: int | None = None
+    late: bool = False
+    injected: tuple[int, ...] = ()
+    sent: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class ClusterShape:
-    """What a kernel has built in of how rows lie in shared memory.
+    """What a kernel has built in of how rows lie in shared memory, and of what a step does.
 
     Attributes:
         threads: of a block.
         margin: numbers before the first of a row in shared memory.
         half: half the order of the differences.
         halo: rows of its neighbours that a block keeps.
-        kinds: axes that are stretched, of each kind of points.
-        strips: of each kind, rows that a thread updates with a column in registers.
+        kinds: of points.
+        strips: of each kind, rows that a thread updates at most with a column in registers.
         masked: whether rows may end within a lane.
         profile: numbers of a row of the profile along z, whole lanes.
+        passes: of a step, one after the other.
+        fields: that a block keeps.
+        coefficients: arrays of the model.
+        memories: arrays of layer memory.
+        alternating: whether steps are second differences, of two fields that are written by turns;
+            layer memory is in shared memory then, else in the card's.
+        kept: numbers of the coefficients that are in shared memory.
     """
 
     threads: int
     margin: int
     half: int
     halo: int
-    kinds: tuple[str, ...]
+    kinds: tuple[PointKind, ...]
     strips: tuple[int, ...]
     masked: bool
     profile: int
+    passes: tuple[PassShape, ...]
+    fields: int
+    coefficients: int
+    memories: int
+    alternating: bool
+    kept: tuple[int, ...]
+
+    @property
+    def injected(self) -> list[int]:
+        """Fields that sources act on, in the order of the passes."""
+        return [field for one in self.passes for field in one.injected]
+
+    @property
+    def sent(self) -> set[int]:
+        """Fields of which neighbours get outer rows: of all others blocks keep their own alone."""
+        return {field for one in self.passes for field in one.sent}
+
+    def rows_less(self, field: int) -> int:
+        """Return by how many rows a field begins earlier than if all had those of neighbours.
+
+        A field that has none begins where its first own row would stand behind some of them.
+        """
+        if self.alternating:
+            return 0
+        bare = [n for n in range(field + 1) if n not in self.sent]
+        return self.halo * (2 * len(bare) - (field in bare))
+
+    @property
+    def groups(self) -> int:
+        """Number of the groups of channels, each recorded at its own place of a step."""
+        return sum(one.recorded is not None for one in self.passes)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Steps of small planes taken by a kernel with the time loop inside (`cluster_kernel`).
 
 A program of launches is recognised by what the backend bound: the sweeps of one formula of second
-differences in a plane, sources, receivers, and nothing else. What it leaves in the arrays is what
-the launches leave, so that all that happens between steps stays as it is.
+differences in a plane, or those of two stages of first differences, sources, receivers, and nothing
+else. What it leaves in the arrays is what the launches leave, so that all that happens between
+steps stays as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 
 from seismo.backends.base import Step
 from seismo.backends.gpu.cluster import COUNTER_BYTES
+from seismo.backends.gpu.cluster_block import Arrays, RecordArrays, SourceArrays
+from seismo.backends.gpu.cluster_form import StepForm, forms_of
 from seismo.backends.gpu.cluster_kernel import ClusterKernel, listed
 from seismo.backends.gpu.cluster_layout import (
     WARP,
@@ -22,10 +25,17 @@ from seismo.backends.gpu.cluster_layout import (
     ClusterLayout,
     ClusterShape,
     PlaneNumbers,
+    SourceNumbers,
     reciprocal,
 )
-from seismo.backends.gpu.cluster_memory import PlaneRegion, SharedMemory, layout_of
-from seismo.backends.gpu.cluster_plan import STRIPS, Dealt, cut_rows, deal, regions_of
+from seismo.backends.gpu.cluster_memory import Keeps, SharedMemory, layout_of
+from seismo.backends.gpu.cluster_plan import Dealt, ReceiverRows, cut_rows, deal
+from seismo.backends.gpu.cluster_record import (
+    ReceiverSamples,
+    RecordTables,
+    record_tables,
+    samples_of,
+)
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
@@ -35,17 +45,12 @@ if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
 CAPABILITY = (9, 0)  # of cards that have clusters
-THREADS = 512
-READ = 4  # rows beside a receiver's own that it is read from
 SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
 # Clusters of so many blocks that run at the same time on 132 multiprocessors.
 CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15, 16: 7}
-# Measured on an H100: microseconds of a step that barriers and samples take, of a lane of the
-# interior and warp; and of a step by launches: at least, and of a million points.
-BARRIERS = 1.0
-LANE = 0.21
-LAUNCHES = 6.5
-LAUNCHED = 6.0
+
+MANY = 64  # shots that fill a card
+AS_FAST = 1.05  # about what predictions of a step differ by
 
 Program = Callable[[int, int], None]  # as `Backend.program` returns it
 
@@ -55,56 +60,129 @@ class ClusterPlan:
     """A layout, and who does what in it.
 
     Attributes:
+        form: of the steps.
         layout: of a shot in shared memory.
         memory: what lies where in it.
         shape: what of it the kernel has built in.
         dealt: the rounds.
-        microseconds: of a step of all shots, as predicted.
+        record: the tables of receivers.
+        together: clusters that run at the same time.
+        turn: us of a step of these, as predicted.
     """
 
+    form: StepForm
     layout: ClusterLayout
     memory: SharedMemory
     shape: ClusterShape
     dealt: Dealt
-    microseconds: float
+    record: RecordTables
+    together: int
+    turn: float
+
+    def microseconds(self, shots: int) -> float:
+        """Return what a step of so many shots takes, as predicted."""
+        return -(-shots // self.together) * self.turn
 
 
 def plan(
-    known: PlaneSteps, regions: list[PlaneRegion], width: int, size: int
-) -> ClusterPlan | None:
-    """Return the plan whose steps take least time; None where a shot does not fit.
+    known: PlaneSteps, form: StepForm, samples: ReceiverSamples, kept: tuple[int, ...],
+    backend: GpuBackend,
+) -> list[ClusterPlan]:  # fmt: skip
+    """Return a plan for each size of clusters.
+
+    There is none where a shot does not fit, or a receiver reads beyond what blocks know.
 
     Args:
         known: the steps.
-        regions: that these update.
-        width: numbers of a lane.
-        size: bytes of a number.
+        form: that these take.
+        samples: what receivers sample.
+        kept: coefficients in shared memory.
+        backend: the GPU backend.
     """
-    first = known.even[0]
-    half = first.variant.order // 2
-    halo = max(half, READ)
-    kinds = tuple(sorted({region.stretched for region in regions}))
-    masked = any((region.x[1] - region.x[0]) % width for region in regions)
-    profile = -(-first.tables.profiles[2].shape[0] // width) * width
-    strips = tuple(STRIPS[bool(kind)] for kind in kinds)
-    # Clusters of all sizes: waves of clusters times a step.
+    width = backend.lane_width
+    size = np.dtype(backend.precision).itemsize
+    tables = known.first.tables
+    half = known.first.variant.order // 2
+    regions = form.passes[-1].regions
+    costs = form.costs
+    strips = tuple(map(costs.strip, form.kinds))
+    staggered = not known.alternating
+    rows = tables.profiles[2].shape[1]
+    rows_updated = max(r.z[1] for r in regions) - min(r.z[0] for r in regions)
+    # Blocks with receivers get fewer rows, and no cut goes through them if that can be.
+    receivers = ReceiverRows(costs.channel * samples.in_rows(rows), samples.uncut(rows, form.reach))
+    shape = ClusterShape(
+        costs.threads, 0, half, form.halo, form.kinds, strips,
+        any((region.x[1] - region.x[0]) % width for region in regions),
+        -(-tables.profiles[2].shape[0] // width) * width, form.shapes,
+        len(known.fields), len(form.coefficients), len(form.memory), known.alternating, kept,
+    )  # fmt: skip
+    # Blocks keep rows of neighbours of those fields that are sent.
+    sent = shape.sent if staggered else range(shape.fields)
+    keeps = Keeps(
+        shape.fields, shape.fields - len(sent), len(kept), int(staggered), known.alternating,
+        max(strips) - 1 if costs.exact else 0,
+    )  # fmt: skip
     plans = []
     for count, together in CLUSTERS.items():
-        memory = SharedMemory(regions, first.tables, half, width)
-        most = memory.most_rows((SHARED_BYTES - COUNTER_BYTES) // size, halo)
-        blocks = cut_rows(regions, first.tables, count, halo, width, most)
+        memory = SharedMemory(regions, tables, half, width, keeps)
+        most = memory.most_rows((SHARED_BYTES - COUNTER_BYTES) // size, form.halo)
+        # Too many rows for all blocks together, however they are cut.
+        if most < form.halo or count * (most + 2 * form.halo) < rows_updated:
+            continue
+        blocks = cut_rows(form.passes, tables, count, form.halo, width, most, keeps, receivers)
         if blocks is None:
             continue
         memory.assign(blocks)
-        turns = -(-known.shots // together)
         layout = layout_of(memory, known.volume)
         if layout.bytes(size) > SHARED_BYTES:
             continue
-        shape = ClusterShape(THREADS, memory.margin, half, halo, kinds, strips, masked, profile)
-        dealt = deal(regions, kinds, memory, strips, THREADS // WARP, width)
-        time = turns * (BARRIERS + LANE * dealt.cost)
-        plans.append(ClusterPlan(layout, memory, shape, dealt, time))
-    return min(plans, key=lambda one: one.microseconds, default=None)
+        record = record_tables(known, samples, memory, shape, form.groups, form.reach)
+        if record is None:
+            continue
+        warps = costs.threads // WARP
+        dealt = deal(form.passes, form.kinds, memory, costs.heights, warps, width)
+        turn = costs.barriers + costs.lane * dealt.cost
+        # Coefficients that stay in the card's memory are read anew in each step.
+        longer = 1.0 + costs.absent * (len(form.kept[0]) - len(kept))
+        built = replace(shape, margin=memory.margin)
+        plans.append(
+            ClusterPlan(form, layout, memory, built, dealt, record, together, turn * longer)
+        )
+    return plans
+
+
+def _planned(backend: GpuBackend, known: PlaneSteps) -> list[ClusterPlan]:
+    """Return the plans of the first form that fits."""
+    try:
+        forms = forms_of(known)
+    except ValueError:
+        return []
+    x_first = min(region.x[0] for region in forms[0].passes[-1].regions)
+    samples = samples_of(known, x_first, backend.fetch)
+    if samples is None:
+        return []
+    for form in forms:
+        # More of the model in shared memory, or fewer blocks: either may be faster.
+        plans = [one for kept in form.kept for one in plan(known, form, samples, kept, backend)]
+        if plans:
+            return plans
+    return []
+
+
+def _are_faster(plans: Sequence[ClusterPlan]) -> bool:
+    """Whether clusters are as fast as launches, of one shot and of many.
+
+    It does not depend on the number of shots: a shot has the same bits in every batch.
+    """
+    layout = plans[0].layout
+    costs = plans[0].form.costs
+    points = layout.row * (layout.z[1] - layout.z[0])
+    return all(
+        min(one.microseconds(shots) for one in plans)
+        < AS_FAST * (costs.launches + costs.launched * points * shots / 1e6)
+        for shots in (1, MANY)
+    )
 
 
 def cluster_program(
@@ -119,27 +197,15 @@ def cluster_program(
     """
     able = backend.in_clusters is not False and backend.card.capability >= CAPABILITY
     known = recognised(steps) if able else None
-    if known is None:
+    plans = _planned(backend, known) if known is not None else []
+    if known is None or not plans or (backend.in_clusters is None and not _are_faster(plans)):
         return None
-    try:
-        regions = regions_of(known.even, known.shots)
-    except ValueError:
-        return None
-    size = np.dtype(backend.precision).itemsize
-    chosen = plan(known, regions, backend.lane_width, size)
-    if chosen is None:
-        return None
-    layout = chosen.layout
-    updated = layout.row * (layout.z[1] - layout.z[0]) * known.shots
-    if backend.in_clusters is None and chosen.microseconds > LAUNCHES + LAUNCHED * updated / 1e6:
-        return None
-    record = _record_tables(backend, known, chosen)
-    if record is None:
-        return None
+    shots = known.shots
+    chosen = min(plans, key=lambda one: one.microseconds(shots))
     # What the kernel takes the place of is compiled only where a step is taken launch by launch.
     replaced = (launch for step in steps for group in step for launch in group)
     backend.card.postpone(cast(GpuLaunch, launch) for launch in replaced)
-    return _unless_refused(_bound(backend, known, chosen, record), launches)
+    return _unless_refused(_bound(backend, known, chosen), launches)
 
 
 def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program:
@@ -156,72 +222,6 @@ def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program
     return steps
 
 
-def _record_tables(
-    backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan
-) -> tuple[list[np.ndarray], Any, int] | None:
-    """Return the tables of receivers, their samples and channels; None where a block misses points.
-
-    Tables: first channel of each block of each shot; columns; first pieces; first entries; indices
-    of the entries in shared memory.
-    """
-    layout = chosen.layout
-    blocks = layout.blocks
-    unused = np.zeros(1, np.int64)
-    if known.record is None:
-        return [np.zeros(known.shots * blocks + 1, np.int64), *[unused] * 4], unused, 0
-    _, *tables, traces, _ = known.record.arguments
-    indices, starts, weights, columns = map(backend.fetch, tables)
-    pieces_of = np.arange(len(columns) + 1)
-    pieces = starts
-    gains = weights
-    if known.sums is not None:
-        # Long rows: entries make pieces, and pieces rows.
-        _, *tables, _ = known.sums.arguments
-        indices, pieces, gains = map(backend.fetch, tables)
-        pieces_of = starts
-    if np.unique(columns).size < columns.size or known.record.shots is None:
-        return None
-    shot = np.asarray(known.record.shots)
-    # z and x of each entry, and the row that it belongs to.
-    entries_of = pieces[pieces_of]
-    owner = np.repeat(np.arange(len(columns)), np.diff(entries_of))
-    x0 = layout.x[0]
-    z, x = np.divmod(indices - shot[owner] * layout.volume - x0, known.stride)
-    if (np.diff(entries_of) == 0).any():
-        return None  # a row of no entries
-    lows = np.minimum.reduceat(z, entries_of[:-1])
-    highs = np.maximum.reduceat(z, entries_of[:-1])
-    rank = np.full(len(columns), -1)
-    for n, rows in enumerate(chosen.memory.blocks):
-        z0 = rows.z[0] - rows.halo
-        inside = (lows >= z0) & (highs < z0 + rows.kept_rows) & (rank < 0)
-        # The block that has the middle of the points has all of them.
-        middle = (lows + highs + 1) // 2
-        rank[inside & (middle >= rows.z[0]) & (middle < rows.z[1])] = n
-    if (rank < 0).any():
-        return None
-    first = np.array([rows.z[0] - rows.halo for rows in chosen.memory.blocks])
-    row = z - first[rank[owner]]
-    entry_indices = row * layout.pitch + x + layout.margin
-    # Channels in the order of shots and blocks, each with its pieces and entries.
-    block = shot * blocks + rank
-    order = np.argsort(block, kind="stable")
-    counts = np.bincount(block, minlength=known.shots * blocks)
-    channels_of = np.concatenate([[0], np.cumsum(counts)])
-    piece_order, new_pieces_of = _gathered(order, pieces_of)
-    entry_order, new_pieces = _gathered(piece_order, pieces)
-    result = [channels_of, columns[order], new_pieces_of, new_pieces, entry_indices[entry_order]]
-    return result, gains[entry_order], traces.shape[1]
-
-
-def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the members of groups taken in another order, and the first of each group then."""
-    counts = np.diff(firsts)[order]
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    members = np.arange(ends[-1]) - np.repeat(ends[:-1] - firsts[:-1][order], counts)
-    return members, ends
-
-
 def _rank_table(chosen: ClusterPlan) -> np.ndarray:
     """Return `RANK_COLUMNS` of all blocks."""
     memory = chosen.memory
@@ -235,24 +235,22 @@ def _rank_table(chosen: ClusterPlan) -> np.ndarray:
         model, x_memory, z_memory, _ = starts
         first, last = rows.model
         table.append((
-            rows.z[0], rows.own_rows, rows.halo, rows.kept_rows, memory.field_size(rows), model,
-            x_memory, z_memory, first, last - first, before.own_rows * pitch,
-            memory.field_size(before), -rows.own_rows * pitch, memory.field_size(behind),
+            rows.z[0], rows.own_rows, rows.halo, rows.kept_rows, memory.field_size(rows),
+            memory.model_size(rows), model, x_memory, z_memory, first, last - first,
+            before.own_rows * pitch, memory.field_size(before),
+            -rows.own_rows * pitch, memory.field_size(behind),
         ))  # fmt: skip
     return np.array(table)
 
 
-def _plane_numbers(
-    known: PlaneSteps, chosen: ClusterPlan, width: int, channels: int
-) -> PlaneNumbers:
+def _plane_numbers(known: PlaneSteps, chosen: ClusterPlan, width: int) -> PlaneNumbers:
     """Return the numbers that a kernel takes, of planes whose lanes have `width`."""
     layout = chosen.layout
-    tables = known.even[0].tables
+    tables = known.first.tables
     inner_x, inner_x_last = inner_nodes(tables, "x", width)
     inner_z, inner_z_last = inner_nodes(tables, "z", width)
     # The kernel divides by the lanes of rows: their reciprocals make products of that.
     model_first, model_end = layout.model
-    sources = known.sources
     return PlaneNumbers(
         blocks=layout.blocks, x_first=layout.x[0], row=layout.row,
         z_first=layout.z[0], z_end=layout.z[1], pitch=layout.pitch,
@@ -261,54 +259,79 @@ def _plane_numbers(
         numbers=layout.numbers, volume=layout.volume, stride=known.stride,
         inner_x=inner_x, inner_x_last=inner_x_last, inner_z=inner_z, inner_z_last=inner_z_last,
         x_length=tables.profiles[0].shape[1],
-        cells=sources.count // known.shots if sources else 0,
-        samples=int(sources.arguments[5].shape[1]) if sources else 0,
-        channels=channels,
+        channels=chosen.record.width,
+        group_blocks=known.shots * layout.blocks,
         lane_reciprocal=reciprocal(layout.row // width),
-        model_reciprocal=reciprocal((model_end - model_first) // width),
+        model_reciprocal=reciprocal(max((model_end - model_first) // width, 1)),
         stride_reciprocal=reciprocal(known.stride),
     )  # fmt: skip
 
 
-def _bound(
-    backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan,
-    record: tuple[list[np.ndarray], Any, int],
-) -> Program:  # fmt: skip
+def _source_tables(
+    known: PlaneSteps, field: int, unused: Any, never: Any
+) -> tuple[SourceArrays, SourceNumbers]:  # fmt: skip
+    """Return the tables of what is injected into a field, and their numbers.
+
+    Args:
+        known: the steps.
+        field: number of the field.
+        unused: takes the place of tables.
+        never: first and last step of sources that do not act.
+    """
+    # The arrays are the solver's own: those of other shots are loaded into them.
+    amount = known.sources.get(field)
+    if amount is None:
+        tables = (unused,) * len(SourceArrays._fields)
+        return SourceArrays(*tables)._replace(acting=never), SourceNumbers(0, 0)
+    arrays = SourceArrays(*amount.arguments[:7])
+    return arrays, SourceNumbers(amount.count // known.shots, int(arrays.samples.shape[1]))
+
+
+def _bound(backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan) -> Program:
     """Bind the kernel to its arrays."""
-    first = known.even[0]
-    operands = first.operands
-    tables, gains, channels = record
+    form = chosen.form
+    shape = chosen.shape
+    record = chosen.record
     dealt = chosen.dealt
-    x_table, _, z_table, *_ = device_tables(backend, first.tables)
+    tables = known.first.tables
+    x_table, _, z_table, *_ = device_tables(backend, tables)
     put = backend.card.array
     unused = put(np.zeros(1, np.int64))
     # No source acts from step 1 to step 0.
-    sources: tuple[Any, ...] = (*[unused] * 6, put(np.array([1, 0])))
-    if known.sources is not None:
-        sources = known.sources.arguments[:7]
-    traces = known.record.arguments[5] if known.record is not None else unused
-    arrays = (
-        operands.writes[0], operands.reads[0], operands.coefficients[0], *operands.memory,
-        x_table, z_table,
-        put(_rank_table(chosen).ravel()),
-        *(put(table.ravel()) for table in (dealt.fluxes, dealt.updates, dealt.rows)),
-        put(dealt.points.ravel().astype(np.int32)),
-        *sources, *(put(np.asarray(one, np.int64)) for one in tables), put(gains), traces,
+    never = put(np.array([1, 0]))
+    sources = [_source_tables(known, field, unused, never) for field in shape.injected]
+    receivers = RecordArrays(
+        channels_of=put(record.channels_of),
+        channels=put(record.channels),
+        entries_of=put(record.entries_of),
+        entry_indices=put(record.entry_indices.astype(np.int32)),
+        gains=put(record.gains),
+        record=unused if record.traces is None else record.traces,
+    )
+    arrays = Arrays(
+        known.fields, form.coefficients, form.memory, x_table, z_table,
+        put(_rank_table(chosen).ravel()), tuple(map(put, dealt.firsts)), put(dealt.rows.ravel()),
+        put(dealt.points.ravel().astype(np.int32)), tuple(one for one, _ in sources), receivers,
     )  # fmt: skip
-    rows, coefficients = listed(built_in(first.tables))
+    rows, coefficients = listed(built_in(tables))
     # Rows that end within a lane or not: both are compiled at once, and no plane waits again.
-    shape = chosen.shape
     kernel, other = (
-        ClusterKernel(first.formula, backend.precision, one, rows)
+        ClusterKernel(form.formulas, backend.precision, one, rows)
         for one in (shape, replace(shape, masked=not shape.masked))
     )
     number = np.dtype(backend.precision).type
+    plane = (*_plane_numbers(known, chosen, backend.lane_width), *(n for _, n in sources))
     arguments = (
-        arrays,
-        tuple(map(int, _plane_numbers(known, chosen, backend.lane_width, channels))),
+        arrays.flat(),
+        tuple(int(n) for one in plane for n in (one if isinstance(one, tuple) else (one,))),
         tuple(map(number, coefficients)),
     )
-    sizes = (known.shots, chosen.layout.blocks, THREADS, chosen.layout.bytes(number().itemsize))
+    sizes = (
+        known.shots,
+        chosen.layout.blocks,
+        shape.threads,
+        chosen.layout.bytes(number().itemsize),
+    )
     advance = backend.card.clustered(kernel, sizes, arguments, beside=(other,))
 
     def steps(start: int, count: int) -> None:

@@ -1,8 +1,10 @@
-"""Updates of a plane in the memory of a cluster: fluxes of layers, own rows, rows handed over."""
+"""Updates of a plane by second differences in the memory of a cluster: fluxes of layers, own rows.
+
+Layers take two passes, as on a CPU.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.gpu.cluster import ClusterLanes, Member
@@ -10,8 +12,11 @@ from seismo.backends.gpu.cluster_block import ClusterBlock
 from seismo.backends.gpu.lanes import Column
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import KernelContext
-from seismo.backends.traced import IRValue, when
+from seismo.backends.traced import IRValue
 from seismo.equations.formula import SECOND_SLOTS, Formula
+
+WRITTEN_FIELD = 0  # numbers of the fields (`ClusterBlock.field`)
+READ_FIELD = 1
 
 
 class _LayerOperators(Operators):
@@ -69,73 +74,55 @@ class ClusterSteps:
         self._coefficients = coefficients
         order = 2 * block.shape.half
         self._operators = [
-            _LayerOperators(block.lanes, order, "xz", axes, SECOND_SLOTS)
-            for axes in block.shape.kinds
+            _LayerOperators(block.lanes, order, "xz", kind.stretched, SECOND_SLOTS)
+            for kind in block.shape.kinds
         ]
         self._updates = [one.bind(formula) for one in self._operators]
 
-    def fluxes(self, member: Member, step: IRValue) -> None:
+    def advance(self, number: int, member: Member, step: IRValue) -> None:
+        """Do a pass of a step: update the fluxes of layers, or all points."""
+        (self._update_fluxes, self._update)[number](member, step)
+
+    def _update_fluxes(self, member: Member, step: IRValue) -> None:
         """Update the fluxes of the block's layers."""
-        field = self._block.field(member, step, written=False)
+        field = self._block.field(member, READ_FIELD, step)
 
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
-            def flux(n: int, i: IRValue, column: Column) -> None:
+            def flux(n: int, i: IRValue, columns: list[Column]) -> None:
                 context = self._context(number, member, row, x, z + n, i)
-                for axis in self._block.shape.kinds[number]:
-                    self._operators[number].flux(axis, column, i, context)
+                for axis in self._block.shape.kinds[number].stretched:
+                    self._operators[number].flux(axis, columns[0], i, context)
 
-            self._march(number, row, z, field, self._block.start(member, x, z), flux)
+            start = self._block.start(member, x, z)
+            self._block.march(number, row, z, start, [field], flux)
 
-        self._block.rounds(member, "flux", update)
+        self._block.rounds(member, 0, update)
 
-    def update(self, member: Member, step: IRValue) -> None:
+    def _update(self, member: Member, step: IRValue) -> None:
         """Update the block's rows: bind the formula to where each lane stands."""
-        field = self._block.field(member, step, written=False)
-        written = self._block.field(member, step, written=True)
-        model = self._block.shared(member, member.kept["model"])
+        field = self._block.field(member, READ_FIELD, step)
+        written = self._block.field(member, WRITTEN_FIELD, step)
+        model = self._block.kept_model(member, 0)
 
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
             fluxes = self._flux_queue(number, member, row, x, z)
 
-            def point(n: int, i: IRValue, column: Column) -> None:
+            def point(n: int, i: IRValue, columns: list[Column]) -> None:
                 context = self._context(number, member, row, x, z + n, i)
                 if fluxes is not None:
                     context.memory["z"]["flux"] = fluxes[n]
-                self._updates[number](i, context, written, column, model)
+                self._updates[number](i, context, written, columns[0], model)
 
-            self._march(number, row, z, field, self._block.start(member, x, z), point)
+            start = self._block.start(member, x, z)
+            self._block.march(number, row, z, start, [field], point)
 
-        self._block.rounds(member, "update", update)
-
-    def _march(
-        self, number: int, row: dict[str, IRValue], z: IRValue, field: IRValue, start: IRValue,
-        work: Callable[[int, IRValue, Column], None],
-    ) -> None:  # fmt: skip
-        """Do some work (row, index, field) in rows one after the other, with a column of the field.
-
-        Rows are written out: what is around a row stays in its registers.
-        """
-        lanes = self._block.lanes
-        pitch = self._block.plane.pitch
-        half = self._block.shape.half
-        # Half the order behind the first row, and before the one that completes its stencil.
-        queue = [lanes.read(field, start + n * pitch) for n in range(-half, half)]
-
-        def further(n: int, queue: list[IRValue]) -> None:
-            i = start + n * pitch
-            column = [*queue, lanes.read(field, i + half * pitch)]
-            work(n, i, Column(field, column))
-            if n + 1 < self._block.shape.strips[number]:
-                with when(z + (n + 1) < row["z_end"]):
-                    further(n + 1, column[1:])
-
-        further(0, queue)
+        self._block.rounds(member, 1, update)
 
     def _flux_queue(
         self, number: int, member: Member, row: dict[str, IRValue], x: IRValue, z: IRValue
     ) -> _FluxQueue | None:
         """Return the fluxes along z around the rows of a column, read as they are needed."""
-        if "z" not in self._block.shape.kinds[number]:
+        if "z" not in self._block.shape.kinds[number].stretched:
             return None
         memory = self._block.memory(number, member, row, x, z)["z"]
         return _FluxQueue(self._block.lanes, memory, self._block.shape.half)
@@ -144,7 +131,7 @@ class ClusterSteps:
                  z: IRValue, i: IRValue) -> KernelContext:  # fmt: skip
         """Return what operators see of a lane."""
         plane = self._block.plane
-        stretched = self._block.shape.kinds[number]
+        stretched = self._block.shape.kinds[number].stretched
         # The medium of a layer goes on as it is at its inner edge.
         inner_x = x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x
         inner_z = z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z
@@ -168,32 +155,8 @@ class ClusterSteps:
             x_table=self._block.arrays.x_table,
             x_length=plane.x_length,
             y_row=None,
-            z_row=self._z_profile(z) if "z" in stretched else None,
+            z_row=self._block.z_profile(z) if "z" in stretched else None,
             up=None,
             down=None,
             depth=None,
         )
-
-    def _z_profile(self, z: IRValue) -> list[IRValue]:
-        """Read what the profile of a row begins with: b, a and 1/kappa at nodes and half points."""
-        row = z.wide() * self._block.shape.profile
-        return self._block.lanes.numbers(self._block.arrays.z_table, row, 6)
-
-    def hand_over(self, member: Member, step: IRValue, send: Callable) -> None:
-        """Hand the first rows to the block before, and the last ones to that behind."""
-        plane = self._block.plane
-        halo = self._block.shape.halo
-        lanes = self._block.lanes
-        kept = member.kept
-        field = self._block.field(member, step, written=True)
-        # First own rows to the block before, last own rows to the one behind.
-        sides = (
-            (-1, member.rank > 0, kept["above"], "up"),
-            (1, member.rank < plane.blocks - 1, kept["above"] + kept["rows"] - halo, "down"),
-        )
-        rows = plane.row.constant(halo)
-        for by, has_neighbour, first, name in sides:
-            with when(has_neighbour), self._block.each(member, rows) as (row, x):
-                index = self._block.lane_index(row + first, x)
-                target = (step % 2).short() * kept[f"{name}_size"] + index.short() + kept[name]
-                send(by, self._block.shared(member, target), lanes.load(field, index))

@@ -13,29 +13,51 @@ from seismo.backends.base import BOX_COLUMNS, Step
 from seismo.backends.gpu.launch_order import BodyCall, SweepCall
 from seismo.backends.kernels import points
 
+_STAGGERED = ("divergence", "gradient")  # kinds of formulas of first differences
+
+
+@dataclass(frozen=True)
+class FieldRecord:
+    """How receivers sample a field.
+
+    Attributes:
+        field: its number.
+        sums: of long rows of receivers, or None.
+        record: of receivers.
+    """
+
+    field: int
+    sums: BodyCall | None
+    record: BodyCall
+
 
 @dataclass(frozen=True)
 class PlaneSteps:
     """What the steps of a plane do.
 
     Attributes:
-        even: sweeps of even steps.
-        odd: sweeps of odd steps.
-        sources: what is injected, or None.
-        sums: of long rows of receivers, or None.
-        record: of receivers, or None.
+        fields: arrays of the fields; of second differences those that even, and odd steps write.
+        stages: sweeps of each stage of a step; of second differences those of even steps.
+        alternating: whether steps are second differences of two fields that are written by turns.
+        sources: what is injected into fields, by their number.
+        records: of receivers.
     """
 
-    even: list[SweepCall]
-    odd: list[SweepCall]
-    sources: BodyCall | None
-    sums: BodyCall | None
-    record: BodyCall | None
+    fields: tuple[Any, ...]
+    stages: list[list[SweepCall]]
+    alternating: bool
+    sources: dict[int, BodyCall]
+    records: list[FieldRecord]
+
+    @property
+    def first(self) -> SweepCall:
+        """Return the first of all sweeps."""
+        return self.stages[0][0]
 
     @property
     def offsets(self) -> np.ndarray:
         """Where the fields of the shots begin in their arrays."""
-        return np.unique(self.even[0].boxes[:, BOX_COLUMNS.index("shot")])
+        return np.unique(self.first.boxes[:, BOX_COLUMNS.index("shot")])
 
     @property
     def shots(self) -> int:
@@ -45,13 +67,12 @@ class PlaneSteps:
     @property
     def volume(self) -> int:
         """Numbers from the field of one shot to that of the next; all of one shot alone."""
-        first = self.even[0]
-        return int(self.offsets[1]) if self.shots > 1 else int(first.operands.reads[0].size)
+        return int(self.offsets[1]) if self.shots > 1 else int(self.fields[0].size)
 
     @property
     def stride(self) -> int:
         """Distance of rows in the arrays."""
-        return int(self.even[0].tables.strides[1])
+        return int(self.first.tables.strides[1])
 
 
 def _calls(step: Step) -> list[Any]:
@@ -63,9 +84,14 @@ def _calls(step: Step) -> list[Any]:
 
 
 def recognised(steps: Sequence[Step]) -> PlaneSteps | None:
-    """Return what even and odd steps do, if that is all that a kernel with the loop inside does."""
-    if len(steps) != 2:
-        return None
+    """Return what steps do, if that is all that a kernel with the loop inside does."""
+    if len(steps) == 2:
+        return _second_differences(steps)
+    return _staggered_stages(steps[0]) if len(steps) == 1 else None
+
+
+def _second_differences(steps: Sequence[Step]) -> PlaneSteps | None:
+    """Return what even and odd steps do, if they are second differences of one field."""
     sweeps: list[list[SweepCall]] = []
     bodies: list[dict[Any, BodyCall]] = []
     for calls in map(_calls, steps):
@@ -84,7 +110,11 @@ def recognised(steps: Sequence[Step]) -> PlaneSteps | None:
     sources, sums, record = (
         bodies[0].get(body) for body in (points.amount, points.sums, points.record)
     )
-    return PlaneSteps(even, odd, sources, sums, record)
+    operands = even[0].operands
+    return PlaneSteps(
+        (operands.writes[0], operands.reads[0]), [even], True, {0: sources} if sources else {},
+        [FieldRecord(0, sums, record)] if record else [],
+    )  # fmt: skip
 
 
 def _in_plane(sweep: SweepCall) -> bool:
@@ -110,3 +140,89 @@ def _alternate(even: list[SweepCall], odd: list[SweepCall]) -> bool:
     ]
     shared = [(str(s.formula), id(s.tables), id(s.operands.coefficients[0])) for s in even + odd]
     return len(set(arrays + others)) == 1 and len(set(shared)) == 1
+
+
+def _staggered_stages(step: Step) -> PlaneSteps | None:
+    """Return what a step does, if its stages are staggered first differences in a plane."""
+    # Calls in the order of their launches: sweeps, injections behind their stage, records last.
+    stages: list[list[SweepCall]] = []
+    injected: dict[int, BodyCall] = {}  # by the number of the field's array
+    samplers: list[BodyCall] = []
+    amounts: dict[int, BodyCall] = {}
+    sums: dict[int, BodyCall] = {}
+    for call in _calls(step):
+        if isinstance(call, SweepCall):
+            if samplers or not _staggered_in_plane(call):
+                return None
+            # Sweeps that follow one another and change the same fields make a stage.
+            if not stages or _changed(stages[-1][0]) != _changed(call):
+                stages.append([])
+            stages[-1].append(call)
+        elif not isinstance(call, BodyCall):
+            return None
+        elif call.body is points.amount:
+            amounts[id(call.arguments[8])] = call
+        elif call.body is points.sums:
+            sums[id(call.arguments[4])] = call
+        elif call.body is points.record:
+            samplers.append(call)
+        elif call.body is points.inject:
+            field, at, _ = call.arguments
+            # What is injected was worked out before, into the array of places given here.
+            amount = amounts.get(id(at))
+            if not stages or id(field) not in _changed(stages[-1][0]) or id(field) in injected:
+                return None
+            if amount is None:
+                return None
+            injected[id(field)] = amount
+        else:
+            return None
+    return _of_fields(stages, injected, samplers, sums)
+
+
+def _of_fields(
+    stages: list[list[SweepCall]], injected: dict[int, BodyCall], samplers: list[BodyCall],
+    sums: dict[int, BodyCall],
+) -> PlaneSteps | None:  # fmt: skip
+    """Number the fields of the stages; None where they are not two that take turns."""
+    if len(stages) != 2:
+        return None
+    fields = [field for stage in stages for field in stage[0].operands.writes]
+    numbers = {id(field): n for n, field in enumerate(fields)}
+    # Each stage differentiates what the other one changes, and nothing else.
+    velocity, stress = stages
+    for stage, other in ((velocity, stress), (stress, velocity)):
+        reads = {id(field) for sweep in stage for field in sweep.operands.reads}
+        if not reads <= set(_changed(other[0])):
+            return None
+    sweeps = velocity + stress
+    # One grid, one order: all sweeps share their tables.
+    if len({(id(sweep.tables), sweep.variant.order) for sweep in sweeps}) > 1:
+        return None
+    records = []
+    for record in samplers:
+        # Long rows are summed first: the record then reads the sums.
+        source = record.arguments[0]
+        known = sums.get(id(source))
+        sampled = id(known.arguments[0] if known else source)
+        if sampled not in numbers:
+            return None
+        records.append(FieldRecord(numbers[sampled], known, record))
+    sources = {numbers[field]: amount for field, amount in injected.items()}
+    return PlaneSteps(tuple(fields), stages, False, sources, records)
+
+
+def _changed(sweep: SweepCall) -> tuple[int, ...]:
+    """Return the numbers of the arrays that a sweep changes."""
+    return tuple(map(id, sweep.operands.writes))
+
+
+def _staggered_in_plane(sweep: SweepCall) -> bool:
+    """Whether a sweep is one of staggered first differences in a plane, layers included."""
+    variant = sweep.variant
+    formula = sweep.formula
+    plain = not (variant.closed or variant.scaled or formula.short)
+    return (
+        variant.axes == "xz" and formula.kind in _STAGGERED and bool(sweep.operands.reads)
+        and plain and not formula.interpolates and len(sweep.operands.memory) == 1
+    )  # fmt: skip

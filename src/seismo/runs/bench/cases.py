@@ -91,8 +91,11 @@ def _medium_and_geometry(
         {"top": 0.0} | {key: (UPPER | THOMSEN)[key] for key in keys},
         {"top": middle} | {key: (LOWER | THOMSEN)[key] for key in keys},
     ]
-    source = {
-        "type": "explosion" if "vs" in keys else "pressure",
+    # SH waves know neither pressures nor P waves.
+    push: dict[str, Any] = {"type": "explosion" if "vs" in keys else "pressure"}
+    if "vp" not in keys:
+        push = {"type": "force", "force": {"y": 1e6}}
+    source = push | {
         "position": {"x": middle, **across, "z": 10 * SPACING},
         "wavelet": {"type": "ricker", "frequency": FREQUENCY},
     }
@@ -151,6 +154,9 @@ CARD_CASES: dict[str, Case] = {
         _case("G6", "elastic", 2, 1541, 4, 4000),
         _case("G7", "acoustic", 2, 340, 8, 20000),
         _case("G8", "acoustic", 2, 340, 8, 2000, shots=64),
+        _case("G28", "elastic", 2, 340, 4, 1000, shots=64),
+        _case("G29", "elastic", 2, 240, 4, 2000, shots=64),
+        _case("G30", "elastic_sh", 2, 340, 4, 2000, shots=64),
         _case("G9", "elastic", 3, 424, 4, 60, further=("qp", "qs")),
         _case("G10", "acoustic_variable_density", 3, 552, 8, 100, further=("qp",)),
         _case("G11", "acoustic_variable_density", 3, 552, 8, 200),
