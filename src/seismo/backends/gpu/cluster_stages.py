@@ -128,11 +128,13 @@ class _StageLanes:
 class _MemoryOperators(Operators):
     """Operators whose memory variables were read before: `KernelContext.memory` by variable."""
 
-    def _relaxed(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
-        """Pass a derivative through its memory variable."""
+    def through_layer(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
+        """Pass a derivative through its memory variable where a layer is."""
+        if axis not in self.stretched:
+            return d
         # psi <- b psi + a d with the psi that was read before (`_variables`).
         variable = s.memory[self.slot(axis) + n]
-        return super()._relaxed(d, axis, half, s._replace(memory=variable), n)
+        return super().through_layer(d, axis, half, s._replace(memory=variable), n)
 
 
 class ClusterStages:

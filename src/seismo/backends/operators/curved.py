@@ -91,6 +91,7 @@ class CurvedRows:
 
         Each is that along an axis of a field, with the n-th memory variable of layers there.
         """
+        # Where all of them stand: half a cell along the axis from the field.
         axis, name, _ = terms[0]
         target = "".join(sorted(set(self._staggered[name]) ^ {axis}))
         # The sum without slopes: (1 / g) G or D along z, dx v or (1 / g) dx (g s) along x or y.
@@ -121,6 +122,7 @@ class CurvedRows:
         # g of the field's own columns, in the row of both.
         heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
         around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
+        # dx (g s), through the memory of a layer.
         d = staggered_sum(_Products(heights, around), self._s.first["xyz".index(axis)], int(up))
         return self._operators.through_layer(d, axis, up, self._s, n)
 
@@ -145,6 +147,7 @@ class CurvedRows:
     @property
     def _first(self) -> Any:
         """From the lane to the first row that Z and Z' read: the surface's, of closed rows."""
+        # Closed rows count from the surface, others have their weights about themselves.
         if self._operators.closed:
             return self._s.depth
         return self._curved.cross // 2 * self._s.z_stride
@@ -180,6 +183,7 @@ class CurvedRows:
         return self._s.up[-1]
 
     def _between(self, axis: str, name: str, slope: str) -> _Between:
+        # f_x v of the surface's row.
         at = self._i - self._s.depth
         stride = stride_of(self._s, axis)
         field = Neighbours(self._lanes, axis, self._arrays[name], at, stride)
@@ -187,6 +191,7 @@ class CurvedRows:
 
     def _around(self, name: str, axis: str) -> Neighbours:
         """Return a plane around the lane's columns along an axis."""
+        # A plane has one number for each column of points: the row does not count.
         at = self._i - self._s.ground
         return Neighbours(self._lanes, axis, self._arrays[name], at, stride_of(self._s, axis))
 
