@@ -103,6 +103,10 @@ class ColumnCell:
         up = "z" not in self._physics.named(name).half
         return RowSum({(name, "z"): self._differences.up if up else self._differences.down})
 
+    def total(self, *pairs: tuple[str, str]) -> RowSum:
+        """Return the sum of derivatives along axes, of fields."""
+        return self.sum(self.d(axis, name) for axis, name in pairs)
+
     def next(self, name: str, axes: str) -> np.ndarray:
         """Return a coefficient one node further: along z alone it is another one."""
         rows = self._model[name]
