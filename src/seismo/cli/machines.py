@@ -57,7 +57,7 @@ BenchmarkCases = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[CASE]...",
-        help="W1 to W5 [default on CPUs], G1 to G28 [default on GPUs], or a 3-D scenario of "
+        help="W1 to W5 [default on CPUs], G1 to G31 [default on GPUs], or a 3-D scenario of "
         "`seismo examples`, such as loh1; of the ladder its rows.",
     ),
 ]
