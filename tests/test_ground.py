@@ -317,6 +317,11 @@ def test_the_earth_is_that_at_the_z_of_points():
     assert not uneven[(bottoms < 130.0) | (tops > 170.0)].any()
 
 
+def test_one_rock_under_a_hill_is_checked():
+    report = seismo.check(data(model=[ROCK]))
+    assert "expected trace error" in str(report)
+
+
 def test_parts_may_follow_the_ground():
     followed = [{"type": "layers", "relative_to": "ground", "layers": [
         LAYERS[0] | {"top": 0.0}, LAYERS[1]]}]  # fmt: skip

@@ -29,13 +29,13 @@ class GroundFrame:
     def true(self, coordinates: Bounds) -> Bounds:
         """Return z, y, x of points at s, y, x in m."""
         s, y, x = coordinates
-        if self.topography is None or s.min() >= self.topography.flat_from:
+        if self.topography is None or np.all(s >= self.topography.flat_from):
             return coordinates
         return self.topography.z(s, y, x), y, x
 
     def true_boxes(self, low: Bounds, high: Bounds) -> Boxes:
         """Return the boxes of z, y, x that hold those of s, y, x."""
-        if self.topography is None or low[0].min() >= self.topography.flat_from:
+        if self.topography is None or np.all(low[0] >= self.topography.flat_from):
             return low, high
         # The ground at the corners; z grows with s.
         columns = [(y, x) for y in (low[1], high[1]) for x in (low[2], high[2])]
