@@ -72,6 +72,16 @@ def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray
     return inside, inside != coordinate
 
 
+def _remaining(s: Any, level: float, depth: float) -> np.ndarray:
+    """Return 1 - (s - level) / L, 0 where rows are flat."""
+    return np.clip(1.0 - (np.asarray(s, float) - level) / depth, 0.0, None)
+
+
+def share(s: Any, level: float, depth: float) -> np.ndarray:
+    """Return B at s in m, of rows that are flat from a depth in m below the level in m on."""
+    return _remaining(s, level, depth) ** POWER
+
+
 @dataclass(frozen=True, eq=False)
 class Topography:
     """The ground over a grid.
@@ -101,16 +111,13 @@ class Topography:
         """Z in m of the highest ground at the nodes."""
         return float(np.min(self.ground(*self.across(""))))
 
-    def _share(self, s: Any) -> np.ndarray:
-        return np.clip(1.0 - (np.asarray(s, float) - self.level) / self.depth, 0.0, None)
-
     def share(self, s: Any) -> np.ndarray:
         """Return B at s in m."""
-        return self._share(s) ** POWER
+        return share(s, self.level, self.depth)
 
     def slope_of_share(self, s: Any) -> np.ndarray:
         """Return B' [1/m] at s in m."""
-        return -POWER / self.depth * self._share(s) ** (POWER - 1)
+        return -POWER / self.depth * _remaining(s, self.level, self.depth) ** (POWER - 1)
 
     def ground(self, y: Any, x: Any) -> np.ndarray:
         """Return z in m of the ground."""

@@ -15,7 +15,7 @@ from copy import copy
 import h5py
 import numpy as np
 
-from seismo.grid.topography import POWER
+from seismo.grid.topography import share
 from seismo.output.arrays import read, reading
 
 Z_TRUE = "z_true"  # coordinate with z of points, where the axis z is s
@@ -79,8 +79,7 @@ class GroundRecord:
             shaped.get(axis, plane.get(axis, default))
             for axis, default in (("y", 0.0), ("x", 0.0), ("z", self.level))
         )
-        share = np.clip(1.0 - (np.asarray(s) - self.level) / self.depth, 0.0, None) ** POWER
-        z = s + (self.at(y, x) - self.level) * share
+        z = s + (self.at(y, x) - self.level) * share(s, self.level, self.depth)
         return np.broadcast_to(z, [len(ticks) for ticks in axes.values()])
 
 
