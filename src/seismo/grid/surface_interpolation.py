@@ -78,16 +78,16 @@ def midpoint_matrices(
 def _matrices(
     closure: SurfaceClosure, weights: np.ndarray, size: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return P' and P of rows next to a surface, exact up to a power, or to 1 where none are.
+    """Return P and P' of rows next to a surface, exact up to a power, or to 1 where none are.
 
-    The interpolations P (half points -> nodes) and P' are each other's adjoint in the norms of the
-    closure, H_node P = (H_half P')^T = M, so that what couples shear and normal strains keeps
+    The interpolations P (nodes -> half points) and P' are each other's adjoint in the norms of the
+    closure, H_node P' = (H_half P)^T = M, so that what couples shear and normal strains keeps
     energy. M is a matrix near to the interior's whose block of rows makes both exact for straight
     lines (or parabolas), and H_node^-1/2 M H_half^-1/2 of norm 1, as without a surface: more gains
     energy.
     """
     rows = closure.rows
-    # M = P^T norms: start from the interior's interpolation, w_m at offsets m and -1 - m.
+    # M = N P': start from the interior's interpolation, w_m at offsets m and -1 - m.
     offset = np.arange(size)[None, :] - np.arange(size)[:, None]  # half point less node
     matrix = np.zeros((size, size))
     for m, weight in enumerate(weights):
@@ -114,5 +114,5 @@ def _matrices(
         nearer = (bounded - interior)[:rows, :rows].ravel()
         change = nearer - inverse @ (system @ nearer - missing)
     matrix[:rows, :rows] = interior[:rows, :rows] + change.reshape(rows, rows).round(DECIMALS)
-    # P' = H^-1 M^T and P = N^-1 M.
+    # P = H^-1 M^T and P' = N^-1 M, with the norms N of nodes and H of half points.
     return matrix.T / half[:, None], matrix / node[:, None]
