@@ -286,6 +286,20 @@ def test_what_does_not_go_with_topography_is_refused(changes, words):
     assert words in str(caught.value)
 
 
+def test_periodic_sides_are_as_far_apart_as_curved_rows_read():
+    place = {"x": 1500.0, "y": 4.0 * H}
+    document = data(
+        grid={"extent": {"x": 3000.0, "y": 9.0 * H, "z": 2500.0}, "spacing": H, "order": 16},
+        boundaries={"top": "free_surface", "layer": {"points": 8}}
+        | dict.fromkeys(("y_min", "y_max"), "periodic"),
+        topography={"type": "plane", "dip": 1.0, "through": {**place, "z": 0.0}},
+        sources=[data()["sources"][0] | {"position": {**place, "depth": 200.0}}],
+        receivers=[{"type": "points", "positions": [place]}],
+    )
+    with pytest.raises(ScenarioError, match=r"has 9 points, .* periodic face need 11"):
+        discretize(seismo.load(document))
+
+
 def test_planes_among_curved_rows_are_refused():
     for plane, words in (({"z": 100.0}, "use depth: 0 m"), ({"depth": 80.0}, "is no row")):
         maps = [{"quantities": ["pgv"], "plane": plane}]

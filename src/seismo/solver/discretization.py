@@ -22,7 +22,7 @@ from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
 from seismo.errors import gathered
 from seismo.grid.coefficients import Stencil
-from seismo.grid.curved_rows import RowWeights, cross_reach, row_weights
+from seismo.grid.curved_rows import RowWeights, row_weights
 from seismo.grid.grid import Box, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
@@ -170,9 +170,8 @@ class Discretization:
 
     @property
     def halo(self) -> int:
-        """Points that parts of the grid hold of their neighbours: contacts and maps reach two."""
-        reach = 0 if self.topography is None else cross_reach(self.stencil.order)
-        return max(halo_of(self.stencil.order), reach)
+        """Points that parts of the grid hold of their neighbours."""
+        return halo_of(self.stencil.order, self.topography is not None)
 
     @derived
     def curved_rows(self) -> RowWeights | None:
@@ -298,7 +297,7 @@ def discretize(
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
-    refuse_thin(scenario, grid, physics, stencil.order, closure.rows if closure else 0)
+    refuse_thin(scenario, grid, physics, stencil.order, closure, topography is not None)
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.

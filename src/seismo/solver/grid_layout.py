@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from seismo.equations.table import Physics
+from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import AXES, Grid, triple
+from seismo.grid.surface_closure import SurfaceClosure
 from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
 from seismo.solver.ground import ground_of, rows_under
@@ -52,9 +54,12 @@ def make_grid(scenario: Scenario) -> Grid:
     )
 
 
-def halo_of(order: int) -> int:
-    """Return the points that parts of the grid hold of their neighbours."""
-    return max(2, order // 2)
+def halo_of(order: int, curved: bool) -> int:
+    """Return the points that parts of the grid hold of their neighbours.
+
+    Contacts and maps reach two; rows that follow the ground further than differences.
+    """
+    return max(2, cross_reach(order) if curved else order // 2)
 
 
 def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
@@ -89,8 +94,9 @@ def rows_above_layers(grid: Grid) -> int:
 
 
 def refuse_thin(
-    scenario: Scenario, grid: Grid, physics: Physics, order: int, closed_rows: int
-) -> None:
+    scenario: Scenario, grid: Grid, physics: Physics, order: int,
+    closure: SurfaceClosure | None, curved: bool,
+) -> None:  # fmt: skip
     """Refuse grids with too few points between faces for what is done beside these.
 
     Args:
@@ -98,17 +104,20 @@ def refuse_thin(
         grid: the grid.
         physics: the wave equation.
         order: of the differences.
-        closed_rows: rows of nodes under a free surface with operators of their own, or 0.
+        closure: closed operators under a free surface, or None.
+        curved: whether rows follow the ground.
 
     Raises:
         ScenarioError: it names the extent, how much of it is needed, and what else helps.
     """
     # Rows that a free surface closes lie above the layer at the bottom.
+    closed_rows = closure.rows if closure else 0
     needs = [("z", rows_above_layers(grid), closed_rows, "free surface")]
-    # Differences read up to half their order beyond a face, the image of as many points inside.
+    # Differences read up to the halo beyond a face, the image of as many points inside.
+    halo = halo_of(order, curved)
     for face in image_faces(scenario, grid, physics):
         points = grid.points[AXES.index(face.axis)]
-        least = halo_of(order) + (face.kind != "periodic")
+        least = halo + (face.kind != "periodic")
         needs.append((face.axis, points, least, _FACE[face.kind]))
     # The most of all, for one message.
     missing, axis, points, kind = max((n - p, a, p, k) for a, p, n, k in needs)

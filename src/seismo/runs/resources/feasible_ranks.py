@@ -42,11 +42,11 @@ class FeasibleRanks:
         physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
         faces = image_faces(scenario, grid, physics)
         uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
-        z, y = (
-            1 if axis in uncut_axes else _most(grid, axis, _widest_halo(scenario)) for axis in "zy"
-        )
+        topography = topography_of(scenario, grid, physics)
+        halo = _widest_halo(scenario, topography is not None)
+        z, y = (1 if axis in uncut_axes else _most(grid, axis, halo) for axis in "zy")
         self._most = (z, y)
-        self.shots = len(Geometry(scenario, grid, topography_of(scenario, grid, physics)).shots())
+        self.shots = len(Geometry(scenario, grid, topography).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
     def suits(self, ranks: int) -> bool:
@@ -85,7 +85,7 @@ def _most(grid: Grid, axis: str, halo: int) -> int:
     return number - 1
 
 
-def _widest_halo(scenario: Scenario) -> int:
+def _widest_halo(scenario: Scenario, curved: bool) -> int:
     """Return the points that parts hold of their neighbours, at most where the order is open."""
     order = scenario.grid.order
-    return halo_of(max(AUTO_ORDERS) if order == "auto" else order)
+    return halo_of(max(AUTO_ORDERS) if order == "auto" else order, curved)
