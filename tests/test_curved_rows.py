@@ -20,6 +20,7 @@ from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices
 from seismo.grid.topography import GroundSpline, Topography
+from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
 from seismo.solver.simulation import Simulation
@@ -156,6 +157,26 @@ def test_cuts_change_no_bit(name: str, dimensions: int) -> None:
     whole = fields_of(run(document))
     cut = fields_of(run(document, (2, 1) if dimensions == 2 else (2, 2)))
     assert all(np.array_equal(whole[field], cut[field]) for field in whole)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_memory_is_counted(batch: int) -> None:
+    """That of what slopes add, of tractions of the ground and of its planes, too."""
+    document = on_hill("viscoelastic", 2, 4, precision="float32")
+    places = [{"x": 140.0 + 10.0 * n, "depth": 60.0} for n in range(batch)]
+    document["survey"] = {"shots": [{"position": place} for place in places], "batch": batch}
+    simulation = run(document)
+    planned = memory_of(simulation.setup, simulation.backend)
+    (part,) = simulation.solvers
+    named = part.fields.arrays(0)
+    fields = {id(named[f.name]): f for f in simulation.setup.physics.fields}
+    sizes = {id(array): array.nbytes for array in named.values()}
+    new = sum(sizes[n] for n, f in fields.items() if f.on_surface or f.buffer is not None)
+    kept = sum(sizes[id(named[name])] for name in part.state() if name in named)
+    # Backends round the lengths of arrays up to whole lines.
+    assert planned.renewed == pytest.approx(new, rel=2e-2)
+    assert planned.wavefield - planned.renewed == pytest.approx(kept, rel=1e-2)
+    assert planned.model == pytest.approx(part.fields.bytes - new - kept, rel=3e-2)
 
 
 @pytest.mark.parametrize(("name", "dimensions"), CURVED)

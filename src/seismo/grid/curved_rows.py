@@ -25,7 +25,6 @@ from seismo.grid.topography import Topography
 
 MOST_PAIRS = 4  # of samples in an interpolation
 _SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
-_EXTRA = 2  # numbers behind the weights of a row: B', and the weight of the surface row in P
 
 
 def pairs_of(order: int) -> int:
@@ -49,7 +48,7 @@ class RowWeights:
         cross: width of Z and Z' in closed rows.
         inner: the same of the others, which have them about themselves.
         up: (count, plain + 2 cross + 2) of half rows: G, Z, Z', B' in 1/m, and P of the surface's
-            row; all but the last over the spacing.
+            row; all but the last two over the spacing.
         down: (count, ...) of node rows: D, Z, Z', B', 0.
         to_node: P' (closed) of the surface's row.
     """
@@ -62,6 +61,11 @@ class RowWeights:
     up: np.ndarray
     down: np.ndarray
     to_node: np.ndarray
+
+    @property
+    def read(self) -> int:
+        """Rows from the surface down that Z and Z' may read."""
+        return self.count + self.inner
 
 
 class _Operators:

@@ -39,7 +39,9 @@ def curved(setup: Discretization) -> Discretization:
 
 
 def plane_names(setup: Discretization) -> tuple[str, ...]:
-    """Return the names of the planes that formulas on curved rows take."""
+    """Return the names of the planes that formulas on curved rows take; none where it is flat."""
+    if setup.curved_rows is None:
+        return ()
     axes = setup.grid.axes
     names = PLANES[: len(axes) + 1] if setup.physics.curved_surface else ()
     return (*planes_of(axes), *names)

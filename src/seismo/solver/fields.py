@@ -17,6 +17,7 @@ from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.dithering import dither
 from seismo.equations.table import Physics
+from seismo.grid.curved_rows import RowWeights
 from seismo.grid.decomposition import Subdomain
 
 
@@ -29,7 +30,7 @@ class Fields:
 
     def __init__(
         self, backend: Backend, physics: Physics, subdomain: Subdomain,
-        uneven: dict[str, np.ndarray], reach: int, curved_rows: int = 0,
+        uneven: dict[str, np.ndarray], reach: int, curved_rows: RowWeights | None = None,
     ) -> None:  # fmt: skip
         """Allocate the wavefield.
 
@@ -39,7 +40,7 @@ class Fields:
             subdomain: the points.
             uneven: by stage, of every plane z of the grid, whether all coefficients are needed.
             reach: points beside a layer whose derivatives still see its memory.
-            curved_rows: rows that what slopes add to derivatives is kept of.
+            curved_rows: that follow the ground, None where it is flat.
         """
         self.physics = physics
         self.subdomain = subdomain
@@ -62,7 +63,7 @@ class Fields:
             if f.buffer is None
         }
         self._buffers = [
-            backend.zeros(self._of_rows(curved_rows))
+            backend.zeros(self._of_rows(curved_rows.read if curved_rows else 0))
             for _ in range(
                 1 + max((f.buffer for f in physics.fields if f.buffer is not None), default=-1)
             )
@@ -89,8 +90,13 @@ class Fields:
             ny, nx = columns.shape
             rows[:ny, :nx] = columns
             flat = np.concatenate([np.zeros(sub.before, rows.dtype), rows.ravel()])
-            self.planes[name] = self._backend.zeros(flat.size)
+            self.planes[name] = self._backend.zeros(self.plane_size)
             self.planes[name][: flat.size] = self._backend.array(flat)
+
+    @property
+    def plane_size(self) -> int:
+        """Count the numbers in a plane: one for each column of points, behind those before."""
+        return self.subdomain.before + self.subdomain.strides[1]
 
     def size_of(self, coefficient: str) -> int:
         """Count the numbers that are kept of a coefficient."""
@@ -205,6 +211,12 @@ class Fields:
     def written(self, name: str, parity: int) -> np.ndarray:
         """Return the array that holds field `name` once a step of that parity has updated it."""
         return self.arrays(parity)[self.physics.previous.get(name, name)]
+
+    @property
+    def renewed_bytes(self) -> int:
+        """Bytes of the arrays that are new in every step of rows that follow the ground."""
+        surface = [self.wavefield[f.name] for f in self.physics.fields if f.on_surface]
+        return sum(a.nbytes for a in (*surface, *self._buffers))
 
     @property
     def bytes(self) -> int:

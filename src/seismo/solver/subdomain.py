@@ -119,9 +119,9 @@ class SubdomainSolver:
         scenario = setup.scenario
         self.subdomain = subdomain
         self._backend = backend
-        curved = setup.curved_rows
-        sloping = curved.count + curved.inner if curved else 0
-        self.fields = Fields(backend, physics, subdomain, setup.uneven, setup.reach, sloping)
+        self.fields = Fields(
+            backend, physics, subdomain, setup.uneven, setup.reach, setup.curved_rows
+        )
         # Medium on the nodes; rows at contacts of fluid and solid have their own.
         contacts = ContactRows(setup, subdomain)
         medium = medium_of(setup, subdomain, contacts)

@@ -22,6 +22,7 @@ from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.solver.channels import receiver_points
+from seismo.solver.curved_ground import plane_names
 from seismo.solver.discretization import Discretization
 from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
@@ -43,7 +44,8 @@ class Memory:
 
     Attributes:
         wavefield: the fields of all shots of a batch.
-        model: the coefficients of the equations.
+        renewed: of these, those that are new in every step, which no checkpoint keeps.
+        model: the coefficients of the equations, and planes of the ground.
         layers: memory variables of the absorbing layers.
         sources: points that they act on, and their signals.
         faults: slip rates and places of all subfaults, on the host.
@@ -60,6 +62,7 @@ class Memory:
     """
 
     wavefield: int
+    renewed: int
     model: int
     layers: int
     sources: int
@@ -89,7 +92,8 @@ class Memory:
     @property
     def state(self) -> int:
         """Bytes that a checkpoint holds."""
-        return self.wavefield + self.layers + self.recorder + self.maps + self.snapshots
+        fields = self.wavefield - self.renewed
+        return fields + self.layers + self.recorder + self.maps + self.snapshots
 
     @property
     def checkpoints(self) -> int:
@@ -145,10 +149,10 @@ class _Counting:
         self.bytes = 0
 
     def zeros(self, size: int, short: bool = False) -> np.ndarray:
-        """Count the bytes of an array."""
+        """Count the bytes of an array, all of whose numbers are one in memory."""
         kind = np.dtype(SHORT if short else self.precision)
         self.bytes += size * kind.itemsize
-        return np.empty(0, kind)
+        return np.broadcast_to(np.zeros((), kind), size)
 
 
 def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
@@ -158,13 +162,14 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     fields: Any = _Counting(scenario.arithmetic, backend)
     grids = setup.grids
     ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
-    arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach)
+    arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach, setup.curved_rows)
     names = {
         name for s in physics.stages for even in (0, 1) for name in s.coefficients_in(bool(even))
     }
     sizes = {name: size for name in names if (size := arrays.size_of(name))}
     items = {name: 2 if name in physics.short_coefficients else fields.item for name in sizes}
-    model = sum(size * items[name] for name, size in sizes.items()) * grids
+    planes = len(plane_names(setup)) * arrays.plane_size * fields.item
+    model = (planes + sum(size * items[name] for name, size in sizes.items())) * grids
     recorder, points = _recorder(setup, fields.item)
     node_bytes = 8 * setup.grid.size * grids
     averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
@@ -177,6 +182,7 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
         wavefield=wavefield,
+        renewed=arrays.renewed_bytes * grids,
         model=model,
         layers=_layers(setup, subdomain, backend) * grids,
         sources=acted_on * (fields.item + 8) + windows + incident_size(setup).nbytes(fields.item),
