@@ -41,11 +41,13 @@ class Surface:
         vanishes: whether the field is zero on the surface.
         sloped: half points below a closed surface that may be combined with its prescribed slope,
             0 without one.
+        rows: that one-sided polynomials below a closed surface go through.
     """
 
     sign: int
     vanishes: bool
     sloped: int = 0
+    rows: int = SURFACE_POINTS
 
 
 def kaiser_window(distance: np.ndarray, radius: int = RADIUS) -> np.ndarray:
@@ -81,14 +83,14 @@ def lagrange(points: np.ndarray, at: float) -> np.ndarray:
     return np.prod(numerator / denominator, axis=1)
 
 
-def _one_sided(position: float, shift: float, first: int, vanishes: bool):
+def _one_sided(position: float, shift: float, first: int, surface: Surface):
     """Use the rows closest to a position below the surface (row `first`, fields at row + shift)."""
     # Rows about the position, but none above the surface.
-    start = max(first, int(np.floor(position - shift)) - SURFACE_POINTS // 2 + 1)
-    rows = np.arange(start, start + SURFACE_POINTS)
+    start = max(first, int(np.floor(position - shift)) - surface.rows // 2 + 1)
+    rows = np.arange(start, start + surface.rows)
     points = rows + shift
     # A staggered field that vanishes on the surface: its zero is one more sample of weight 0.
-    if vanishes and shift and start == first:
+    if surface.vanishes and shift and start == first:
         return rows, lagrange(np.concatenate([[float(first)], points]), position)[1:]
     return rows, lagrange(points, position)
 
@@ -199,7 +201,7 @@ def axis_weights(
         weights = sloped_weights(position - first, surface.sloped)[0]
         return np.arange(first, first + weights.size), weights
     if surface.sign == 0:
-        return _one_sided(position, shift, first, surface.vanishes)
+        return _one_sided(position, shift, first, surface)
     weights = _kaiser_sinc(position - shift - rows)
     return _mirrored(rows, weights, half, first, surface.sign)
 

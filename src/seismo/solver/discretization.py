@@ -255,6 +255,7 @@ class Discretization:
             grid, self.physics, self.closure, imaged, self.stencil.order // 2, self.slope,
             self.contacts, row_norms(self.contacts, first, grid.points[2]),
             fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
+            self.extremes.uniform,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import (
     RADIUS,
+    SURFACE_POINTS,
     Along,
     Surface,
     axis_weights,
@@ -33,6 +34,8 @@ from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading
 from seismo.solver.surface_slope import Points, SurfaceSlope
 from seismo.solver.thin_layer_reading import ThinLayerReading
+
+_ROWS_ACROSS = 4  # below the ground, that polynomials go through where contacts may cross them
 
 
 def _what_is_read(field: Field) -> str:
@@ -59,6 +62,7 @@ class PointInterpolation:
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
         tilted: what the free surface of tilted rock prescribes of strains, or None.
         topography: the ground that rows follow, None where it is flat.
+        uniform: whether the earth is one medium.
     """
 
     grid: Grid
@@ -73,6 +77,7 @@ class PointInterpolation:
     layers: Layers | None = None
     tilted: SurfaceSlope | None = None
     topography: Topography | None = None
+    uniform: bool = False
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
@@ -87,7 +92,10 @@ class PointInterpolation:
         # Closed differences: fields end at the surface; images: even or odd continuation.
         if self.closure is not None:
             sloped = self.slope.rows if self.slope and field.name == "vz" else 0
-            return Surface(0, vanishes=field.vanishes, sloped=sloped)
+            # Over topography contacts may cross any row: six rows amplify a kink among them.
+            across = self.topography is not None and not self.uniform
+            rows = _ROWS_ACROSS if across else SURFACE_POINTS
+            return Surface(0, vanishes=field.vanishes, sloped=sloped, rows=rows)
         if self.imaged:
             return Surface(1 if half else -1, vanishes=not half)
         return None
