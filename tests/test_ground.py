@@ -13,6 +13,8 @@ import pytest
 import seismo
 from seismo.errors import ScenarioError
 from seismo.output.paraview import write_side_files
+from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment.near_contacts import near_receivers
 from seismo.solver.discretization import discretize
 from seismo.solver.ground import ground_of, true_positions
 
@@ -391,3 +393,21 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         mesh = files[name.replace("-points.h5", ".xdmf")].read_text()
         assert "3DSMesh" in mesh
         assert f"{name}:/points" in mesh
+
+
+def test_check_tells_what_ground_and_contacts_below_it_err():
+    """A summit 2.8 cells above a contact; steep ground errs by more than level ground."""
+    below = ROCK | {"type": "block", "z": [-60.0, 5000.0]}
+    hard = [ROCK | {"vp": 4500.0, "vs": 2600.0}, below]
+    receivers = [{"type": "points", "positions": [{"x": 1500.0, "depth": 0.0}]}]
+    capped = discretize(seismo.load(data(model=hard, receivers=receivers)))
+    assert near_receivers(capped)[0].error > 0.05
+    even = discretize(seismo.load(data(model=[ROCK], receivers=receivers)))
+    assert near_receivers(even)[0].error == 0.0
+    steep = [{"center": {"x": 1500.0}, "height": 200.0, "width": 250.0}]
+    steeper = data(model=[ROCK], receivers=receivers, topography={"type": "hills", "hills": steep})
+    share = [
+        dict(expected_error(setup).causes)["the free surface"]
+        for setup in (even, discretize(seismo.load(steeper)))
+    ]
+    assert share[1] > 1.3 * share[0] > 0.0

@@ -89,7 +89,9 @@ def test_entries_and_candidates():
         for order in (4, 8, 12, 16)
         for key in tuning.entries(physics, axes, order)
     ]
-    assert {key for key in tuned if key in MEASURED} == {k for k in MEASURED if k[1] != "memory"}
+    assert {key for key in tuned if key in MEASURED} == {
+        k for k in MEASURED if k[1] != "memory" and k[2] != "curved"
+    }
     for key in tuned:
         assert tuning.candidates(key)[0] == shape_for(H200, key)
         for shape in tuning.candidates(key):

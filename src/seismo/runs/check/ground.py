@@ -22,10 +22,10 @@ def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     steepest = _named(setup, *steepest_place(topography))
     yield (
         "topography",
-        f"relief {ground.relief:.5g} m, z from {ground.highest:.5g} to "
-        f"{ground.highest + ground.relief:.5g} m; steepest {dip:.1f} degrees at "
-        f"{steepest}; cells are {least:.2f} to {most:.2f} times as tall as flat ones, and flat "
-        f"below z = {topography.flat_from:.5g} m",
+        f"relief {ground.relief:.5g} m, heights (up) from "
+        f"{-ground.highest - ground.relief:.5g} to {-ground.highest:.5g} m; "
+        f"steepest {dip:.1f} degrees at {steepest}; cells are {least:.2f} to {most:.2f} times as "
+        f"tall as flat ones, and flat below z = {topography.flat_from:.5g} m",
     )
     yield "", _smoothing(setup, ground)
     yield "", _cost(setup)
