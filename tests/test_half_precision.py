@@ -216,9 +216,9 @@ def test_a_cpu_refuses_them_and_check_says_what_they_cost():
 @pytest.mark.parametrize(
     ("kind", "wavelet", "points", "least"),
     [
-        ("moment_tensor", "ricker", 80.0, 5e-3),
+        pytest.param("moment_tensor", "ricker", 80.0, 5e-3, marks=pytest.mark.slow),
         ("moment_tensor", "gaussian", 30.0, 1e-2),
-        ("force", "ricker", 80.0, 0.0),
+        pytest.param("force", "ricker", 80.0, 0.0, marks=pytest.mark.slow),
     ],
 )
 def test_more_noise_is_told_where_there_is_more(kind, wavelet, points, least):
