@@ -79,3 +79,22 @@ def test_waves_are_reciprocal_on_a_hill(reference) -> None:
     flat = reference.force_response(level, first, second, FORCES["SH"], PULSE, DT, ROCK)
     assert metrics.relative_l2(there, back) < 2e-3
     assert metrics.relative_l2(there, flat) > 0.1
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_a_slope_is_turned_without_a_mirror(monkeypatch, dimensions: int) -> None:
+    """The frame of ground that dips is right-handed as x, y, z, and its first axis goes down."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "validation"))
+    import dipping_ground
+
+    for module in ("dipping_ground", "cases"):
+        monkeypatch.delitem(sys.modules, module)
+    dip = np.radians(20.0)
+    azimuth = np.radians(35.0)
+    frame = dipping_ground.turn(dip, azimuth, dimensions)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(dimensions), atol=1e-15)
+    assert np.linalg.det(frame) == pytest.approx(1.0)
+    assert frame[-1, 0] == pytest.approx(np.sin(dip))
+    assert frame[-1, -1] == pytest.approx(np.cos(dip))
+    if dimensions == 3:
+        assert np.arctan2(frame[1, 0], frame[0, 0]) == pytest.approx(azimuth)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 from scipy.interpolate import CubicSpline
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 
 from seismo.exact.laplace import respond
 from seismo.exact.medium import Medium
@@ -148,7 +148,7 @@ class _Problem:
         right_side = -_flat(traction.traction(s)) @ force
         # Normal equations: the matrix has a condition number of some 1e4.
         normal = matrix.conj().T @ matrix
-        strengths = solve(normal, matrix.conj().T @ right_side, assume_a="pos")
+        strengths = cho_solve(cho_factor(normal), matrix.conj().T @ right_side)
         scattered = _flat(outer_wave.displacement(s)) @ strengths
         direct = _flat(wave.displacement(s)) @ force
         return (scattered + direct).reshape(len(self.receivers), -1)

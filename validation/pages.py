@@ -80,6 +80,10 @@ LINES = (
          r".*station 10, vector L2 \[h = 50 m"),
     Line("forces and moments in 2-D, among rows that grow to twice the height", "10",
          "growing_rows", r"elastic 2-D"),
+    Line("Lamb's problem under ground that dips by 5 to 30 degrees, 2-D, worst receiver", "10",
+         "dipping_ground", r"P-SV, dip (5|10|20|30) .*worst.*order 8"),
+    Line("P-SV waves on hills and a canyon of 27 and 41 degrees, all receivers", "10", "hills",
+         r".*P-SV, all receivers.*order 8"),
     Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "
          "(error of the coefficient)", "10", "zoeppritz", "Zoeppritz RPP 0-40"),
     Line("contact of two solids that dips by 10 to 70 degrees, 2-D", "10", "dipping_contact",

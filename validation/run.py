@@ -52,6 +52,8 @@ CASES = {  # in the order of the page
     "rayleigh_path": "Rayleigh wave on a long path",
     "loh1": "LOH.1, layer over half-space",
     "growing_rows": "Rows that grow with depth",
+    "dipping_ground": "Ground that dips",
+    "hills": "Hills and canyons",
     "finite_fault": "A finite fault",
     "fields_in_16_bits": "Fields in 16 bits",
     "plane_waves": "Plane waves from below",
