@@ -81,12 +81,7 @@ def drift(name: str, dimensions: int, case: str, folder, steps: int) -> float:
     solver.silence(simulation)
     solver.add_noise(simulation)
     simulation.advance(1)
-    energy = GrowingEnergy(simulation)
-    values = [energy.after_a_step()]
-    for _ in range(4):
-        simulation.advance(steps // 5)
-        values.append(energy.after_a_step())
-    return float(np.ptp(values) / values[0])
+    return GrowingEnergy(simulation).drift(steps // 5)
 
 
 @pytest.mark.parametrize("case", [pytest.param("rigid", marks=pytest.mark.slow), "free"])

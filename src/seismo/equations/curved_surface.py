@@ -109,13 +109,12 @@ def on_ground(physics: Physics, count: int, to_surface: np.ndarray) -> Physics:
         to_surface: row 0 of the interpolation from half points to nodes.
     """
     surface = physics.curved_surface
-    if surface is None:
-        return physics
+    assert surface is not None  # other tables only have slopes
     fields = tuple(
         Field(name, "", unit, slope=True, on_surface=True)
         for name, unit in ((TRACTION, "Pa"), *((rate, "1/s") for rate in RATES))
     )
-    shear = tuple(f"s{a}z" for a in physics.axes if a != "z")
+    shear = tuple(f"s{a}z" for a in physics.axes[:-1])
     stages = []
     for stage in physics.stages:
         if stage.where != "surface":
@@ -144,10 +143,9 @@ def on_ground(physics: Physics, count: int, to_surface: np.ndarray) -> Physics:
 
 def traction(cell):
     """T = szz - a Px' P0' sxz - b Py' P0' syz, and e = -T / diagonal, the first iteration."""
-    horizontal = [a for a in cell.axes if a != "z"]
     weights = [cell.number(name) for name in cell.numbers if name.startswith(TO_SURFACE[:-2])]
     excess = cell["szz"]
-    for a in horizontal:
+    for a in cell.axes[:-1]:
         on_nodes = cell.curved.above(a, f"s{a}z", weights)
         excess = excess - cell.curved.plane(f"ground_{a}_") * on_nodes
     cell.put(TRACTION, excess)
@@ -158,7 +156,7 @@ def _iterate(cell, old: str, new: str) -> None:
     """e_new = e - (T + A e) / diagonal."""
     rate = cell[old]
     unbalanced = cell[TRACTION] + cell.curved.plane("surface_c33") * rate
-    for a in (a for a in cell.axes if a != "z"):
+    for a in cell.axes[:-1]:
         # a Px' w Px a e
         through = cell.curved.through(a, old, f"ground_{a}_", f"surface_{a}")
         unbalanced = unbalanced + cell.curved.plane(f"ground_{a}_") * through

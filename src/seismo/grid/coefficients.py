@@ -34,7 +34,6 @@ from numpy.polynomial import chebyshev
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
-MIDPOINT = (9 / 16, -1 / 16)  # of pairs of samples for the value half-way, exact to the third power
 _SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
 _CENTRED_BAND = 0.8  # of that of second derivatives: where first ones on the samples are fitted
 _MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those looked at
@@ -81,6 +80,9 @@ def _products(squares: np.ndarray) -> np.ndarray:
     """Return prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
     ratios = squares[None, :] / (squares[None, :] - squares[:, None] + np.diag(squares))
     return np.prod(ratios, axis=1)
+
+
+MIDPOINT = tuple(midpoint(2).tolist())  # four samples: exact to the third power
 
 
 def _taylor_staggered(terms: int) -> np.ndarray:
@@ -245,12 +247,15 @@ def _fitted_first(terms: int, band: float) -> np.ndarray:
     return e
 
 
+def staggered_symbol(coefficients: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return K(k) = 2 sum_m c_m sin((m - 1/2) k) at wavenumbers k (n) in radians per sample."""
+    m = np.arange(1, len(coefficients) + 1)
+    return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients
+
+
 def largest_symbol(coefficients: np.ndarray) -> float:
     """Return the largest |derivative of exp(ikx)| of staggered coefficients over all k."""
-    # Symbol of the first difference: K(k) = 2 sum_m c_m sin((m - 1/2) k).
-    k = np.linspace(1e-3, np.pi, 2001)
-    m = np.arange(1, len(coefficients) + 1)
-    return float(np.abs(2 * np.sin(np.outer(k, m - 0.5)) @ coefficients).max())
+    return float(np.abs(staggered_symbol(coefficients, np.linspace(1e-3, np.pi, 2001))).max())
 
 
 def largest_second_symbol(coefficients: np.ndarray) -> float:
@@ -265,8 +270,7 @@ def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.nda
     """Return numerical / true velocity along an axis for staggered coefficients (no time error)."""
     # c_numerical / c = K(k) / k with k = 2 pi / (points per wavelength).
     k = 2 * np.pi / np.atleast_1d(points_per_wavelength).astype(float)
-    m = np.arange(1, len(coefficients) + 1)
-    return 2 * np.sin(np.outer(k, m - 0.5)) @ coefficients / k
+    return staggered_symbol(coefficients, k) / k
 
 
 def inverse_of_staggered(first: Sequence[float], reach: int) -> np.ndarray:

@@ -32,6 +32,11 @@ def pairs_of(order: int) -> int:
     return min(order // 2, MOST_PAIRS)
 
 
+def midpoint_pairs(order: int) -> np.ndarray:
+    """Return their weights."""
+    return midpoint(pairs_of(order))
+
+
 def cross_reach(order: int) -> int:
     """Return the rows on either side of a row far from the surface that Z and Z' read."""
     return order // 2 + pairs_of(order) - 1
@@ -73,7 +78,7 @@ class _Operators:
 
     def __init__(self, stencil: Stencil, closure: SurfaceClosure, size: int) -> None:
         self.up, self.down = closed_operators(stencil.first, size, size, closure)
-        weights = midpoint(pairs_of(stencil.order))
+        weights = midpoint_pairs(stencil.order)
         self.to_half, self.to_node = midpoint_matrices(closure, weights, size)
 
     def crossed(self, nodes: np.ndarray, halves: np.ndarray) -> dict[str, np.ndarray]:

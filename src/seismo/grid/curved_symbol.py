@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.grid.coefficients import Stencil, midpoint
-from seismo.grid.curved_rows import pairs_of
+from seismo.grid.coefficients import Stencil, staggered_symbol
+from seismo.grid.curved_rows import midpoint_pairs
 from seismo.grid.grid import AXES
 from seismo.grid.topography import Topography
 
@@ -22,10 +22,9 @@ def growth(topography: Topography, stencil: Stencil) -> float:
     """Return the largest |D| over that of flat rows; 1 or more."""
     grid = topography.grid
     k = np.linspace(0.0, np.pi, _WAVES)
-    m = np.arange(1, stencil.order // 2 + 1) - 0.5
-    difference = 2.0 * np.sin(np.outer(k, m)) @ stencil.first
-    weights = midpoint(pairs_of(stencil.order))
-    between = 2.0 * np.cos(np.outer(k, m[: len(weights)])) @ weights
+    difference = staggered_symbol(stencil.first, k)
+    weights = midpoint_pairs(stencil.order)
+    between = 2.0 * np.cos(np.outer(k, np.arange(len(weights)) + 0.5)) @ weights
     # Rows at the ground slope most, and are lowest or tallest.
     g = np.atleast_2d(topography.height(topography.level, *topography.across("")))
     slope = np.sqrt(sum(topography.slope(a, "") ** 2 for a in grid.axes if a != "z"))

@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import Stencil, staggered_symbol
 
 _SAMPLES = 1500  # wavenumbers, up to the shortest wave on the grid
 _UNRELATED = 0.5 * math.pi  # phase error in rad from which on waves count as uncorrelated
@@ -93,10 +93,10 @@ class Operator:
 
     def symbol_squared(self, q: np.ndarray) -> np.ndarray:
         """Return K(q)^2 (n) at wavenumbers q (n) in radians per sample."""
-        m = np.arange(1, self.stencil.order // 2 + 1)
         if self.second_order:
+            m = np.arange(1, self.stencil.order // 2 + 1)
             return 2.0 * (1.0 - np.cos(np.outer(q, m))) @ self.stencil.second[1:]
-        return (2.0 * np.sin(np.outer(q, m - 0.5)) @ self.stencil.first) ** 2
+        return staggered_symbol(self.stencil.first, q) ** 2
 
 
 @lru_cache(maxsize=64)  # waves of many media and spacings ask for the same

@@ -63,16 +63,21 @@ def midpoint_matrices(
     small = sum(closure.up.shape) + 2 * len(weights)
     closed = _matrices(closure, weights, small, 2)
     # Below the block both are the interior's.
-    offset = np.arange(size)[None, :] - np.arange(size)[:, None]
-    matrices = []
-    for matrix, sign in zip(closed, (1, -1), strict=True):
-        interpolation = np.zeros((size, size))
-        for m, weight in enumerate(weights):
-            interpolation += weight * ((sign * offset == -m) | (sign * offset == m + 1))
-        rows = min(small - len(weights), size)
-        interpolation[:rows, : min(small, size)] = matrix[:rows, :size]
-        matrices.append(interpolation)
-    return matrices[0], matrices[1]
+    to_node = _interior(weights, size)
+    to_half = to_node.T.copy()
+    rows = min(small - len(weights), size)
+    for matrix, block in zip((to_half, to_node), closed, strict=True):
+        matrix[:rows, : min(small, size)] = block[:rows, :size]
+    return to_half, to_node
+
+
+def _interior(weights: np.ndarray, size: int) -> np.ndarray:
+    """Return the interpolation (nodes, half points) far from a surface, w_m at m and -1 - m."""
+    offset = np.arange(size)[None, :] - np.arange(size)[:, None]  # half point less node
+    matrix = np.zeros((size, size))
+    for m, weight in enumerate(weights):
+        matrix += weight * ((offset == m) | (offset == -1 - m))
+    return matrix
 
 
 def _matrices(
@@ -87,11 +92,8 @@ def _matrices(
     energy.
     """
     rows = closure.rows
-    # M = N P': start from the interior's interpolation, w_m at offsets m and -1 - m.
-    offset = np.arange(size)[None, :] - np.arange(size)[:, None]  # half point less node
-    matrix = np.zeros((size, size))
-    for m, weight in enumerate(weights):
-        matrix += weight * ((offset == m) | (offset == -1 - m))
+    # M = N P': start from the interior's interpolation.
+    matrix = _interior(weights, size)
     node = np.ones(size)
     half = np.ones(size)
     node[:rows] = closure.node_norm

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 
 ROWS = 26  # of nodes; the lowest one is rigid
@@ -64,7 +64,7 @@ def slowest(closure: SurfaceClosure, stencil: Stencil, medium: Mapping[str, np.n
     # Symmetric eigenproblem M^(-1/2) K M^(-1/2), at the numerical wavenumbers of the stencil.
     scale = 1.0 / np.sqrt(mass[:, None] * mass)
     near_surface = np.append(np.arange(ROWS) < _SURFACE_ROWS, np.arange(ROWS - 1) < _SURFACE_ROWS)
-    symbols = 2.0 * np.sin(np.outer(_WAVENUMBERS, np.arange(len(first)) + 0.5)) @ first
+    symbols = staggered_symbol(first, _WAVENUMBERS)
     least_velocity = np.inf
     for k in symbols:
         stiffness = stiffness_0 + k * stiffness_1 + k * k * stiffness_2

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Box, Grid
 from seismo.model.guides import BESIDE_BEDS
 
@@ -108,7 +109,7 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     # Symbols of both operators: (2 sum c_m sin((m - 1/2) k))^2 and -sum of the second differences.
     k = np.linspace(1e-2, np.pi, 2001)
     m = np.arange(1, len(first) + 1)
-    staggered = (2 * np.sin(np.outer(k, m - 0.5)) @ first) ** 2
+    staggered = staggered_symbol(first, k) ** 2
     centred = 2 * (1 - np.cos(np.outer(k, m))) @ second[1:]
     # Second differences below the square of the first ones make the layer active.
     excess = max(0.0, float((1 - centred / staggered).max())) * EXCESS_MARGIN

@@ -11,8 +11,7 @@ import numpy as np
 from seismo.backends.base import computed_in
 from seismo.backends.operators.curved import planes_of
 from seismo.equations.curved_surface import PLANES, RESIDUALS, iterations, on_ground, with_slopes
-from seismo.grid.coefficients import midpoint
-from seismo.grid.curved_rows import RowWeights, pairs_of
+from seismo.grid.curved_rows import RowWeights, midpoint_pairs
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.topography import Topography
 
@@ -98,7 +97,7 @@ def _of_surface(
 ) -> Planes:  # fmt: skip
     """Return c33 / g, w_x, w_y and the diagonal of A (`seismo.equations.curved_surface`)."""
     top = subdomain.halo  # the row of the surface in arrays with halo
-    weights = midpoint(pairs_of(setup.stencil.order))
+    weights = midpoint_pairs(setup.stencil.order)
     slope_of_share = rows.down[0, -2]
     # c33 / g of the nodes.
     planes = {"surface_c33": _padded(c33[top], subdomain)

@@ -22,6 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.decomposition import LINE
 from seismo.grid.grid import AXES, Box, triple
 from seismo.solver.discretization import Discretization
@@ -68,7 +69,7 @@ def points_a_step(setup: Discretization) -> dict[str, float]:
     else:
         first = setup.stencil.first
         m = np.arange(len(first)) + 0.5
-        symbol = 2.0 * np.sin(np.outer(k, m)) @ first
+        symbol = staggered_symbol(first, k)
         square = symbol**2
         slope = symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
     share = setup.fastest * setup.clock.dt

@@ -212,8 +212,8 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
 
 
 def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
-    """Return the points that a stage may change, with so many rows closed at a free surface."""
-    # Stages of the surface change row z = 0 or the closed rows, if there are any; others all.
+    """Return the points that others may read anew after a stage, with so many closed rows."""
+    # The surface's row, or the closed ones; what slopes add is read in its column, never cut.
     nx, ny, nz = grid.points
     rows = {"surface": min(1, closed_rows), "closed": closed_rows, "curved": 0}
     return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))

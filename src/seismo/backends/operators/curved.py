@@ -30,8 +30,7 @@ from seismo.backends.operators.stencils import (
     weighted,
 )
 from seismo.equations.formula import slope_name, sloping
-from seismo.grid.coefficients import midpoint
-from seismo.grid.curved_rows import pairs_of
+from seismo.grid.curved_rows import midpoint_pairs
 
 if TYPE_CHECKING:
     from seismo.backends.operators.derivatives import Operators
@@ -84,7 +83,7 @@ class CurvedRows:
         self._arrays = arrays
         self._staggered = staggered
         self._gradients = gradients
-        self._weights = tuple(float(w) for w in midpoint(pairs_of(operators.order)))
+        self._weights = tuple(midpoint_pairs(operators.order).tolist())
 
     def total(self, *terms: tuple[str, str, int]) -> Any:
         """Return a sum of derivatives at constant other coordinates, that stand at one place.
@@ -120,10 +119,9 @@ class CurvedRows:
         if axis == "z" or not self._diverges(name):
             return self._operators.first(axis, up, f, self._i, self._s, n)
         # g of the field's own columns, in the row of both.
-        heights = _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
-        around = Neighbours(self._lanes, axis, f, self._i, stride_of(self._s, axis))
+        products = _Products(self._heights(half, axis), self._neighbours(name, axis, self._i))
         # dx (g s), through the memory of a layer.
-        d = staggered_sum(_Products(heights, around), self._s.first["xyz".index(axis)], int(up))
+        d = staggered_sum(products, self._s.first["xyz".index(axis)], int(up))
         return self._operators.through_layer(d, axis, up, self._s, n)
 
     def sloped(self, name: str) -> Any:
@@ -134,8 +132,7 @@ class CurvedRows:
         # Px or Px', to half points or back to nodes.
         half = self._staggered[field]
         up = int(axis not in half)
-        stride = stride_of(self._s, axis)
-        around = Neighbours(self._lanes, axis, self._arrays[field], self._i, stride)
+        around = self._neighbours(field, axis, self._i)
         # A gradient: slopes where the field stands, before it is interpolated.
         if not self._diverges(field):
             slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
@@ -154,7 +151,11 @@ class CurvedRows:
 
     def height(self, half: str) -> Any:
         """Return g = 1 + f B' where fields stand that are half a cell further along some axes."""
-        return 1.0 + self.plane(f"ground_{_across(half)}") * self._row(half)[-2]
+        return self._heights(half, "x").at(0)
+
+    def _heights(self, half: str, axis: str) -> _Heights:
+        """Return g around the lane along an axis."""
+        return _Heights(self._around(f"ground_{_across(half)}", axis), self._row(half)[-2])
 
     def plane(self, name: str) -> Any:
         """Return the number of a plane in the lane's columns."""
@@ -184,16 +185,17 @@ class CurvedRows:
 
     def _between(self, axis: str, name: str, slope: str) -> _Between:
         # f_x v of the surface's row.
-        at = self._i - self._s.depth
-        stride = stride_of(self._s, axis)
-        field = Neighbours(self._lanes, axis, self._arrays[name], at, stride)
+        field = self._neighbours(name, axis, self._i - self._s.depth)
         return _Between(_Products(self._around(slope, axis), field), self._weights)
 
     def _around(self, name: str, axis: str) -> Neighbours:
         """Return a plane around the lane's columns along an axis."""
         # A plane has one number for each column of points: the row does not count.
-        at = self._i - self._s.ground
-        return Neighbours(self._lanes, axis, self._arrays[name], at, stride_of(self._s, axis))
+        return self._neighbours(name, axis, self._i - self._s.ground)
+
+    def _neighbours(self, name: str, axis: str, index: Any) -> Neighbours:
+        """Return an array around an index along an axis."""
+        return Neighbours(self._lanes, axis, self._arrays[name], index, stride_of(self._s, axis))
 
     def _row(self, half: str) -> Any:
         """Return the weights of rows of nodes, or of half points."""
