@@ -183,6 +183,33 @@ def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
         assert np.abs(compiled[field] - expected).max() < 1e-10 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("name", ["elastic", pytest.param("elastic_vti", marks=pytest.mark.slow)])
+def test_marches_find_what_slopes_add(name: str) -> None:
+    """A card's threads, on this machine's processor, have no arrays of it."""
+    pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
+    from simulated_card import simulated
+
+    document = on_hill(name, 3, 4)
+    document["grid"]["extent"] = {"x": 120.0, "y": 110.0, "z": 260.0}
+    document["boundaries"]["layer"]["points"] = 4
+    document["topography"] = hill({"x": 120.0, "y": 100.0}, 25.0, 40.0)
+    document["sources"][0]["position"] = {"x": 60.0, "y": 60.0, "depth": 40.0}
+    place = {"x": 60.0, "y": 60.0, "depth": 0.0}
+    document["receivers"] = [{"type": "points", "positions": [place], "quantities": ["velocity"]}]
+    found, expected = (solver.build(document, ".", backend=b) for b in (simulated, CpuBackend))
+    for simulation in (found, expected):
+        solver.add_noise(simulation)
+        simulation.advance(3)
+    found.backend.card.check()
+    (part,) = found.solvers
+    slopes = {f.name for f in found.setup.physics.fields if f.buffer is not None}
+    assert part.fields.marched == slopes
+    assert part.fields.renewed_bytes < 0.5 * expected.solvers[0].fields.renewed_bytes
+    wanted = fields_of(expected)
+    for field, array in fields_of(found).items():
+        assert np.abs(array - wanted[field]).max() < 1e-13 * np.abs(wanted[field]).max()
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize(("name", "dimensions"), CURVED)
 def test_a_card_computes_the_same(name: str, dimensions: int) -> None:

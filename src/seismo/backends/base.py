@@ -254,6 +254,12 @@ class Backend(Protocol):
         sweeps update as a whole, where they are not the same: one kernel may do for both.
         """
 
+    def marches_slopes(self, formula: Formula, reach: int) -> bool:
+        """Whether threads that march along z keep what slopes add to a formula's derivatives.
+
+        Of each sum of these they keep so many rows on either side; there is no array of it then.
+        """
+
     def each(
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...],
         shots: np.ndarray | None = None,

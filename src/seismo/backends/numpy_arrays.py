@@ -14,6 +14,7 @@ from seismo.backends import machine
 from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step, computed_in
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
+from seismo.equations.formula import Formula
 
 
 def _nothing() -> None:
@@ -35,6 +36,10 @@ class HostBackend:
         self.precision = computed_in(precision)
         self.clock = np.zeros(1, np.int64)
         self._before = (time.perf_counter(), time.process_time())
+
+    def marches_slopes(self, formula: Formula, reach: int) -> bool:
+        """Keep what slopes add in arrays: the caches hold them; see `Backend.marches_slopes`."""
+        return False
 
     def array(self, host_array: np.ndarray) -> np.ndarray:
         """Copy an array."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.equations.formula import slope_name, sloping
+from seismo.equations.formula import half_of_derivative, slope_name, sloping
 from seismo.equations.table import Field, Physics, Stage
 
 RESIDUALS = {"float32": 1e-7, "float64": 1e-15}  # of the traction, which the iterations leave
@@ -83,9 +83,9 @@ def with_slopes(physics: Physics) -> Physics:
         names = tuple(slope_name(some) for some in physics.formula(stage, False).across)
         for number, name in enumerate(names):
             axis, field = sloping(name)[0]
-            half = set(physics.named(field).half) ^ {axis}
+            half = half_of_derivative(physics.named(field).half, axis)
             unit = physics.named(field).unit
-            fields.append(Field(name, "".join(sorted(half)), unit, slope=True, buffer=number))
+            fields.append(Field(name, half, unit, slope=True, buffer=number))
         if names:
             read = tuple(dict.fromkeys(field for name in names for _, field in sloping(name)))
             stages.append(Stage(f"{stage.name} slopes", names, read, (), slopes, where="curved"))

@@ -29,6 +29,11 @@ def sloping(name: str) -> Derivatives:
     return tuple(zip(words[1::2], words[2::2], strict=True))
 
 
+def half_of_derivative(half: str, axis: str) -> str:
+    """Return the axes along which a derivative stands half a cell further, of a field's."""
+    return "".join(sorted(set(half) ^ {axis}))
+
+
 @dataclass(frozen=True)
 class Formula:
     """An update with the names of the arrays that it takes, as backends bind it.
@@ -45,6 +50,8 @@ class Formula:
         short: those of the fields and coefficients that are kept in 16 bits.
         gradients: those of the fields whose gradient is taken, where rows follow the ground; of the
             others it is the divergence.
+        marched: what slopes add to derivatives (`slope_name`) that threads of a march find on the
+            way, and keep in registers; of others there are arrays, among the fields.
     """
 
     update: Callable
@@ -56,6 +63,7 @@ class Formula:
     numbers: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
+    marched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """See that its name and its module's text tell all that it is: kernels are kept by these.
@@ -74,7 +82,8 @@ class Formula:
         """Identify it among all formulas."""
         named = f"{self.update.__module__}.{self.update.__qualname__}"
         arrays = f"{self.fields} {self.half} {self.coefficients} {self.packed}"
-        return f"{named} {self.axes} {arrays} {self.numbers} {self.short} {self.gradients}"
+        text = f"{named} {self.axes} {arrays} {self.numbers} {self.short} {self.gradients}"
+        return f"{text} {self.marched}" if self.marched else text
 
     @cached_property
     def staggered(self) -> dict[str, str]:

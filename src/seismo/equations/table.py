@@ -273,15 +273,22 @@ class Physics:
             tuple(name for name in (*fields, *coefficients) if name in self.short),
         )
 
-    def curved_formula(self, stage: Stage, even: bool, planes: tuple[str, ...]) -> Formula:
-        """Return the same on rows that follow the ground, which take some planes."""
+    def curved_formula(
+        self, stage: Stage, even: bool, planes: tuple[str, ...], marched: bool = False
+    ) -> Formula:
+        """Return the same on rows that follow the ground, which take some planes.
+
+        What slopes add is in arrays, or is found by threads that march along z.
+        """
         flat = self.formula(stage, even)
+        listed = () if marched else stage.slopes
         return replace(
             flat,
-            fields=(*flat.fields, *stage.slopes),
-            half=(*flat.half, *(self.named(name).half for name in stage.slopes)),
+            fields=(*flat.fields, *listed),
+            half=(*flat.half, *(self.named(name).half for name in listed)),
             coefficients=(*flat.coefficients, *planes),
             gradients=self.gradients,
+            marched=stage.slopes if marched else (),
         )
 
     def exchanged(self, stage: Stage) -> tuple[str, ...]:

@@ -21,6 +21,21 @@ from seismo.grid.curved_rows import RowWeights
 from seismo.grid.decomposition import Subdomain
 
 
+def marched_slopes(
+    physics: Physics, backend: Backend, curved_rows: RowWeights | None
+) -> frozenset[str]:
+    """Return the names of what slopes add that marches find, and no array has."""
+    if curved_rows is None:
+        return frozenset()
+    reach = curved_rows.inner // 2
+    return frozenset(
+        name
+        for stage in physics.stages
+        if stage.slopes and backend.marches_slopes(physics.formula(stage, True), reach)
+        for name in stage.slopes
+    )
+
+
 class Fields:
     """Own the wavefield, by name as an even step sees it, and the coefficients of a subdomain.
 
@@ -44,6 +59,7 @@ class Fields:
         """
         self.physics = physics
         self.subdomain = subdomain
+        self._backend = backend
         low = subdomain.owned.lo[2]
         high = subdomain.owned.hi[2]
         # Planes z, in array indices, that keep all coefficients of a stage.
@@ -51,6 +67,7 @@ class Fields:
             stage: np.flatnonzero(planes[low:high]) + low + subdomain.offset[2]
             for stage, planes in uneven.items()
         }
+        self.marched = marched_slopes(physics, backend, curved_rows)
         # All shots, one behind the other.
         size = subdomain.volume * subdomain.batch + subdomain.before
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
@@ -62,15 +79,19 @@ class Fields:
             for f in physics.fields
             if f.buffer is None
         }
-        self._buffers = [
-            backend.zeros(self._of_rows(curved_rows.read if curved_rows else 0))
-            for _ in range(
-                1 + max((f.buffer for f in physics.fields if f.buffer is not None), default=-1)
-            )
-        ]
+        self._buffers = self._slope_buffers(curved_rows)
         self.planes: dict[str, np.ndarray] = {}
         self._coefficients: dict[str, np.ndarray] = {}
-        self._backend = backend
+
+    def _slope_buffers(self, curved_rows: RowWeights | None) -> list[np.ndarray]:
+        """Allocate what slopes add, of as many rows as are read; none of what marches find."""
+        numbers = {f.name: f.buffer for f in self.physics.fields if f.buffer is not None}
+        kept = {number for name, number in numbers.items() if name not in self.marched}
+        rows = curved_rows.read if curved_rows else 0
+        return [
+            self._backend.zeros(self._of_rows(rows) if n in kept else self.subdomain.before)
+            for n in sorted(set(numbers.values()))
+        ]
 
     def _of_rows(self, count: int) -> int:
         """Count the numbers in an array of rows from the surface down, placed as in others."""

@@ -29,22 +29,17 @@ from seismo.backends.base import (
     computed_in,
 )
 from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.gpu import march_shapes
 from seismo.backends.gpu.block_table import blocks_of, by_operators
 from seismo.backends.gpu.cluster_program import cluster_program
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.kernels import BodyKernel, SweepKernel, line_offset, row_rotation
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
-from seismo.backends.gpu.layouts import FLOAT16, BlockShape, Shapes, box_of, shape_for, shapes_of
-from seismo.backends.gpu.march_shapes import (
-    asked_arrays,
-    can_have_tile,
-    can_march,
-    cut_in_pieces,
-    together_if_even,
-)
+from seismo.backends.gpu.layouts import FLOAT16, BlockShape, Shapes, shapes_of
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 from seismo.backends.gpu.sweep_constants import SweepConstants
 from seismo.backends.rows import Rows
+from seismo.equations.formula import Formula
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card
@@ -173,6 +168,10 @@ class GpuBackend:
                 launches.append(bind(tables=tables).launch(stretched, filled, like))
         return launches
 
+    def marches_slopes(self, formula: Formula, reach: int) -> bool:
+        """See `Backend.marches_slopes`."""
+        return march_shapes.marches_slopes(self.shapes, formula, reach)
+
     def each(
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...], shots=None
     ) -> Launch:
@@ -272,9 +271,7 @@ class _Sweep:
         backend = self._backend
         operands = self._operands
         # The layout of threads, by what the kernel does and the width of its boxes.
-        box_kind = "curved" if variant.curved else box_of(stretched)
-        key = (variant.axes, self._formula.kind, box_kind, variant.order)
-        layout = shape_for(backend.shapes, key)
+        layout = march_shapes.layout_of(backend.shapes, self._formula, variant, stretched)
         at_ends = "x" in stretched
         every = boxes if whole_boxes is None else np.concatenate([boxes, whole_boxes])
         limits = every[:, FIRST_SPAN : FIRST_SPAN + 2]
@@ -284,20 +281,24 @@ class _Sweep:
         # Stores need a mask only where a box ends within a lane.
         masked = bool((limits[:, 1] % lanes.width).any())
         shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
-        marches = bool(operands.reads) and can_march(variant, stretched)
         laid = boxes if whole_boxes is None else whole_boxes
-        shape = cut_in_pieces(shape, laid, lanes.width) if marches else replace(shape, planes=1)
-        shape = together_if_even(shape, every)
-        tile = can_have_tile(self._formula, variant, self._tables.strides, stretched, lanes.width)
-        # A slab is no wider than the boxes: behind them blocks would idle.
-        slab = min(shape.slab, int((laid[:, 3] - laid[:, 2]).max()))
-        shape = replace(shape, tile=shape.tile and tile and shape.planes > 1, slab=slab)
+        marches = bool(operands.reads) and march_shapes.can_march(self._formula, variant, stretched)
+        shape = march_shapes.with_planes(shape, marches, laid, lanes.width)
+        shape = march_shapes.together_if_even(shape, every)
+        tile = (
+            shape.tile
+            and shape.planes > 1
+            and march_shapes.can_have_tile(
+                self._formula, variant, self._tables.strides, stretched, lanes.width
+            )
+        )
+        shape = replace(shape, tile=tile, slab=march_shapes.slab_of(shape, laid))
         constants = SweepConstants(
             self._tables, stretched, variant.weighted, masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
-            variant.scaled, asked_arrays(self._formula, variant, stretched, shape),
+            variant.scaled, march_shapes.asked_arrays(self._formula, variant, stretched, shape),
             self._formula.unread, self._memory[0].dtype == SHORT,
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel,

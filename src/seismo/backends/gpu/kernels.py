@@ -25,6 +25,7 @@ from seismo.backends.gpu.block_table import BLOCK_COLUMNS
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.layouts import LINE_LANES, BlockShape
 from seismo.backends.gpu.march import Sweep, marching
+from seismo.backends.gpu.march_slopes import along_slopes
 from seismo.backends.gpu.march_tile import tiled
 from seismo.backends.gpu.march_x import across
 from seismo.backends.gpu.positions import BlockPosition, ThreadPosition
@@ -176,7 +177,9 @@ class SweepKernel:
             across=through, damped=v.damped, turned=self.turned, scaled=v.scaled, curved=v.curved,
         )  # fmt: skip
         update = bound.bind(self.formula)
-        if through:
+        if self.formula.marched:
+            march = along_slopes(bound, self.formula, shape)
+        elif through:
             march = across(update, bound.flux_to_come, shape)
         else:
             march = (tiled if shape.tile else marching)(update, shape)

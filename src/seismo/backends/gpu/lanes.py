@@ -308,6 +308,12 @@ class CudaLanes:
             rounded_lane = builder.insert_element(rounded_lane, moved.value, I32(n))
         return value.then(rounded_lane)
 
+    def unknown(self, index: IRValue) -> IRValue:
+        """Return an index without telling the compiler: what depends on it stays where it is."""
+        kind = index.value.type
+        same = ir.InlineAsm(ir.FunctionType(kind, [kind]), "", "=l,0", side_effect=True)
+        return index.then(index.builder.call(same, [index.value]))
+
     def moved(self, number: IRValue) -> IRValue:
         """Return a number of which the compiler does not see how it came about."""
         # An opaque move hides a product from contraction into a fused multiply-add.

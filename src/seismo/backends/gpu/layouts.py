@@ -2,8 +2,8 @@
 
 A key is the axes, the kind of formula (`KernelFields.kind`), the kind of box and the order of the
 differences. A box is "inner", without a layer; "layer", in one across y or z; "edge", where these
-meet; "side", in those across x, a few lanes wide; "corner", where these meet others; or "curved",
-in rows that follow the ground.
+meet; "side", in those across x, a few lanes wide; "corner", where these meet others; "curved", in
+rows that follow the ground; or "sloping", in such rows where threads march (`march_slopes`).
 
 `seismo tune` measures other cards: what it finds is kept beside the compiled kernels, by the card's
 name.
@@ -238,6 +238,9 @@ H200: Shapes = {
     # Rows that follow the ground read further along z: deep blocks share what they read.
     **_alike("divergence gradient memory", "curved", BlockShape((16, 2, 8), 1, 3)),
     **_alike("divergence gradient memory", "curved", BlockShape((16, 1, 16), 1, 2), "xz"),
+    # Marches there, which keep what slopes add in registers.
+    ("xyz", "divergence", "sloping", 4): BlockShape((32, 8, 1), 12, 1),
+    ("xyz", "gradient", "sloping", 4): BlockShape((16, 8, 1), 10, 2, ahead=2),
 }
 
 

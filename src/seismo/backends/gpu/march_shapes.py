@@ -9,17 +9,45 @@ import numpy as np
 from seismo.backends.base import Variant
 from seismo.backends.gpu.block_table import blocks_of
 from seismo.backends.gpu.kernels import line_offset
-from seismo.backends.gpu.layouts import BlockShape
+from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for
 from seismo.equations.formula import Formula
 
 MULTIPROCESSORS = 132  # of an H200
+SLOPE_REACH = 3  # rows on either side of which marches have room for what slopes add
 MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's planes before it
 
 
-def can_march(variant: Variant, stretched: str) -> bool:
+def marches_slopes(shapes: Shapes, formula: Formula, reach: int) -> bool:
+    """Whether there is a layout for marches that keep what slopes add, of so many rows around."""
+    known = {key[:3] for key in shapes}
+    return reach <= SLOPE_REACH and (formula.axes, formula.kind, "sloping") in known
+
+
+def layout_of(shapes: Shapes, formula: Formula, variant: Variant, stretched: str) -> BlockShape:
+    """Look up the layout of a formula in boxes with some axes stretched."""
+    box = box_of(stretched)
+    if variant.curved:
+        box = "sloping" if formula.marched else "curved"
+    return shape_for(shapes, (variant.axes, formula.kind, box, variant.order))
+
+
+def slab_of(shape: BlockShape, boxes: np.ndarray) -> int:
+    """Return the rows of a slab, of boxes that are rows of `BOX_COLUMNS`."""
+    # It is no wider than the boxes: behind them blocks would idle.
+    return min(shape.slab, int((boxes[:, 3] - boxes[:, 2]).max()))
+
+
+def can_march(formula: Formula, variant: Variant, stretched: str) -> bool:
     """Whether threads may take several planes of boxes with some axes stretched."""
     # Closed rows count planes from the surface; a march goes across layers taken at once.
+    if formula.marched:
+        return True
     return not variant.weighted and (not variant.at_once or stretched in ("", "z"))
+
+
+def with_planes(shape: BlockShape, marches: bool, boxes: np.ndarray, width: int) -> BlockShape:
+    """Return a layout for boxes (`cut_in_pieces`); a plane for each thread where none marches."""
+    return cut_in_pieces(shape, boxes, width) if marches else replace(shape, planes=1)
 
 
 def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int) -> BlockShape:

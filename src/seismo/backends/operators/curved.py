@@ -29,7 +29,7 @@ from seismo.backends.operators.stencils import (
     stride_of,
     weighted,
 )
-from seismo.equations.formula import slope_name, sloping
+from seismo.equations.formula import half_of_derivative, slope_name, sloping
 from seismo.grid.curved_rows import midpoint_pairs
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class CurvedRows:
         """
         # Where all of them stand: half a cell along the axis from the field.
         axis, name, _ = terms[0]
-        target = "".join(sorted(set(self._staggered[name]) ^ {axis}))
+        target = half_of_derivative(self._staggered[name], axis)
         # The sum without slopes: (1 / g) G or D along z, dx v or (1 / g) dx (g s) along x or y.
         g = self.height(target)
         total = added(self._along(axis, name, n) / g if axis == "z" or self._diverges(name)
@@ -103,9 +103,10 @@ class CurvedRows:
         # What slopes add to all of them: 1 / g times Z or Z' of H.
         # Its weights are those of the target's row, down the columns of H there.
         weights = self._cross(target, int(self._diverges(across[0][1])))
-        at = self._i - self._first
-        sloped = _Columns(self._lanes, "z", self._arrays[slope_name(across)], at, self._s, weights)
-        return total - sloped.at(0) / g
+        at, first = self._first
+        column = self._neighbours(slope_name(across), "z", at)
+        sloped = weighted(weights, (column.at(first + k) for k in range(len(weights))))
+        return total - sloped / g
 
     def _diverges(self, name: str) -> bool:
         return name not in self._gradients
@@ -126,9 +127,9 @@ class CurvedRows:
 
     def sloped(self, name: str) -> Any:
         """Return H of a sum of derivatives: Px' [f_x v] of gradients, f_x Px s of divergences."""
-        return added(self._sloped(axis, field, name) for axis, field in sloping(name))
+        return added(self._sloped(axis, field) for axis, field in sloping(name))
 
-    def _sloped(self, axis: str, field: str, name: str) -> Any:
+    def _sloped(self, axis: str, field: str) -> Any:
         # Px or Px', to half points or back to nodes.
         half = self._staggered[field]
         up = int(axis not in half)
@@ -138,16 +139,16 @@ class CurvedRows:
             slopes = self._around(f"ground_{axis}_{_across(half)}", axis)
             return midpoint_sum(_Products(slopes, around), self._weights, up)
         # A divergence: the slope where H stands, after that.
-        slope = self.plane(f"ground_{axis}_{_across(self._staggered[name])}")
+        slope = self.plane(f"ground_{axis}_{_across(half_of_derivative(half, axis))}")
         return slope * midpoint_sum(around, self._weights, up)
 
     @property
-    def _first(self) -> Any:
-        """From the lane to the first row that Z and Z' read: the surface's, of closed rows."""
+    def _first(self) -> tuple[Any, int]:
+        """The lane from which Z and Z' count rows, and the number of the first that they read."""
         # Closed rows count from the surface, others have their weights about themselves.
         if self._operators.closed:
-            return self._s.depth
-        return self._curved.cross // 2 * self._s.z_stride
+            return self._i - self._s.depth, 0
+        return self._i, -(self._curved.cross // 2)
 
     def height(self, half: str) -> Any:
         """Return g = 1 + f B' where fields stand that are half a cell further along some axes."""

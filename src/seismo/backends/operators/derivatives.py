@@ -242,7 +242,7 @@ class Cell:
         self.axes = self._array_axes(operators.axes)
         self.numbers = formula.numbers
         self.fields = formula.fields
-        names = (*formula.fields, *formula.coefficients)
+        names = (*formula.fields, *formula.coefficients, *formula.marched)
         self._arrays = dict(zip(names, arrays, strict=True))
         # One counter for each axis: the n-th derivative along it has the n-th memory variable.
         self._memories = Counter[str]()

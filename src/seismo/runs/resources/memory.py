@@ -27,8 +27,8 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.incident_terms import incident_size
+from seismo.solver.layer_memory import LayerMemory
 from seismo.solver.partition import subdomains
-from seismo.solver.stages import LayerMemory
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
 WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
@@ -146,6 +146,7 @@ class _Counting:
         self.item = np.dtype(precision).itemsize
         self.lane_width = backend.lane_width if backend else LANE_BYTES // self.item
         self.at_once = backend is not None and backend.at_once
+        self.marches_slopes = backend.marches_slopes if backend else lambda *_: False
         self.bytes = 0
 
     def zeros(self, size: int, short: bool = False) -> np.ndarray:
