@@ -33,9 +33,10 @@ DEPTH = 420.0
 EXTENT = {2: {"x": 300.0}, 3: {"x": 300.0, "y": 280.0}}
 CURVED = [
     pytest.param(name, n, id=f"{name}-{n}d", marks=[] if (name, n) in (
-        ("elastic", 2), ("elastic", 3), ("viscoelastic", 2), ("elastic_sh", 2)
+        ("elastic", 2), ("elastic", 3), ("viscoelastic", 2), ("elastic_sh", 2), ("acoustic", 2),
+        ("acoustic_variable_density", 3),
     ) else [pytest.mark.slow])
-    for name, n in VARIANTS if physics_for(name, n).gradients
+    for name, n in VARIANTS if physics_for(name, n, None, True).gradients
 ]  # fmt: skip
 
 
@@ -54,7 +55,7 @@ def on_hill(name: str, dimensions: int, order: int, **changes) -> dict:
     document["sources"] = document["sources"][:1]
     document["sources"][0]["position"] = {**dict.fromkeys(across, 140.0), "depth": 60.0}
     places = [{**dict.fromkeys(across, x), "depth": z} for x, z in ((110.0, 0.0), (200.0, 55.0))]
-    document["receivers"] = [{"type": "points", "positions": places, "quantities": ["velocity"]}]
+    document["receivers"] = [{"type": "points", "positions": places}]
     document["time"] = {"duration": 0.2, "dispersion_removal": False}
     return document | changes
 
@@ -88,6 +89,10 @@ class CurvedEnergy(Energy):
         across = y[None, :, None] if "y" in setup.grid.axes else None
         return super().weight(half) * setup.topography.height(z[:, None, None], across, x)
 
+    def density(self, half: str) -> np.ndarray | float:
+        """Give that of motion; of gradients of the pressure 1."""
+        return super().density(half) if "rho" in self.physics.medium else 1.0
+
     def fields(self) -> dict[str, np.ndarray]:
         return {name: field[0].copy() for name, field in fields_of(self.simulation).items()}
 
@@ -96,11 +101,12 @@ def drift(name: str, dimensions: int, height: float, folder, steps: int, **chang
     """Give the largest change of the energy of noise in a random medium under a hill, relative."""
     across = WIDE[dimensions]
     document = solver.plan(name, dimensions, steps=None)
-    document["grid"] |= {"extent": {**across, "z": DEPTH}, "spacing": SPACING} | changes
+    depth = max(DEPTH, SPACING * round(5.5 * height / SPACING))  # of rows that may follow it
+    document["grid"] |= {"extent": {**across, "z": depth}, "spacing": SPACING} | changes
     document["boundaries"] = closed_box("free", dimensions)
     document["topography"] = hill(across, height, 60.0 if dimensions == 2 else 33.0)
     shape = (
-        round(DEPTH / SPACING) + 1,
+        round(depth / SPACING) + 1,
         *(round(n / SPACING) + 1 for n in reversed(across.values())),
     )
     arrays = solver.random_arrays(physics_for(name, dimensions), shape)
@@ -112,7 +118,7 @@ def drift(name: str, dimensions: int, height: float, folder, steps: int, **chang
     document["sources"] = document["sources"][:1]
     document["sources"][0]["position"] = {**dict.fromkeys(across, 100.0), "z": 100.0}
     place = {**dict.fromkeys(across, 110.0), "z": 120.0}
-    document["receivers"] = [{"type": "points", "positions": [place], "quantities": ["velocity"]}]
+    document["receivers"] = [{"type": "points", "positions": [place]}]
     document["time"] = {"duration": 0.1, "dispersion_removal": False, "courant": 0.95}
     dt = discretize(from_dict(document, folder)).clock.dt
     document["time"]["duration"] = (steps + 50) * dt
@@ -136,6 +142,12 @@ def drift(name: str, dimensions: int, height: float, folder, steps: int, **chang
         pytest.param("elastic", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
         ("elastic", 3, 20.0, 4, 100),
         ("elastic_sh", 2, 60.0, 8, 1000),
+        ("acoustic", 2, 60.0, 8, 1000),
+        pytest.param("acoustic", 2, 120.0, 4, 10_000, marks=pytest.mark.slow),
+        pytest.param("acoustic", 2, 120.0, 8, 10_000, marks=pytest.mark.slow),
+        pytest.param("acoustic_variable_density", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
+        pytest.param("acoustic_variable_density", 3, 20.0, 8, 100, marks=pytest.mark.slow),
+        ("acoustic", 3, 20.0, 4, 100),
         pytest.param("elastic_vti", 2, 40.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 2, 40.0, 4, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 3, 20.0, 4, 200, marks=pytest.mark.slow),
@@ -183,7 +195,9 @@ def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
         assert np.abs(compiled[field] - expected).max() < 1e-10 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", ["elastic", pytest.param("elastic_vti", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["elastic", "acoustic", pytest.param("elastic_vti", marks=pytest.mark.slow)]
+)
 def test_marches_find_what_slopes_add(name: str) -> None:
     """A card's threads, on this machine's processor, have no arrays of it."""
     pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
@@ -195,7 +209,7 @@ def test_marches_find_what_slopes_add(name: str) -> None:
     document["topography"] = hill({"x": 120.0, "y": 100.0}, 25.0, 40.0)
     document["sources"][0]["position"] = {"x": 60.0, "y": 60.0, "depth": 40.0}
     place = {"x": 60.0, "y": 60.0, "depth": 0.0}
-    document["receivers"] = [{"type": "points", "positions": [place], "quantities": ["velocity"]}]
+    document["receivers"] = [{"type": "points", "positions": [place]}]
     found, expected = (solver.build(document, ".", backend=b) for b in (simulated, CpuBackend))
     for simulation in (found, expected):
         solver.add_noise(simulation)

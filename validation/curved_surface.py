@@ -3,6 +3,7 @@
 A line force in uniform rock radiates u0, the wave of a whole space. What the surface adds is a sum
 of the waves of line forces outside of the rock, a little above its surface,
     u(x) = u0(x) + sum_q G(x, y_q) f_q,    n . sigma[u](x_p) = 0 at more points x_p than unknowns,
+(of the pressure in a fluid, u(x_p) = 0)
 solved by least squares for each Laplace variable s (Kupradze & Aleksidze 1964; Fairweather &
 Karageorghis 1998; in seismology Sanchez-Sesma & Rosenblueth 1979). Every term solves the equation
 of motion exactly, so that the traction left between the points x_p bounds the error. The surface
@@ -100,8 +101,23 @@ def force_response(
     """
     waves = _ShearWaves if len(force) == 1 else _PlaneStrainWaves
     problem = _Problem(surface, np.atleast_2d(position), np.atleast_2d(receivers), medium, waves)
-    return respond(lambda s: problem.transfer(s, np.asarray(force, float)), source, dt,
+    return respond(lambda s: s * problem.transfer(s, np.asarray(force, float)), source, dt,
                    SUPPRESSION, CUT)  # fmt: skip
+
+
+def pressure_response(
+    surface: Surface, position: np.ndarray, receivers: np.ndarray, source: np.ndarray, dt: float,
+    speed: float,
+) -> np.ndarray:  # fmt: skip
+    """Return p (receiver, time) Pa of p_tt / c^2 - laplacian p = s(t) delta, p = 0 on the surface.
+
+    position (2) m of the source; receivers (receiver, 2) m; source (time): s(t) Pa; dt s; speed c
+    in m/s.
+    """
+    fluid = Medium(2.0 * speed, speed, speed**-2)  # waves of its vs, mu is 1
+    ends = np.atleast_2d(position), np.atleast_2d(receivers)
+    problem = _Problem(surface, *ends, fluid, _PressureWaves)
+    return respond(lambda s: problem.transfer(s, np.ones(1))[:, 0], source, dt, SUPPRESSION, CUT)
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,7 @@ class _Problem:
     waves: type
 
     def transfer(self, frequencies: np.ndarray, force: np.ndarray) -> np.ndarray:
-        """Return the velocity (receiver, component, frequency) per unit source spectrum."""
+        """Return the displacement (receiver, component, frequency) per unit source spectrum."""
         columns = []
         shared = None
         largest = 0.0
@@ -123,7 +139,7 @@ class _Problem:
             if shared is None or abs(s) * BAND < largest:
                 shared = self._geometry(abs(s))
                 largest = abs(s)
-            columns.append(s * self._displacement(s, force, shared))
+            columns.append(self._displacement(s, force, shared))
         return np.stack(columns[::-1], axis=-1)
 
     def _geometry(self, s: float) -> list:
@@ -211,6 +227,14 @@ class _ShearWaves(_Pairs):
     def traction(self, s: complex) -> np.ndarray:
         """Return mu dG/dn (1, 1, point, source) 1/m."""
         return (self.radial(s, 1, self.medium.vs)[0][1] * self.across)[None, None]
+
+
+class _PressureWaves(_ShearWaves):
+    """Pressure, which vanishes on the surface; mu is 1."""
+
+    def traction(self, s: complex) -> np.ndarray:
+        """Return G (1, 1, point, source) on the surface."""
+        return self.displacement(s)
 
 
 class _PlaneStrainWaves(_Pairs):

@@ -102,6 +102,8 @@ class Equation:
         extends: name of the equation in whose place it is taken where the model gives parameters
             that this one has besides (`seismo.equations.registry.equation_for`).
         beside_layers: what its medium is made in absorbing layers.
+        sloping: function(table, options) -> its table under ground that slopes, from that over flat
+            ground; None where these are the same, or its waves do not go with it.
         energy: function(axes) -> what its fields store (`StoredEnergy`), where their energy is
             conserved to rounding, and None where nothing is known to be.
     """
@@ -119,6 +121,7 @@ class Equation:
     extends: str = ""
     beside_layers: Collar | None = None
     energy: Callable[[str], tuple[StoredEnergy, ...]] | None = None
+    sloping: Callable[[Physics, Any], Physics] | None = None
 
     @property
     def waves_in_layers(self) -> LayeredWaves:
@@ -151,11 +154,16 @@ class Equation:
         """What receivers record where the scenario does not say: the first of its quantities."""
         return self.physics(self.dimensions[0]).quantities[:1]
 
-    def physics(self, dimensions: int, options: Any = None) -> Physics:
-        """Return its table in 2 or 3 dimensions, with its default options when None."""
+    def physics(self, dimensions: int, options: Any = None, slopes: bool = False) -> Physics:
+        """Return its table in 2 or 3 dimensions, with its default options when None.
+
+        `slopes`: that under ground that slopes.
+        """
         if options is None and self.options is not None:
             options = self.options()
         # Fields that stages read as new stand half a step later.
         table = self.tables("xyz" if dimensions == 3 else "xz", options)
+        if slopes and self.sloping:
+            table = self.sloping(table, options)
         fields = tuple(replace(field, late=field.name in table.late) for field in table.fields)
         return replace(table, fields=fields, needs=self.needs)

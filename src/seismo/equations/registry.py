@@ -119,9 +119,12 @@ def lossless(equation: Equation, dimensions: int) -> Equation:
 
 
 @cache
-def physics_for(name: str, dimensions: int, options: Any = None) -> Physics:
-    """Return the table of the wave equation of that name in 2 or 3 dimensions."""
+def physics_for(name: str, dimensions: int, options: Any = None, slopes: bool = False) -> Physics:
+    """Return the table of the wave equation of that name in 2 or 3 dimensions.
+
+    `slopes`: that under ground that slopes.
+    """
     if name not in EQUATIONS or dimensions not in EQUATIONS[name].dimensions:
         known = ", ".join(f"{known} in {n}-D" for known, n in VARIANTS)
         raise ScenarioError(f"physics: {name} in {dimensions}-D does not exist; there are {known}")
-    return EQUATIONS[name].physics(dimensions, options)
+    return EQUATIONS[name].physics(dimensions, options, slopes)

@@ -39,8 +39,8 @@ class Field:
             no output shows it.
         short: whether it is kept in 16 bits.
         scale: power of two that it is kept times.
-        vanishes: whether it stands half a cell below a free surface and vanishes on it, as shear
-            stresses do: closed differences along z hold that (`seismo.grid.surface_closure`).
+        vanishes: whether it vanishes on a free surface, and differences along z are closed there
+            (`seismo.grid.surface_closure`): these hold that of shear stresses, half a cell below.
         on_surface: whether it stands in the row of the surface alone, new in every step.
         buffer: number of the array that it shares, of rows that follow the ground alone, with
             others that are new in every stage; None where it has one of its own.

@@ -274,9 +274,11 @@ def discretize(
     """
     grid = make_grid(scenario)
     relaxation = relaxation_of(scenario)
-    physics = physics_for(scenario.equation.name, grid.dimensions, relaxation or scenario.options)
+    topography = topography_of(scenario, grid)
+    slopes = topography is not None
+    options = relaxation or scenario.options
+    physics = physics_for(scenario.equation.name, grid.dimensions, options, slopes)
     refuse_unfit(scenario, physics)
-    topography = topography_of(scenario, grid, physics)
     geometry = Geometry(scenario, grid, topography)
     steps: tuple[Callable[[], Any], ...] = (
         partial(read_earth, scenario, grid, physics, relaxation, topography),
@@ -290,7 +292,6 @@ def discretize(
     surface = None
     if scenario.boundaries.top == "free_surface":
         read = np.array([z for group in groups for z in group.read_positions[:, 2]])
-        slopes = topography is not None
         surface = free_surface(physics, earth, grid, sources, read, sample.wet, slopes)
     # Order and coefficients, by the waves that the grid has to carry.
     top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
@@ -298,7 +299,7 @@ def discretize(
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     closure, slope = surface_of(surface, earth, grid, stencil)
-    refuse_thin(scenario, grid, physics, stencil.order, closure, topography is not None)
+    refuse_thin(scenario, grid, physics, stencil.order, closure, slopes)
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
@@ -319,8 +320,7 @@ def discretize(
     setup = curved(setup)
     # What depends on how the medium relaxes; of the shots, those of this run.
     on_rigid = scenario.boundaries.bottom == "rigid"
-    fastest = setup.physics.fastest(extremes)
-    guided = damping(setup.earth, grid, closure is not None, on_rigid, fastest)
+    guided = damping(setup.earth, grid, closure is not None, on_rigid, setup.fastest)
     setup = replace(
         setup,
         shots=shots if share is None else share.take(shots),

@@ -9,7 +9,6 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import VARIANTS, physics_for
-from seismo.equations.table import Physics
 from seismo.grid.grid import Grid
 from seismo.grid.topography import POWER, GroundSpline, Topography
 from seismo.model import Earth
@@ -83,7 +82,7 @@ def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
     return top + down * height, round(spec.extent.z / height) - down
 
 
-def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topography | None:
+def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     """Return the ground over a grid; None where it is flat.
 
     Raises:
@@ -114,14 +113,14 @@ def topography_of(scenario: Scenario, grid: Grid, physics: Physics) -> Topograph
             f"be less than {_LOWEST:g} of their height; use {math.ceil(enough):g} m or more, or "
             "ground of less relief",
         )  # fmt: skip
-    _refuse_waves(scenario, physics)
+    _refuse_waves(scenario)
     topography = Topography(grid, below, min(deepest, wanted))
     _refuse_cliffs(scenario, ground, topography)
     _refuse_planes(scenario, topography)
     return topography
 
 
-def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
+def _refuse_waves(scenario: Scenario) -> None:
     """Refuse topography for equations, and for what is recorded, that do not know it.
 
     Raises:
@@ -130,13 +129,20 @@ def _refuse_waves(scenario: Scenario, physics: Physics) -> None:
     if scenario.precision == "float16":
         problem = "does not go with topography; use float32, or leave topography out"
         raise scenario.mistake("precision", problem=problem)
+    dimensions = scenario.dimensions
+    physics = physics_for(scenario.equation.name, dimensions, scenario.options, True)
     if not physics.gradients:
-        names = (name for name, n in VARIANTS if n == len(physics.axes))
-        known = [n for n in names if physics_for(n, len(physics.axes)).gradients]
+        names = (name for name, n in VARIANTS if n == dimensions)
+        known = [n for n in names if physics_for(n, dimensions, None, True).gradients]
+        why = (
+            "since neither of their two fields vanishes on ground that slopes"
+            if physics.differences == "second"
+            else "since their strains are interpolated along rows that are flat"
+        )
         raise scenario.mistake(
             "topography",
-            problem=f"{scenario.equation.name} waves do not go with it yet, those of "
-            f"{', '.join(known)} do; use these, or leave it out",
+            problem=f"{scenario.equation.name} waves do not go with it, {why}; those of "
+            f"{', '.join(known)} do: use these, or leave it out",
         )  # fmt: skip
     # Fields are read along s, x, y of the grid: what needs differences at constant z is not there.
     for number, group in enumerate(scenario.receivers):

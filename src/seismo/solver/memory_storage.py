@@ -58,7 +58,8 @@ def relaxing(setup: Discretization, relaxation: Relaxation) -> Discretization:
     """
     relaxation = _with_storage(relaxation, setup)
     name = setup.scenario.equation.name
-    physics = physics_for(name, setup.grid.dimensions, relaxation)
+    slopes = setup.topography is not None
+    physics = physics_for(name, setup.grid.dimensions, relaxation, slopes)
     earth = replace(setup.earth, relaxation=relaxation)
     # Media beside contacts have the unrelaxed velocities of the steps.
     interfaces, contacts = contacts_of(

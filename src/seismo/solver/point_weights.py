@@ -35,7 +35,9 @@ from seismo.solver.strain_reading import StrainReading
 from seismo.solver.surface_slope import Points, SurfaceSlope
 from seismo.solver.thin_layer_reading import ThinLayerReading
 
-_ROWS_ACROSS = 4  # below the ground, that polynomials go through where contacts may cross them
+# Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
+# rows next to it err more: vz on the ground 0.39 in place of 0.70 % at 30 degrees and 10 points.
+_ROWS_ACROSS = 4
 
 
 def _what_is_read(field: Field) -> str:
@@ -93,7 +95,8 @@ class PointInterpolation:
         if self.closure is not None:
             sloped = self.slope.rows if self.slope and field.name == "vz" else 0
             # Over topography contacts may cross any row: six rows amplify a kink among them.
-            across = self.topography is not None and not self.uniform
+            fluid = "p" in self.physics.gradients
+            across = self.topography is not None and (fluid or not self.uniform)
             rows = _ROWS_ACROSS if across else SURFACE_POINTS
             return Surface(0, vanishes=field.vanishes, sloped=sloped, rows=rows)
         if self.imaged:

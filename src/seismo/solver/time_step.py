@@ -90,7 +90,8 @@ def stable_part(
     limit = limit_of(inner, extremes, rows)
     share = limit_of(inner, extremes) / limit
     shares = [stable_share(k, first, grid) * fastest / k.fastest * share for k in contacts]
-    if physics.differences == "first":
+    # Of one density, L is that of the fastest medium.
+    if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)
         largest = largest_eigenvalue(earth, grid, first, averages, scenario.averaging, extremes)
         # Of rows that grow the limit is that of some rock in cells of some height.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.equations.acoustic.curved import sloping
 from seismo.equations.acoustic.increments import in_increments
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.parameters import VP
@@ -93,4 +94,5 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {2: 0.78, 3: 0.94}},
     layered=LAYERED,
     energy=energy,
+    sloping=sloping,
 )

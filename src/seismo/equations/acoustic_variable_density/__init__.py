@@ -18,6 +18,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from seismo.equations.curved_pressure import sloping
 from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import RHO, VP
@@ -61,7 +62,7 @@ def _accelerate(cell, a: str, mass) -> None:
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt div v."""
     # dp/dt = -kappa div v
-    divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
+    divergence = cell.total(*((a, f"v{a}") for a in cell.axes))
     cell.put("p", cell["p"] - cell["kappa"] * divergence)
 
 
@@ -161,4 +162,5 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {2: 0.68, 3: 0.88}},
     layered=LAYERED,
     energy=energy,
+    sloping=sloping,
 )

@@ -29,6 +29,7 @@ from seismo.equations.memory_variables import (
 from seismo.equations.parameters import QP, VP
 from seismo.equations.relaxation import Relaxation
 from seismo.equations.table import Physics, Stage
+from seismo.equations.viscoacoustic.curved import sloping
 
 
 def pressure(cell):
@@ -86,4 +87,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 1.5, 3: 3.9}},
     bandwidth_share={"gpu": {2: 0.78, 3: 0.89}},
     layered=acoustic.LAYERED.with_further(math.inf),
+    sloping=sloping,
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from seismo.equations import acoustic_variable_density as lossless
+from seismo.equations.curved_pressure import sloping
 from seismo.equations.declaration import Equation
 from seismo.equations.memory_variables import (
     UNKNOWN,
@@ -30,7 +31,7 @@ from seismo.equations.table import Physics, Stage
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt (div v - sum Y_l xi^l)."""
     # dp/dt = -kappa (div v - sum Y_l xi^l)
-    divergence = cell.sum(cell.d(a, f"v{a}") for a in cell.axes)
+    divergence = cell.total(*((a, f"v{a}") for a in cell.axes))
     (memory,) = remember(cell, {"volume": divergence}).values()
     lasting = divergence - loss(cell, "p", cell["y"], memory)
     cell.put("p", cell["p"] - cell["kappa"] * lasting)
@@ -86,4 +87,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 2.2, 3: 4.4}},
     bandwidth_share={"gpu": {2: 0.68, 3: 0.95}},
     layered=lossless.LAYERED.with_further(math.inf),
+    sloping=sloping,
 )

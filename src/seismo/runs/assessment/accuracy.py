@@ -29,6 +29,7 @@ from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
+from seismo.runs.assessment.fluid_ground import ground_motion_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.assessment.layered_error import Contacts, layered_error
 from seismo.runs.assessment.near_contacts import (
@@ -60,6 +61,7 @@ _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
+ON_SLOPES = "motion on ground that slopes"
 CONTACTS = "contacts of media"
 BESIDE = "sources beside contacts"
 READ_BESIDE = "receivers beside contacts"
@@ -123,6 +125,7 @@ def expected_error(setup: Discretization) -> Expected:
     if setup.topography is not None:
         surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest))
     causes.append((SURFACE, surface))
+    causes.append((ON_SLOPES, ground_motion_error(setup)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
     sources_at_contacts = tuple(near_sources(setup))
     worst = max((source.error for source in sources_at_contacts), default=0.0)

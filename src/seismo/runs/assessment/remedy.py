@@ -21,6 +21,7 @@ from seismo.runs.assessment.accuracy import (
     BESIDE,
     CONTACTS,
     FITTED,
+    ON_SLOPES,
     PLACING,
     READ_BESIDE,
     ROUNDED,
@@ -59,6 +60,7 @@ _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 3.0}  # powers of the spacing
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
@@ -270,7 +272,7 @@ def mended(setup: Discretization, expected: Expected) -> Expected:
 
 def _disperses(setup: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
-    known = (PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, COUPLED, ROUNDED)
+    known = {PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, ROUNDED, *_FALLS}
     what = expected.causes[0][0]
     return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
 
@@ -340,8 +342,8 @@ def all_causes_within(
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
             errors.append(error * factor**power)
-        elif what == COUPLED:
-            errors.append(error * factor**4)
+        elif what in _FALLS:
+            errors.append(error * factor ** _FALLS[what])
     others = math.hypot(*errors)
     # What they leave to dispersion; of nothing no stencil has less.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))

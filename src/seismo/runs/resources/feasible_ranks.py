@@ -39,11 +39,13 @@ class FeasibleRanks:
         """
         self._scenario = scenario
         grid = make_grid(scenario)
-        physics = physics_for(scenario.equation.name, grid.dimensions, scenario.options)
+        topography = topography_of(scenario, grid)
+        slopes = topography is not None
+        name = scenario.equation.name
+        physics = physics_for(name, grid.dimensions, scenario.options, slopes)
         faces = image_faces(scenario, grid, physics)
         uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
-        topography = topography_of(scenario, grid, physics)
-        halo = _widest_halo(scenario, topography is not None)
+        halo = _widest_halo(scenario, slopes)
         z, y = (1 if axis in uncut_axes else _most(grid, axis, halo) for axis in "zy")
         self._most = (z, y)
         self.shots = len(Geometry(scenario, grid, topography).shots())
