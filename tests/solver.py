@@ -294,8 +294,12 @@ def reference(document: dict[str, Any], base="."):
 
 
 def wavefield(simulation, shot: int = 0) -> dict[str, np.ndarray]:
-    """Give every field of a shot, (z, y, x)."""
-    return {f.name: simulation.field(f.name)[shot] for f in simulation.setup.physics.fields}
+    """Give every field of a shot, (z, y, x), that all points have."""
+    return {
+        f.name: simulation.field(f.name)[shot]
+        for f in simulation.setup.physics.fields
+        if f.buffer is None and not f.on_surface
+    }
 
 
 def records(simulation, shot: int = 0) -> dict[str, np.ndarray]:

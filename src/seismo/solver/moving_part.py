@@ -23,6 +23,8 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
+from seismo.grid.curved_rows import midpoint_pairs
+from seismo.grid.curved_symbol import midpoint_symbol, steepest_cells
 from seismo.grid.decomposition import LINE
 from seismo.grid.grid import AXES, Box, triple
 from seismo.solver.discretization import Discretization
@@ -34,6 +36,7 @@ AROUND = 10.0  # points
 SPREAD = 9  # points on either side of its position on which a source acts
 LEAST_SAVED = 0.1  # share of a run's updates that phases are worth
 WAVENUMBERS = 32  # along an axis, of the plane waves that are looked at
+CURVED_WAVENUMBERS = 16  # the same on rows that follow the ground
 ALIGNED = 8  # planes and rows that boxes consist of, so that blocks of threads are full
 
 
@@ -82,9 +85,61 @@ def points_a_step(setup: Discretization) -> dict[str, float]:
     # At the limit of stability the shortest waves divide by 0, and travel nowhere.
     root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
     # The longest waves travel at c.
-    return {
+    flat = {
         a: max(courant[a], float((courant[a] ** 2 * slope[along[a]] / root).max())) for a in axes
     }
+    return flat if setup.topography is None else _over_slopes(setup, courant, flat)
+
+
+def _over_slopes(
+    setup: Discretization, courant: dict[str, float], flat: dict[str, float]
+) -> dict[str, float]:
+    """Return the largest group velocities of flat rows and of those that follow the ground.
+
+    There T = sum_a D_a^2 with the derivatives at constant z (`seismo.grid.curved_symbol`), here of
+    a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
+    D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
+    """
+    topography = setup.topography
+    assert topography is not None
+    k = np.linspace(1e-3, np.pi, CURVED_WAVENUMBERS)
+    both = np.concatenate([-k[::-1], k])
+    weights = midpoint_pairs(setup.stencil.order)
+    m = np.arange(len(setup.stencil.first)) + 0.5
+    pairs = np.arange(len(weights)) + 0.5
+
+    def symbols(n: np.ndarray) -> tuple[np.ndarray, ...]:
+        # K, c and their derivatives.
+        return (
+            np.sign(n) * staggered_symbol(setup.stencil.first, np.abs(n)),
+            2.0 * np.cos(np.outer(n, m)) @ (m * setup.stencil.first),
+            midpoint_symbol(weights, n),
+            -2.0 * np.sin(np.outer(n, pairs)) @ (pairs * weights),
+        )
+
+    across = [a for a in setup.grid.axes if a != "z"]
+    largest = dict(flat)
+    for sloping in across:
+        (other,) = [a for a in across if a != sloping] or [""]
+        kx, dx, cx, ex = (s[:, None, None] for s in symbols(both))
+        kz, dz, cz, ez = (s[None, :, None] for s in symbols(k))
+        ky, dy, _, _ = (s[None, None, :] for s in symbols(k))
+        for g, slope in steepest_cells(topography):
+            # Derivatives along the axis that the ground slopes along, along z, along the other.
+            tilt = slope / g * courant["z"]
+            in_slope = courant[sloping] * kx - tilt * cx * cz * kz
+            down = courant["z"] / g * kz
+            beside = courant.get(other, 0.0) * ky
+            total = in_slope**2 + down**2 + beside**2
+            root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
+            rates = {
+                sloping: in_slope * (courant[sloping] * dx - tilt * ex * cz * kz),
+                "z": down * courant["z"] / g * dz - in_slope * tilt * cx * (ez * kz + cz * dz),
+                other: beside * courant.get(other, 0.0) * dy,
+            }
+            for a in setup.grid.axes:
+                largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
+    return largest
 
 
 def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
@@ -97,9 +152,8 @@ def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
     grid = setup.grid
     layers = [first for first, _ in setup.layer_phases]
     plain = tuple(Phase(first, n, grid.box) for n, first in enumerate(layers))
-    # Planes gain little; plane waves enter on all sides; rows that follow the ground are no planes.
-    sloping = setup.topography is not None
-    if not from_rest or grid.dimensions == 2 or plane_waves(setup) or sloping:
+    # Planes gain little; plane waves enter on all sides.
+    if not from_rest or grid.dimensions == 2 or plane_waves(setup):
         return plain
     front = _Front(setup)
     steps = setup.total_steps
