@@ -36,7 +36,7 @@ from seismo.backends.base import PML_COST, Group, Step
 from seismo.backends.communicator import SerialCommunicator, join, meet
 from seismo.backends.device_threads import spread
 from seismo.backends.select import choose_all
-from seismo.grid.decomposition import cost
+from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs import bench
 from seismo.runs.bench.cases import LAYER_POINTS, SPACING, STEP
 from seismo.scenario import from_dict
@@ -94,7 +94,8 @@ def scenario(name: str, gpus: int) -> dict[str, Any]:
 
 def costs(setup: Any) -> float:
     """Return the time of a grid in that of interior points."""
-    return cost(setup.grid, setup.grid.box, PML_COST["gpu"][setup.physics.differences])
+    layer = PML_COST["gpu"][setup.physics.differences]
+    return cost(setup.grid, setup.grid.box, PointCosts(layer))
 
 
 def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) -> dict[str, Any]:

@@ -20,7 +20,8 @@ from seismo.backends.base import PML_COST
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.select import choose
-from seismo.grid.decomposition import cost, decompose
+from seismo.grid.decomposition import decompose
+from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs import bench
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.moment_checks import MOMENTS
@@ -626,10 +627,11 @@ def test_parts_and_estimates_count_a_layer_point_alike(backend, name):
     kind = setup.physics.differences
     grid, factor = setup.grid, PML_COST[backend.name][kind]
     points = grid.extent.size + factor * (grid.size - grid.extent.size)
-    parts = decompose(grid, setup.halo, (2, 1), pml_cost=backend.pml_costs[kind])
-    parted = sum(cost(grid, s.owned, backend.pml_costs[kind]) for row in parts for s in row)
+    costs = PointCosts(backend.pml_costs[kind])
+    parts = decompose(grid, setup.halo, (2, 1), costs=costs)
+    parted = sum(cost(grid, s.owned, costs) for row in parts for s in row)
     assert parted == pytest.approx(points)
-    estimated = speed.layer_factor(setup, speed.RooflineMachine(backend.name)) * grid.size
+    estimated = speed.mean_cost(setup, speed.RooflineMachine(backend.name)) * grid.size
     assert estimated == pytest.approx(points)
 
 

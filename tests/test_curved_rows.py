@@ -5,24 +5,32 @@ weights, and the normal traction on the ground vanishes to the residual of its i
 constant to rounding, whatever the ground and the medium.
 """
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import solver
 from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.curved_cost import curved_cost
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.curved_surface import RESIDUALS, iterations
 from seismo.equations.registry import VARIANTS, physics_for
+from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil, midpoint
 from seismo.grid.curved_rows import pairs_of
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices
 from seismo.grid.topography import GroundSpline, Topography
+from seismo.runs.resources.demands import HypotheticalRanks
+from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.speed import RooflineMachine, mean_cost
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
+from seismo.solver.partition import divide
 from seismo.solver.simulation import Simulation
 from test_solver_conservation import Energy, closed_box
 
@@ -163,6 +171,29 @@ def test_cuts_change_no_bit(name: str, dimensions: int) -> None:
     whole = fields_of(run(document))
     cut = fields_of(run(document, (2, 1) if dimensions == 2 else (2, 2)))
     assert all(np.array_equal(whole[field], cut[field]) for field in whole)
+
+
+def test_ranks_and_time_are_those_of_curved_rows() -> None:
+    """They are dearer, and in one part: how many ranks may share a run is told before its earth."""
+    document = on_hill("elastic", 3, 4)
+    feasible = FeasibleRanks(from_dict(document))
+    setup = discretize(from_dict(document))
+    assert setup.curved_rows is not None
+    able = []
+    for count in range(1, 12):
+        with contextlib.suppress(ScenarioError):
+            division = divide(setup, CpuBackend("float64"), HypotheticalRanks(count))
+            able.append(count)
+            assert all(s.owned.lo[2] in (0, *range(setup.curved_rows.count, 99))
+                       for s in division.subdomains)  # fmt: skip
+    assert [count for count in range(1, 12) if feasible.suits(count)] == able
+    assert 2 in able
+    # Time grows by the rows that are curved, as was measured.
+    flat = discretize(from_dict(document | {"topography": None}))
+    machine = RooflineMachine("cpu", {"threads": 1})
+    ratio = mean_cost(setup, machine) / mean_cost(flat, machine)
+    share = setup.curved_rows.count / setup.grid.points[2]
+    assert ratio == pytest.approx(1.0 + (curved_cost("cpu", 3, 4) - 1.0) * share, rel=0.1)
 
 
 @pytest.mark.parametrize("batch", [1, 2])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import LINE, SECTOR, best_parts, decompose
 from seismo.grid.grid import Grid
+from seismo.grid.point_costs import PointCosts, cost
 from seismo.solver.cpml import regions
 
 
@@ -146,10 +147,24 @@ def test_parts_cost_about_the_same(parts: tuple[int, int], dear: float) -> None:
     whole = grid((60, 70, 80), layer=8)
     costs = np.full(whole.points, dear)
     costs[8:-8, 8:-8, 8:-8] = 1.0
-    parted = decompose(whole, 3, parts, pml_cost=dear)
+    parted = decompose(whole, 3, parts, costs=PointCosts(dear))
     found = [costs[within(s.owned)].sum() for s in every(parted)]
     slack = sum(1.0 / (n // p - 1) for n, p in zip((80, 70), parts, strict=True) if p > 1)
     assert max(found) < min(found) * (1.0 + dear * slack)
+
+
+@pytest.mark.parametrize("parts", [(2, 1), (1, 2), (3, 2)])
+def test_parts_with_rows_that_follow_the_ground_cost_about_the_same(parts: tuple[int, int]) -> None:
+    whole = grid((60, 70, 120), layer=8)
+    costs = np.full(whole.points, 2.0)
+    costs[8:-8, 8:-8, 8:-8] = 1.0
+    costs[:, :, :12] *= 3.0
+    dear = PointCosts(2.0, 3.0, 12)
+    parted = decompose(whole, 3, parts, costs=dear, uncut=frozenset(range(15)))
+    found = [costs[within(s.owned)].sum() for s in every(parted)]
+    assert [cost(whole, s.owned, dear) for s in every(parted)] == pytest.approx(found)
+    assert max(found) < 1.12 * min(found)
+    assert all(s.owned.lo[2] == 0 or s.owned.lo[2] >= 15 for s in every(parted))
 
 
 def test_no_more_parts_fit_than_the_message_says() -> None:

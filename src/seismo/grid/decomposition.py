@@ -22,6 +22,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid, triple
+from seismo.grid.point_costs import EVEN, PointCosts, plane_costs
 
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 SECTOR = LINE // 2  # numbers in two 32-byte sectors of GPU memory
@@ -188,32 +189,8 @@ def _contains(box: Box, y, z) -> np.ndarray:
     return (y >= y0) & (y < y1) & (z >= z0) & (z < z1)
 
 
-def cost(grid: Grid, box: Box, pml_cost: float) -> float:
-    """Return the cost of a box in interior points: a point of a layer counts `pml_cost`."""
-    # Weighted volume: all points as layer points, less the surplus of those in the extent.
-    return pml_cost * box.size - (pml_cost - 1.0) * (box & grid.extent).size
-
-
-def _costs(grid: Grid, axis: int, pml_cost: float) -> np.ndarray:
-    """Return the cost (n) of each plane across an axis, in interior points."""
-    # Points outside both layers of each axis.
-    interior = [
-        n - low - high for n, low, high in zip(grid.points, grid.low, grid.high, strict=True)
-    ]
-    other_axes = [a for a in range(3) if a != axis]
-    plane_points = np.prod([grid.points[a] for a in other_axes])
-    # A plane between the layers of its own axis: layer points only at its rim.
-    interior_cost = pml_cost * plane_points - (pml_cost - 1.0) * np.prod(
-        [interior[a] for a in other_axes]
-    )
-    # Planes within a layer of the axis itself consist of layer points only.
-    costs = np.full(grid.points[axis], pml_cost * plane_points)
-    costs[grid.low[axis] : grid.points[axis] - grid.high[axis]] = interior_cost
-    return costs
-
-
 def _cuts(
-    grid: Grid, axis: str, count: int, halo: int, pml_cost: float, uncut: frozenset[int]
+    grid: Grid, axis: str, count: int, halo: int, costs: PointCosts, uncut: frozenset[int]
 ) -> list[int]:
     """Return the indices that cut an axis into subdomains of about equal cost.
 
@@ -238,7 +215,7 @@ def _cuts(
             f"({low} and {high} points): use at most {max_count}"
         )
     # Cut k goes where the cumulative cost reaches k / count, or to the closest allowed row.
-    cumulative = np.cumsum(_costs(grid, a, pml_cost))
+    cumulative = np.cumsum(plane_costs(grid, a, costs))
     cuts = [0]
     for k in range(1, count):
         cut = int(np.abs(cumulative - cumulative[-1] * k / count).argmin()) + 1
@@ -255,7 +232,9 @@ def _cuts(
     return [*cuts, points]
 
 
-def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple[int, int]:
+def best_parts(
+    grid: Grid, halo: int, count: int, uncut_axes: str = "", uncut: frozenset[int] = frozenset()
+) -> tuple[int, int]:
     """Return the subdomains along z and y, of `count` in all, with the fewest points in halos.
 
     Args:
@@ -263,6 +242,7 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
         halo: points copied from each neighbour.
         count: subdomains in all.
         uncut_axes: axes that must not be cut.
+        uncut: rows z before which the grid cannot be cut.
 
     Raises:
         ScenarioError: the grid cannot be cut into so many subdomains.
@@ -279,7 +259,7 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
         if any(n > 1 and axis in uncut_axes for n, axis in zip(counts, "zy", strict=True)):
             continue
         try:
-            decompose(grid, halo, counts)
+            decompose(grid, halo, counts, uncut=uncut)
         except ScenarioError as error:
             errors.append(error)
         else:
@@ -293,7 +273,8 @@ def best_parts(grid: Grid, halo: int, count: int, uncut_axes: str = "") -> tuple
 
 def decompose(
     grid: Grid, halo: int, counts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
-    first: int = 0, unit: int = LINE, pml_cost: float = 1.0, uncut: frozenset[int] = frozenset(),
+    first: int = 0, unit: int = LINE, costs: PointCosts = EVEN,
+    uncut: frozenset[int] = frozenset(),
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into subdomains of about equal cost.
 
@@ -305,7 +286,7 @@ def decompose(
         middle: first x behind the absorbing layer at the beginning of the rows.
         first: the first of these shots, of all that advance together.
         unit: numbers that the length of a row is a multiple of.
-        pml_cost: cost of a point in an absorbing layer over that of an interior one.
+        costs: of points.
         uncut: rows z before which the grid cannot be cut.
 
     Returns:
@@ -314,8 +295,8 @@ def decompose(
     Raises:
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
-    rows = _cuts(grid, "z", counts[0], halo, pml_cost, uncut)
-    columns = _cuts(grid, "y", counts[1], halo, pml_cost, frozenset())
+    rows = _cuts(grid, "z", counts[0], halo, costs, uncut)
+    columns = _cuts(grid, "y", counts[1], halo, costs, frozenset())
     nz, ny = counts
     # Subdomain (k, j) has neighbours on all sides but at the faces of the grid.
     return [

@@ -10,10 +10,12 @@ import numpy as np
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.curved_cost import curved_cost
 from seismo.equations.fluid_solid_operators import uncut_rows
 from seismo.errors import ScenarioError
-from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, cost, decompose
+from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, decompose
 from seismo.grid.grid import Box
+from seismo.grid.point_costs import EVEN, PointCosts, cost
 from seismo.solver.discretization import Discretization
 
 
@@ -28,13 +30,13 @@ class Partition:
         rows: subdomains as rows along z of columns along y; they are numbered row by row.
         ranks: all of them; a group has the subdomains in runs of about equal number.
         grids: that stand side by side; the subdomains are those of this rank's.
-        pml_cost: time of a point in an absorbing layer over that of an interior one.
+        costs: of points in absorbing layers, and in rows that follow the ground.
     """
 
     rows: list[list[Subdomain]]
     ranks: SerialCommunicator
     grids: int = 1
-    pml_cost: float = 1.0
+    costs: PointCosts = EVEN
 
     @property
     def ranks_per_grid(self) -> int:
@@ -83,8 +85,8 @@ class Partition:
     @property
     def largest(self) -> float:
         """Share of the grid's cost in the costliest subdomain."""
-        # Cost in interior points: layer points count `pml_cost`.
-        costs = [cost(s.grid, s.owned, self.pml_cost) for s in self.subdomains]
+        # Costs in interior points.
+        costs = [cost(s.grid, s.owned, self.costs) for s in self.subdomains]
         return max(costs) / sum(costs)
 
     @property
@@ -141,14 +143,16 @@ def divide(
     ranks_per_grid = ranks.count // setup.grids
     # Factors of the ranks with the smallest cuts.
     if counts is None and requested == "auto":
-        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic)
+        uncut = never_cut(setup)
+        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic, uncut)
     try:
         cut = counts or requested
         _refuse(cut, ranks_per_grid, periodic)
-        dear = backend.pml_costs[setup.physics.differences]
+        layer = backend.pml_costs[setup.physics.differences]
+        costs = point_costs(setup, backend.name, layer)
         number = ranks.number // ranks_per_grid
-        parted = subdomains(setup, backend.lane_width, cut, number, pml_cost=dear)
-        return Partition(parted, ranks, setup.grids, dear)
+        parted = subdomains(setup, backend.lane_width, cut, number, costs=costs)
+        return Partition(parted, ranks, setup.grids, costs)
     except ScenarioError as error:
         if counts is not None:
             raise
@@ -170,6 +174,13 @@ def _refuse(counts: tuple[int, int], ranks: int, periodic: str) -> None:
         )
 
 
+def point_costs(setup: Discretization, backend: str, layer: float) -> PointCosts:
+    """Return what points cost on a backend of that name, those of layers being known."""
+    rows = setup.curved_rows.count if setup.curved_rows else 0
+    curved = curved_cost(backend, setup.grid.dimensions, setup.stencil.order)
+    return PointCosts(layer, curved, rows)
+
+
 def never_cut(setup: Discretization) -> frozenset[int]:
     """Return the rows before which no grid is cut.
 
@@ -185,7 +196,7 @@ def subdomains(
     lane: int,
     counts: tuple[int, int] = (1, 1),
     number: int = 0,
-    **how: float,
+    **how: PointCosts,
 ) -> list[list[Subdomain]]:
     """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
 

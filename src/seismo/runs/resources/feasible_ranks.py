@@ -46,7 +46,9 @@ class FeasibleRanks:
         faces = image_faces(scenario, grid, physics)
         uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
         halo = _widest_halo(scenario, slopes)
-        z, y = (1 if axis in uncut_axes else _most(grid, axis, halo) for axis in "zy")
+        # Rows that follow the ground, and those that they read.
+        uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())
+        z, y = (1 if axis in uncut_axes else _most(grid, axis, halo, uncut) for axis in "zy")
         self._most = (z, y)
         self.shots = len(Geometry(scenario, grid, topography).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
@@ -77,11 +79,11 @@ class FeasibleRanks:
         return any(ranks % n == 0 and ranks // n <= y for n in range(1, z + 1))
 
 
-def _most(grid: Grid, axis: str, halo: int) -> int:
-    """Return the most parts along an axis."""
+def _most(grid: Grid, axis: str, halo: int, uncut: frozenset[int]) -> int:
+    """Return the most parts along an axis, of rows of which some cannot be cut off."""
     for number in count(2):
         try:
-            decompose(grid, halo, (number, 1) if axis == "z" else (1, number))
+            decompose(grid, halo, (number, 1) if axis == "z" else (1, number), uncut=uncut)
         except ScenarioError:
             break
     return number - 1

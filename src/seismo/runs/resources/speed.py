@@ -2,10 +2,11 @@
 
 An equation declares how long one core computes on a point at order 8, outside absorbing layers
 (`Equation.nanoseconds`). A point in a layer takes `PML_COST` times as long, and other orders
-(0.48 + 0.065 order) times. Measured on two cores of an AMD EPYC: the acoustic and elastic equations
-from the cases of `seismo bench` (benchmarks/results/comparison.json), others by their ratio to
-these on one core, with three mechanisms where they attenuate. What is moved follows from the
-bandwidth of the backend, with the same factor for layers; a GPU moves what it computes, and reaches
+(0.48 + 0.065 order) times; one in a row that follows the ground `CURVED_COST` times. Measured on
+two cores of an AMD EPYC: the acoustic and elastic equations from the cases of `seismo bench`
+(benchmarks/results/comparison.json), others by their ratio to these on one core, with three
+mechanisms where they attenuate. What is moved follows from the bandwidth of the backend, with the
+same factors for layers and curved rows; a GPU moves what it computes, and reaches
 inside the part of its bandwidth that the equation declares: on an H200 the mean of these cases
 (benchmarks/results/h200.json) times their layers' factor, in 3-D that of the one case there is for
 others (benchmarks/README.md), and in 2-D that of the equation without attenuation.
@@ -29,11 +30,12 @@ import numpy as np
 
 from seismo.backends.base import PML_COST
 from seismo.equations.registry import EQUATIONS, physics_for
-from seismo.grid.decomposition import cost
+from seismo.grid.point_costs import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.incident_terms import incident_size
 from seismo.solver.map_quantities import PeakMapSet
 from seismo.solver.moving_part import phases, updates
+from seismo.solver.partition import point_costs
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {
@@ -48,6 +50,7 @@ INCIDENT_NANOSECONDS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 # Numbers moved for each: its field twice, signal, scale and two indices; signal and samples.
 INCIDENT_NUMBERS = {"points": 7.0, "signals": 2.0}
+SURFACE_STAGE_SECONDS = 1.3e-6  # of each stage in the rows of a free surface, on either
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
 
@@ -87,7 +90,7 @@ def points_per_second(setup: Discretization, backend: Machine) -> float:
     declared = setup.scenario.equation.bandwidth_share.get(backend.name, {})
     share = declared.get(setup.grid.dimensions, 1.0)
     moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
-    moving *= layer_factor(setup, backend)
+    moving *= mean_cost(setup, backend)
     # A lane holds half as many numbers of twice the size.
     computing = nanoseconds(setup, backend) * 1e-9 * (item / 4)
     return 1.0 / max(moving, computing)
@@ -106,7 +109,7 @@ def nanoseconds(setup: Discretization, backend: Machine) -> float:
     dearest = max((each for _, each in known.values()), default=0.0)
     unknown = dearest * setup.physics.numbers_per_point, dearest
     per_point, _ = known.get((setup.scenario.equation.name, setup.grid.dimensions), unknown)
-    relative = layer_factor(setup, backend) * order_factor(setup.stencil.order)
+    relative = mean_cost(setup, backend) * order_factor(setup.stencil.order)
     return per_point * relative / int(backend.describe().get("threads", 1))
 
 
@@ -115,11 +118,11 @@ def order_factor(order: int) -> float:
     return 0.48 + 0.065 * order
 
 
-def layer_factor(setup: Discretization, backend: Machine) -> float:
-    """Return the mean time of a point, layers included, over that of an interior point."""
+def mean_cost(setup: Discretization, backend: Machine) -> float:
+    """Return the mean time of a point over that of an interior point in flat rows."""
     grid = setup.grid
-    factor = PML_COST[backend.name][setup.physics.differences]
-    return cost(grid, grid.box, factor) / grid.size
+    layer = PML_COST[backend.name][setup.physics.differences]
+    return cost(grid, grid.box, point_costs(setup, backend.name, layer)) / grid.size
 
 
 def map_seconds(setup: Discretization, backend: Machine) -> float:
@@ -153,7 +156,9 @@ def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
 def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     batches = -(-len(setup.shots) // setup.batch)
-    launching = setup.total_steps * batches * STEP_SECONDS[backend.name]
+    at_surface = sum(stage.where in ("surface", "closed") for stage in setup.physics.stages)
+    a_step = STEP_SECONDS[backend.name] + at_surface * SURFACE_STAGE_SECONDS
+    launching = setup.total_steps * batches * a_step
     moving = updates(phases(setup, from_rest=True), 0, setup.total_steps)
     stepping = moving * len(setup.shots) / speed + launching
     return stepping + map_seconds(setup, backend) + incident_seconds(setup, backend)
