@@ -16,7 +16,7 @@ from seismo.backends.curved_cost import curved_cost
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.curved_surface import RESIDUALS, iterations
-from seismo.equations.registry import VARIANTS, physics_for
+from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil, midpoint
 from seismo.grid.curved_rows import pairs_of
@@ -39,13 +39,13 @@ SPACING = 10.0
 WIDE = {2: {"x": 800.0}, 3: {"x": 640.0, "y": 620.0}}
 DEPTH = 420.0
 EXTENT = {2: {"x": 300.0}, 3: {"x": 300.0, "y": 280.0}}
-CURVED = [
-    pytest.param(name, n, id=f"{name}-{n}d", marks=[] if (name, n) in (
-        ("elastic", 2), ("elastic", 3), ("viscoelastic", 2), ("elastic_sh", 2), ("acoustic", 2),
-        ("acoustic_variable_density", 3),
-    ) else [pytest.mark.slow])
-    for name, n in VARIANTS if physics_for(name, n, None, True).gradients
-]  # fmt: skip
+CURVED = solver.slow_cases_but(
+    (
+        "elastic-2d", "elastic-3d", "viscoelastic-2d", "elastic_sh-2d", "acoustic-2d",
+        "acoustic_variable_density-3d",
+    ),
+    [one for one in solver.EVERY_EQUATION if physics_for(*one.values, None, True).gradients],
+)  # fmt: skip
 
 
 def hill(across: dict[str, float], height: float, width: float) -> dict:
