@@ -27,7 +27,7 @@ SOON = 8  # steps
 def outcome(
     document: dict, base: str, parts, ranks: SerialCommunicator, make=CpuBackend
 ) -> dict[str, np.ndarray] | None:
-    """Give every record and every field of every shot; None but on the first rank."""
+    """Give every record, and fields that all points have, of every shot; None but on rank 0."""
     scenario = from_dict(document, base)
     backend = make(scenario.precision)
     simulation = Simulation(discretize(scenario), backend, parts and tuple(parts), ranks)
@@ -39,7 +39,8 @@ def outcome(
             for _, _, component in group.components(setup.physics).values():
                 raw = simulation.recorder.raw(shot, group.name, component)
                 found[f"{shot}.{group.name}.{component}"] = raw
-    for field in setup.physics.fields:
+    kept = [f for f in setup.physics.fields if f.buffer is None and not f.on_surface]
+    for field in kept:
         own = [(box, np.array(view[...])) for box, view in simulation.views(field.name)]
         pieces = ranks.gather(own)
         if pieces is not None:

@@ -4,6 +4,7 @@ Sources and receivers stand on cuts, on corners of four parts, and in the halos 
 card compiles the kernels of its own part, so that this takes minutes with an empty cache.
 """
 
+import math
 from itertools import product
 
 import numpy as np
@@ -22,6 +23,8 @@ from seismo.errors import DeviceError, StoppedError
 from seismo.runs import run, run_loop
 from seismo.runs.request import Request
 from seismo.runs.signals import Signals
+from seismo.solver import memory_storage
+from test_curved_rows import CURVED, on_hill
 from test_resume import contents
 
 pytestmark = pytest.mark.gpu
@@ -29,6 +32,10 @@ CUTS = {
     2: {2: [(2, 1)], 4: [(4, 1)]},
     3: {2: [(2, 1), (1, 2)], 4: [(2, 2), (4, 1)], 8: [(4, 2), (2, 4)]},
 }
+CURVED_CUTS = {2: {2: [(2, 1)]}, 3: {2: [(2, 1), (1, 2)], 4: [(2, 2), (1, 4)], 8: [(2, 4)]}}
+# What has 16 bits: fields and model, or memory variables alone.
+FIELDS = {"precision": "float16"}
+MEMORY = {"precision": "float32", "attenuation": {"storage": 16}}
 
 
 @pytest.fixture(scope="module")
@@ -40,26 +47,65 @@ def count() -> int:
     return max(n for n in (2, 4, 8) if n <= found)
 
 
-@pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
-@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
-def test_every_cut_gives_the_bits_of_one_card(
-    name, dimensions, faces, count, tmp_path, monkeypatch
-):
+def assert_cuts_change_no_bit(
+    document: dict, count: int, base, monkeypatch, cuts: dict[int, dict] = CUTS
+) -> None:
+    """Compare every cut over two cards and more with one card, halos copied and packed."""
     monkeypatch.setattr(GpuBackend, "in_clusters", False)  # whose planes differ by rounding
-    document = case(name, dimensions, tmp_path, **faces)
-    wanted = mpi_worker.outcome(document, tmp_path, None, SerialCommunicator(), choose("gpu").make)
+    wanted = mpi_worker.outcome(document, base, None, SerialCommunicator(), choose("gpu").make)
     assert all(values.any() for values in wanted.values())
-    every = [p for n, some in CUTS[dimensions].items() if n <= count for p in some]
+    dimensions = len(document["grid"]["extent"])
+    every = [p for n, some in cuts[dimensions].items() if n <= count for p in some]
     for parts, least in product(every, HALOS):
         monkeypatch.setattr(GpuBackend, "copied_from", least)
         choices = choose_all(parts[0] * parts[1])
 
         def one(ranks, parts=parts, choices=choices):
-            return mpi_worker.outcome(document, tmp_path, parts, ranks, choices[ranks.number].make)
+            return mpi_worker.outcome(document, base, parts, ranks, choices[ranks.number].make)
 
         found = DeviceThreads(len(choices)).run(one)
         different = [key for key in wanted if not np.array_equal(found[key], wanted[key])]
         assert (parts, least, different) == (parts, least, [])
+
+
+@pytest.mark.parametrize("faces", [{}, {"top": "absorbing"}], ids=["images", "layers"])
+@pytest.mark.parametrize(("name", "dimensions"), solver.EVERY_EQUATION)
+def test_every_cut_gives_the_bits_of_one_card(
+    name, dimensions, faces, count, tmp_path, monkeypatch
+):
+    document = case(name, dimensions, tmp_path, **faces)
+    assert_cuts_change_no_bit(document, count, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "short"),
+    [
+        pytest.param("acoustic", 3, FIELDS, id="acoustic-3d"),
+        pytest.param("elastic", 3, FIELDS, id="elastic-3d"),
+        pytest.param("elastic", 2, FIELDS, id="elastic-2d", marks=pytest.mark.slow),
+        pytest.param("elastic_vti", 3, FIELDS, id="elastic_vti-3d", marks=pytest.mark.slow),
+        pytest.param("viscoelastic", 3, MEMORY, id="viscoelastic-3d"),
+        pytest.param(
+            "viscoelastic_tti", 3, MEMORY, id="viscoelastic_tti-3d", marks=pytest.mark.slow
+        ),
+    ],
+)  # fmt: skip
+def test_every_cut_gives_the_16_bits_of_one_card(
+    name, dimensions, short, count, tmp_path, monkeypatch
+):
+    """Sources of all kinds act at once, with one unit each."""
+    monkeypatch.setattr(memory_storage, "MOST_UNLIKE", math.inf)
+    document = case(name, dimensions, tmp_path, top="free_surface") | short
+    assert_cuts_change_no_bit(document, count, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(("name", "dimensions"), CURVED)
+def test_cuts_beside_and_below_curved_rows_give_the_bits_of_one_card(
+    name, dimensions, count, tmp_path, monkeypatch
+):
+    """Along y anywhere; along z below the rows that follow the ground."""
+    document = on_hill(name, dimensions, 4, precision="float32")
+    assert_cuts_change_no_bit(document, count, tmp_path, monkeypatch, CURVED_CUTS)
 
 
 @pytest.mark.parametrize(("spread", "grids"), [("grid", 1), ("shots", 2)])
