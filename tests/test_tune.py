@@ -71,10 +71,13 @@ def test_threads_that_would_idle_take_other_rows():
 
 
 def test_blocks_of_rows_share_them_evenly():
-    """In whole lines; blocks of fewer threads take further rows, or more of them fit."""
+    """In whole lines; blocks of fewer warps take further rows, or more of them fit."""
     rows = BlockShape((128, 1, 1), 1, 3)
     found = [(s.threads, s.blocks_per_multiprocessor) for s in map(rows.fitted, (128, 96, 54, 130))]
-    assert found == [((128, 1, 1), 3), ((96, 1, 1), 4), ((56, 2, 1), 3), ((72, 1, 1), 5)]
+    assert found == [((128, 1, 1), 3), ((96, 1, 1), 4), ((56, 2, 1), 3), ((72, 1, 1), 4)]
+    march = BlockShape((64, 1, 1), 64, 4)
+    found = [(s.threads, s.blocks_per_multiprocessor) for s in map(march.fitted, (49, 48, 33, 32))]
+    assert found == [((56, 1, 1), 4), ((48, 1, 1), 4), ((40, 1, 1), 4), ((32, 2, 1), 4)]
 
 
 MEASURED = {key for key in H200 if key[3] != 10}  # which only keeps registers from spilling

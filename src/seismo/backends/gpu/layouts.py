@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from seismo.backends.gpu.cluster_layout import WARP
 from seismo.backends.kernel_cache import kernel_cache
 from seismo.errors import DeviceError, StorageError
 
@@ -102,12 +103,14 @@ class BlockShape:
 
     def _sharing(self, lanes: int) -> BlockShape:
         """Return blocks of whole lines that share a row of so many lanes evenly."""
-        # Threads that a block has less than others take its next rows, or further blocks fit.
+        # Threads that a block has less than others take its next rows, or further blocks fit: as
+        # many as leave each thread its registers, which warps are given as a whole.
         most = self.threads[0]
         share = -(-lanes // -(-lanes // most))
         width = -(-share // LINE_LANES) * LINE_LANES
         rows = max(1, most // width)
-        blocks = max(1, self.blocks_per_multiprocessor * most // (width * rows))
+        warps = -(-width * rows // WARP)
+        blocks = max(1, self.blocks_per_multiprocessor * most // (warps * WARP))
         return replace(self, threads=(width, rows, 1), blocks_per_multiprocessor=blocks)
 
     def blocks(self, sizes: tuple[int, int, int], lane: int) -> tuple[int, int, int]:
