@@ -23,14 +23,16 @@ from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretization import discretize
+from seismo.solver.moving_part import phases
 from seismo.solver.partition import divide
 from test_resources import Device
 
 report = way.find()
 import scaling  # noqa: E402
-from ladder import fewer_bits, page, rungs, several  # noqa: E402
+from ladder import fewer_bits, page, rungs, several, stand, still  # noqa: E402
 from ladder.rows import ROWS  # noqa: E402
 from ladder.stand import Scale, Stand  # noqa: E402
+from ladder.worth import Side, Worth  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "ladder_h200.json"
@@ -54,7 +56,7 @@ def names_in(file: Path) -> set[str]:
 
 
 def test_every_piece_of_advice_has_a_row():
-    assert [row.number for row in ROWS] == list(range(1, 34))
+    assert [row.number for row in ROWS] == list(range(1, 36))
     assert {row.number for row in ROWS} >= set(page.BEYOND)
 
 
@@ -101,7 +103,13 @@ def test_rows_are_measured_printed_and_kept(tmp_path):
     assert (tmp_path / "ladder.png").stat().st_size > 1000
 
 
-def test_fewer_bits_are_measured_with_their_noise():
+@pytest.fixture
+def measured_once(monkeypatch):
+    """Measure once where speed does not matter."""
+    monkeypatch.setattr(stand, "REPEATS", 1)
+
+
+def test_fewer_bits_are_measured_with_their_noise(measured_once):
     """By NumPy: a card takes the same scenarios."""
     choice = BackendChoice("reference", "by NumPy", ReferenceBackend)
     (row,) = (row for row in ROWS if row.number == 33)
@@ -109,6 +117,21 @@ def test_fewer_bits_are_measured_with_their_noise():
     assert [side.name for side in worth.sides] == ["float32", "float16"]
     assert row.measure == ("fewer_bits", "measure")
     assert "0.0%" < worth.said.partition("noise of ")[2].partition(" ")[0] < "2.0%"
+
+
+def test_what_may_move_is_measured_with_its_spread(measured_once):
+    """A grid so small that the front leaves out a tenth of the updates, no more."""
+    setup = discretize(from_dict(still.crossing(48)))
+    assert len(phases(setup, from_rest=True)) > 1
+    worth = still.measure(Stand(choose("cpu"), replace(TINY, space=48)))
+    assert worth.difference < report.CLOSE
+    for side in worth.sides:
+        assert side.spread[0] <= side.value <= side.spread[1]
+    (row,) = (row for row in ROWS if row.number == 35)
+    found = worth.as_dict()
+    text = page._row(row, json.loads(json.dumps(found)))
+    assert "{:.3g} to {:.3g}".format(*worth.sides[0].spread) in text
+    assert "spread" not in Worth("", "s", (Side("one", 1.0),) * 2, None).as_dict()["sides"][0]
 
 
 def rung_of(machine: str) -> dict:
@@ -184,9 +207,9 @@ def test_bars_are_logarithmic():
 
 
 def test_a_row_that_does_not_exist(command_line):
-    code, _, err = command_line("bench", "--ladder", 34, "gpu")
+    code, _, err = command_line("bench", "--ladder", 36, "gpu")
     assert code == 2
-    assert "there is no row 34; choose from cpu, gpu, 1, 2" in err
+    assert "there is no row 36; choose from cpu, gpu, 1, 2" in err
 
 
 def test_a_copy_of_the_ladder_comes_before_that_of_the_package(tmp_path, monkeypatch):

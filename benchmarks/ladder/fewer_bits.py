@@ -23,9 +23,11 @@ def measure(stand: Stand) -> Worth:
         simulation = simulate(stand.choice.make(precision), document, STEPS)
         simulation.advance(simulation.total_steps)
         answers.append(simulation.field("p"))
-        seconds = stand.seconds(run_of(simulation), simulation.backend.wait)
-        speed = simulation.points * simulation.total_steps / seconds / 1e9
-        sides.append(Side(precision, speed))
+        seconds = stand.repeats(
+            run_of(simulation, part=simulation.total_steps), simulation.backend.wait
+        )
+        updates = simulation.points * simulation.total_steps / 1e9
+        sides.append(Side.speed(precision, updates, seconds))
         del simulation
     gain = sides[1].value / sides[0].value
     noise = difference(answers[1], answers[0])

@@ -154,7 +154,9 @@ def _row(row: Row, found: dict[str, Any]) -> str:
 def _sides(found: dict[str, Any]) -> Iterator[str]:
     """Give the table of a row, its curve, and what follows from it."""
     yield f"| {found['scenario']} | {found['unit']} |\n|---|---|"
-    yield from (f"| {side['name']} | {side['value']:.3g} |" for side in found["sides"])
+    for side in found["sides"]:
+        spread = "{:.3g} to {:.3g}".format(*side["spread"]) if "spread" in side else ""
+        yield f"| {side['name']} | {side['value']:.3g}{f' ({spread})' * bool(spread)} |"
     yield ""
     if found["curve"]:
         pairs = ", ".join(f"{x:g}: {y:.3g}" for x, y in found["curve"])

@@ -2,7 +2,7 @@
 
 The letters say which kind of text gives it: A and B are about Numba kernels and streams, C about
 several GPUs, D about Python on GPUs, E about feeding a GPU with data, F about storage in few bits
-(Fabien-Ouellet 2020).
+(Fabien-Ouellet 2020); G is what no such text says and this project found.
 """
 
 from __future__ import annotations
@@ -197,4 +197,12 @@ ROWS = (
         ("equations/half_precision.py:in_16_bits", "equations/acoustic/increments.py:in_increments",
          "backends/kernels/dithering.py:dither"),
         CARD, ("fewer_bits", "measure")),
+    Row(34, "G", "Keep on the chip what the next step needs: the time loop within the kernel.",
+        "small planes, one stage or two, live in the shared memory of a cluster",
+        ("backends/gpu/cluster_program.py:cluster_program",
+         "backends/gpu/cluster_kernel.py:ClusterKernel"),
+        CARD, ("on_chip", "measure")),
+    Row(35, "G", "Compute nothing that is known: points that no wave has reached stay 0.",
+        "steps of a run from rest update the box that the fastest waves can have reached",
+        ("solver/moving_part.py:phases",), PROCESSOR, ("still", "measure")),
 )  # fmt: skip

@@ -104,17 +104,21 @@ class Stand:
         return timed(take, self.backend.wait, 1)
 
     def seconds(self, take: Callable[[int], None], wait: Callable[[], None]) -> float:
-        """Time steps: the seconds of one; `take` (count) does some, `wait` returns when done.
+        """Time steps: the median of the seconds of one (`repeats`)."""
+        return statistics.median(self.repeats(take, wait))
 
-        The count is doubled until a measurement takes long enough (of what replays graphs of 16
-        steps most counts are whole graphs); then the median of some.
+    def repeats(self, take: Callable[[int], None], wait: Callable[[], None]) -> list[float]:
+        """Time steps: the seconds of one, by each of some measurements.
+
+        `take` (count) does some, `wait` returns when done. The count is doubled until a measurement
+        takes long enough (of what replays graphs of 16 steps most counts are whole graphs).
         """
         count = 2
         while (found := timed(take, wait, count)) < self.scale.seconds:
             missing = 1.1 * self.scale.seconds / max(found, 1e-6)
             count *= 2 ** max(1, min(4, math.ceil(math.log2(missing))))
         again = [timed(take, wait, count) for _ in range(REPEATS - 1)]
-        return statistics.median([found, *again]) / count
+        return [seconds / count for seconds in (found, *again)]
 
 
 def run_of(*simulations: Any, part: int = 16) -> Callable[[int], None]:

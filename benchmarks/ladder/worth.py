@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import Any
 
 LESS_IS_BETTER = ("s", "ms", "us")
@@ -15,10 +16,24 @@ class NotHereError(Exception):
 
 @dataclass(frozen=True)
 class Side:
-    """One way to do the work, and what was measured."""
+    """One way to do the work, and what was measured.
+
+    Attributes:
+        name: of the way.
+        value: the median.
+        spread: the least and the largest of the repeats; None where there was one.
+    """
 
     name: str
     value: float
+    spread: tuple[float, float] | None = None
+
+    @classmethod
+    def speed(cls, name: str, updates: float, seconds: list[float]) -> Side:
+        """Return the speed of so many updates, by the seconds of each repeat."""
+        return cls(
+            name, updates / median(seconds), (updates / max(seconds), updates / min(seconds))
+        )
 
 
 @dataclass(frozen=True)
@@ -51,5 +66,6 @@ class Worth:
         return first / last if self.unit in LESS_IS_BETTER else last / first
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return asdict(self) | {"gain": self.gain}
+        """Plain data for JSON; what was not measured is left out."""
+        sides = [{k: v for k, v in asdict(s).items() if v is not None} for s in self.sides]
+        return asdict(self) | {"sides": tuple(sides), "gain": self.gain}
