@@ -277,8 +277,6 @@ def test_heights_by_longitude_and_latitude_are_projected(tmp_path):
          "says what z says"),
         ({"receivers": [{"type": "line", "start": {"x": 1e3, "z": 0.0}, "end": {"x": 2e3},
                          "count": 3}]}, "give both z"),
-        ({"receivers": [{"type": "points", "positions": [{"x": 1e3}],
-                         "quantities": ["divergence"]}]}, "differences at constant z"),
         ({"sources": [data()["sources"][0] | {"position": {"x": 1e3}}]}, "missing: give z, or"),
     ],
 )  # fmt: skip

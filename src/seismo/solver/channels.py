@@ -23,6 +23,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.grid.topography import Topography
 from seismo.solver.fibre_reading import strain_places
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.strain_reading import StrainReading, joined
@@ -71,6 +72,31 @@ def _term_points(
     around: PointInterpolation, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term for a position in m."""
+    if around.topography is None or not term.along:
+        yield from _level_points(around, term, position, stencil)
+        return
+    # d_z = (1 / g) d_s, and d_x = d_x|s - (a / g) d_s of rows that follow the ground.
+    if term.along != "z":
+        yield from _level_points(around, term, position, stencil)
+    share = _share_across(around.topography, term.along, position)
+    if share:
+        across = replace(term, along="z", factor=term.factor * share)
+        yield from _level_points(around, across, position, stencil)
+
+
+def _share_across(topography: Topography, axis: str, position) -> float:
+    """Return by how much d_s is part of a derivative along an axis at a position in m."""
+    x, y, s = (np.asarray(p) for p in position)
+    g = float(topography.height(s, y, x))
+    if axis == "z":
+        return 1.0 / g
+    return -float(topography.surface(y, x, along=axis) * topography.share(s)) / g
+
+
+def _level_points(
+    around: PointInterpolation, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a term along the rows of the grid."""
     field = around.physics.named(term.field)
     strains = around.strains(position) if _by_layers(around, term, position) else None
     # Among layers: strains from what is continuous across contacts.

@@ -41,6 +41,7 @@ from seismo.solver.derived_facts import derived
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.ground import topography_of
+from seismo.solver.ground_slope import ground_slopes
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
@@ -249,10 +250,13 @@ class Discretization:
         if not self.extremes.uniform:
             layers = layers_of(self.physics, self.earth, grid, averaging, first, self.contacts)
         imaged = any(face.kind == "free_surface" for face in self.image_faces)
-        closure = None if self.slope else self.closure
+        slope = self.slope
+        closure = None if slope else self.closure
         tilted = tilted_surface(self.physics, self.earth, grid, self.stencil, closure)
+        if self.topography is not None:
+            slope, tilted = ground_slopes(self.physics, self.earth, self.topography, self.stencil)
         return PointInterpolation(
-            grid, self.physics, self.closure, imaged, self.stencil.order // 2, self.slope,
+            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope,
             self.contacts, row_norms(self.contacts, first, grid.points[2]),
             fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
             self.extremes.uniform,
@@ -280,10 +284,8 @@ def discretize(
     physics = physics_for(scenario.equation.name, grid.dimensions, options, slopes)
     refuse_unfit(scenario, physics)
     geometry = Geometry(scenario, grid, topography)
-    steps: tuple[Callable[[], Any], ...] = (
-        partial(read_earth, scenario, grid, physics, relaxation, topography),
-        geometry.shots, geometry.groups,
-    )  # fmt: skip
+    read_model = partial(read_earth, scenario, grid, physics, relaxation, topography)
+    steps: tuple[Callable[[], Any], ...] = (read_model, geometry.shots, geometry.groups)
     (earth, extremes, sample), shots, groups = gathered(steps)
     shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
     shots = [with_plane_waves(shot, earth, grid, extremes) for shot in shots]

@@ -152,18 +152,6 @@ def _refuse_waves(scenario: Scenario) -> None:
         if group.moves:
             problem = "receivers do not move over topography yet; list them"
             raise scenario.mistake("receivers", number, "relative_to", problem=problem)
-        # Observables that are differences of fields; strain is the integral of its rate.
-        for index, quantity in enumerate(group.quantities or ()):
-            base = {"strain": "strain_rate"}.get(quantity, quantity)
-            terms = physics.observables.get(base, {}).values()
-            if any(term.along for listed in terms for term in listed):
-                problem = (
-                    f"{quantity} needs differences at constant z, which are not taken under "
-                    "topography yet; record velocity, or stress"
-                )
-                raise scenario.mistake(
-                    "receivers", number, "quantities", index, problem=problem
-                )  # fmt: skip
 
 
 def _refuse_faces(scenario: Scenario, ground: Ground) -> None:

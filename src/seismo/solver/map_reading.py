@@ -101,7 +101,9 @@ class MapReading:
         """
         steps, weights = tables
         around = self.around
-        surface = around.surface(field)
+        # Maps read the same of all columns: not what ground that slopes prescribes.
+        level = around.topography is None
+        surface = around.surface(field, sloped=level)
         closed = surface is not None and not surface.sign
         under = {float(z): axis_weights(float(z), True, 0, surface)
                  for z in range(MOST_REACH if closed else 0)}  # fmt: skip
@@ -111,7 +113,7 @@ class MapReading:
             steps[int(z), : rows.size] = rows - int(z)
             weights[int(z), : rows.size] = some
         yield field.name, StencilOffsets("z", steps, weights)
-        slope = around.slope
+        slope = around.slope if level else None
         if slope is None or not closed:
             return
         # d_z vz = -r (d_x vx + d_y vy), as reads of vx and vy.

@@ -121,7 +121,7 @@ class TiltedSurface(SurfaceSlope):
         for number in np.unique(reach):
             some = reach == number
             halves, mean = midpoint_weights(int(number))
-            steps, slope = _central(int(number))
+            steps, slope = central(int(number))
             weights = np.outer(slope / self.grid.spacing[a], mean).ravel()
             index = [np.repeat(columns[n][some], weights.size) for n in range(3)]
             index[across] += np.tile(np.tile(halves, steps.size), int(some.sum()))
@@ -130,7 +130,7 @@ class TiltedSurface(SurfaceSlope):
         return Points(*(np.concatenate(piece) for piece in zip(*pieces, strict=True)))
 
 
-def _central(reach: int) -> tuple[np.ndarray, np.ndarray]:
+def central(reach: int) -> tuple[np.ndarray, np.ndarray]:
     """Return nodes beside one, `reach` on each side, and weights of the derivative at it."""
     steps = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
     # d/dx at 0 of the polynomial through the nodes: f(k) / k times the Lagrange weight at 0.

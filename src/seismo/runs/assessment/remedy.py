@@ -60,7 +60,7 @@ _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
-_FALLS = {COUPLED: 4.0, ON_SLOPES: 3.0}  # powers of the spacing
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0}  # powers of the spacing
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
