@@ -6,11 +6,21 @@ import os
 from pathlib import Path
 
 import pytest
+from llvmlite import binding
+
+from seismo.backends.kernel_cache import cache_folder
 
 DAILY = "not slow and not gpu and not slurm"  # as `pyproject.toml` has it
 
 # Files of tests run side by side: matrices of some rows are no work for several threads each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Two thirds of what LLVM takes for a kernel go into one pass, which only chooses how addresses are
+# counted: tests do without it. Such code computes the same bits, more slowly at times: it is kept
+# in a folder of its own, where processes started by tests find it.
+binding.set_option("", "-disable-lsr")
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["SEISMO_CACHE_DIR"] = f"{cache_folder().absolute()}-tests"
 
 
 def pytest_configure(config) -> None:
