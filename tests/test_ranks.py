@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -19,6 +20,7 @@ import yaml
 import mpi_worker
 import seismo
 from decomposition_cases import CUTS, VOLUME, case
+from seismo.backends import communicator
 from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import VARIANTS, physics_for
@@ -139,6 +141,24 @@ def test_an_exception_on_one_rank_ends_all(tmp_path):
     assert "RuntimeError: the mast broke" in done.stderr
     assert "MPI_ABORT was invoked on rank 1" in done.stderr
     assert not (tmp_path / "x.h5").exists()
+
+
+def test_what_is_said_before_an_abort_has_been_read(monkeypatch):
+    """Here after 0.2 s; an abort comes in the end where nobody reads."""
+    reader, writer = os.pipe()
+    monkeypatch.setattr(communicator, "_FORWARD_PAUSE", 0.0)
+    with open(reader, "rb"), open(writer, "w") as said:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stderr", said)
+        print("the mast broke", file=said)
+        late = threading.Timer(0.2, os.read, (reader, 99))
+        late.start()
+        communicator._deliver()
+        assert communicator._unread(writer) == 0
+        late.join()
+        print("and the boom", file=said)
+        monkeypatch.setattr(communicator, "_READ_LIMIT", 0.05)
+        communicator._deliver()
+        assert communicator._unread(writer) == len("and the boom\n")
 
 
 def test_a_mistake_of_all_is_said_once_and_aborts_nobody(tmp_path):

@@ -7,8 +7,12 @@ all write the same file. So what it says it has started is compared with what MP
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
+import stat
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +31,8 @@ _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its 
 _FAILURE_GRACE = 1.0  # s in which all ranks have come, if something befell all
 _FINALIZE_LIMIT = 2.0  # s that leaving MPI may take
 _EXIT_PAUSE = 0.1  # s for the others to leave: at the first that ends badly a launcher ends all
+_READ_LIMIT = 2.0  # s that a launcher may take to read what a rank says before it aborts
+_FORWARD_PAUSE = 0.2  # s for it to pass that on, which an abort ends, too
 _TASKS = "SLURM_STEP_NUM_TASKS"
 T = TypeVar("T")
 Buffers = dict[int, Any]  # by rank, where the backend has its arrays
@@ -280,8 +286,26 @@ def end_all(report: Callable[[], int]) -> int:
     if world.rank:
         print(f"rank {world.rank}: ", end="", file=sys.stderr)
         code = report()
-    sys.stderr.flush()
+    _deliver()
     return world.Abort(code)
+
+
+def _deliver() -> None:
+    """Wait until what was said is read, and some time more: a launcher drops it as it aborts."""
+    sys.stderr.flush()
+    end = time.monotonic() + _READ_LIMIT
+    with contextlib.suppress(OSError):  # an abort has to come, whatever stands for stderr
+        while _unread(sys.stderr.fileno()) and time.monotonic() < end:
+            time.sleep(0.01)
+    time.sleep(_FORWARD_PAUSE)
+
+
+def _unread(descriptor: int) -> int:
+    """Return the bytes in a pipe that its reader has not taken yet; 0 for what is no pipe."""
+    if not stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+        return 0
+    count = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+    return int.from_bytes(count, sys.byteorder)
 
 
 def _all_fail(barrier: Any) -> bool:
