@@ -6,6 +6,7 @@ The bar against the NumPy reference is rounding; whatever the cluster, bits are 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -140,21 +141,27 @@ def test_clusters_step_as_the_reference_does(blocks, changes, tmp_path, monkeypa
         assert solver.difference(a, b) < BOUNDS[document["precision"]]
 
 
-@pytest.mark.parametrize(
-    ("blocks", "halo", "how"),
-    [
-        (1, 2, {"cells": (20, 24), "line": "upright"}),
-        (4, 4, {"shots": 3, "line": "upright"}),
-        (4, 2, {"shots": 1, "cells": (43, 57)}),
-        pytest.param(8, 2, {"cells": (30, 90)}, marks=pytest.mark.slow),
-        pytest.param(4, 2, {"precision": "float64"}, marks=pytest.mark.slow),
-        pytest.param(4, 4, {"order": 8, "cells": (37, 60)}, marks=pytest.mark.slow),
-        pytest.param(2, 1, {"order": 2}, marks=pytest.mark.slow),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("physics", STAGGERED)
-def test_two_stages_step_as_the_reference_does(physics, blocks, halo, how, tmp_path, monkeypatch):
+WAYS = {  # blocks, rows of neighbours, changes
+    "alone": (1, 2, {"cells": (20, 24), "line": "upright"}),
+    "batch": (4, 4, {"shots": 3, "line": "upright"}),
+    "level": (4, 2, {"shots": 1, "cells": (43, 57)}),
+    "many": (8, 2, {"cells": (30, 90)}),
+    "float64": (4, 2, {"precision": "float64"}),
+    "order 8": (4, 4, {"order": 8, "cells": (37, 60)}),
+    "order 2": (2, 1, {"order": 2}),
+}
+# Each physics in two of three ways, each way of two physics.
+DAILY = {
+    ("elastic", "batch"), ("elastic", "level"), ("elastic_sh", "alone"), ("elastic_sh", "batch"),
+    ("acoustic_variable_density", "alone"), ("acoustic_variable_density", "level"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", solver.slow_but(DAILY, product(STAGGERED, WAYS)), ids="-".join)
+def test_two_stages_step_as_the_reference_does(case, tmp_path, monkeypatch):
     """All sources, channels of several fields, contacts, layers; few rows of neighbours or many."""
+    physics, way = case
+    blocks, halo, how = WAYS[way]
     document = staggered(physics, **how)
     found = stepped(document, tmp_path, in_clusters(monkeypatch, blocks))
     (kernel, _, _), *_ = found.backend.taken
