@@ -3,6 +3,8 @@
 The times are a function of the table here; what a card measures is in `benchmarks/`.
 """
 
+import itertools
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -14,6 +16,7 @@ from seismo import cli
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
 from seismo.backends.gpu.layouts import (
+    FLOAT16,
     H200,
     BlockShape,
     keep_shapes,
@@ -78,6 +81,18 @@ def test_blocks_of_rows_share_them_evenly():
     march = BlockShape((64, 1, 1), 64, 4)
     found = [(s.threads, s.blocks_per_multiprocessor) for s in map(march.fitted, (49, 48, 33, 32))]
     assert found == [((56, 1, 1), 4), ((48, 1, 1), 4), ((40, 1, 1), 4), ((32, 2, 1), 4)]
+
+
+@pytest.mark.parametrize("table", [H200, FLOAT16], ids=["float32", "float16"])
+def test_rows_of_any_length_leave_threads_their_registers(table):
+    """Registers are dealt to whole warps: no more may be on a multiprocessor than was measured."""
+
+    def warps(shape: BlockShape) -> int:
+        return shape.blocks_per_multiprocessor * -(-math.prod(shape.threads) // 32)
+
+    for shape, lanes in itertools.product(set(table.values()), range(1, 300)):
+        fitted = shape.fitted(lanes)
+        assert warps(fitted) <= warps(shape), (shape, fitted)
 
 
 MEASURED = {key for key in H200 if key[3] != 10}  # which only keeps registers from spilling

@@ -108,7 +108,7 @@ def case(quick: bool) -> list[cases.Row]:
         last = found[len(PARTS) - 1, -1], wanted[len(PARTS) - 1, -1]
         panels.append(cases.Panel(f"{name}, {WAVES} wavelengths", run.times, *last))
     title = "Fields in 16 bits, over those in 32"
-    cases.draw_traces("fields_in_16_bits", title, panels, "vz (m/s)")
+    cases.draw_traces("fields_in_16_bits", title, panels, "vz (m/s), pressure (Pa)")
     return rows
 
 
