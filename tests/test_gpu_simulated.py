@@ -44,6 +44,7 @@ from seismo.solver import medium, stability_monitor
 from seismo.solver.discretization import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
+from test_curved_rows import on_hill
 from test_isotropic_planes import BLOCK, ROCK, Z
 from test_many_subfaults import check_spreading
 from test_maps import check_polynomials
@@ -425,6 +426,22 @@ def test_two_cards_of_a_process(peers, least, tmp_path, monkeypatch):
     found = DeviceThreads(2).run(
         lambda one: mpi_worker.outcome(document, tmp_path, (2, 1), one, make)
     )
+    assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "parts"),
+    [("elastic", 2, (2, 1)), pytest.param("viscoelastic", 3, (2, 2), marks=pytest.mark.slow)],
+)
+def test_cards_of_a_process_share_a_hill(name, dimensions, parts, tmp_path):
+    """Cut below the rows that follow the ground, and beside them."""
+    time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}
+    document = on_hill(name, dimensions, 4, precision="float32", time=time)
+    wanted = mpi_worker.outcome(document, tmp_path, (1, 1), SerialCommunicator(), simulated)
+    found = DeviceThreads(parts[0] * parts[1]).run(
+        lambda one: mpi_worker.outcome(document, tmp_path, parts, one, simulated)
+    )
+    assert all(values.any() for values in wanted.values())
     assert all(np.array_equal(found[key], wanted[key]) for key in wanted)
 
 
