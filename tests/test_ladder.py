@@ -104,12 +104,12 @@ def test_rows_are_measured_printed_and_kept(tmp_path):
 
 
 @pytest.fixture
-def measured_once(monkeypatch):
-    """Measure once where speed does not matter."""
-    monkeypatch.setattr(stand, "REPEATS", 1)
+def untimed(monkeypatch):
+    """Time nothing where speed does not matter: each measurement took a second."""
+    monkeypatch.setattr(stand, "timed", lambda take, wait, count: 1.0)
 
 
-def test_fewer_bits_are_measured_with_their_noise(measured_once):
+def test_fewer_bits_are_measured_with_their_noise(untimed):
     """By NumPy: a card takes the same scenarios."""
     choice = BackendChoice("reference", "by NumPy", ReferenceBackend)
     (row,) = (row for row in ROWS if row.number == 33)
@@ -119,7 +119,7 @@ def test_fewer_bits_are_measured_with_their_noise(measured_once):
     assert "0.0%" < worth.said.partition("noise of ")[2].partition(" ")[0] < "2.0%"
 
 
-def test_what_may_move_is_measured_with_its_spread(measured_once):
+def test_what_may_move_is_measured_with_its_spread(untimed):
     """A grid so small that the front leaves out a tenth of the updates, no more."""
     setup = discretize(from_dict(still.crossing(48)))
     assert len(phases(setup, from_rest=True)) > 1
