@@ -25,11 +25,6 @@ def topography(draft: Draft) -> Mistakes:
     if draft.boundaries is not None and draft.boundaries.top != "free_surface":
         yield Mistake(("boundaries", "top"), "topography is that of a free surface: set "
                       "top: free_surface")  # fmt: skip
-    if draft.grid is not None and draft.grid.spacing.grows:
-        yield Mistake(
-            ("grid", "spacing", "z"),
-            "grows, and rows under topography have one height: use a length",
-        )
     for index, source in enumerate(draft.sources or ()):
         if isinstance(source, PlaneWaveSource):
             yield Mistake(

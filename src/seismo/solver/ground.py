@@ -100,6 +100,8 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     free = max(order // 2, 4) + _FREE
     last = grid.points[2] - 1 - grid.high[2] - free
     deepest = last * grid.spacing[2]
+    if grid.stretching is not None:
+        deepest = float(grid.coordinate("z", last)) - grid.origin[2]
     # The depth L of the mapping, and the least that leaves cells their height.
     wanted = max(_RELIEFS * ground.relief, _ROWS * grid.spacing[2])
     lowest = float(ground.z.max()) - grid.origin[2]

@@ -18,8 +18,10 @@ from seismo.grid.grid import AXES, Grid
 from seismo.grid.stretching import LARGEST, Stretching, laid_out
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model import Earth
+from seismo.model.ground_shape import Ground
 from seismo.scenario import Scenario
 from seismo.solver.attenuation import relaxation_of
+from seismo.solver.ground import ground_of, rows_under, topography_of
 from seismo.solver.medium import earth_of
 
 _ACROSS = 41  # places along x, and along y, whose velocities are asked for
@@ -44,11 +46,16 @@ def rows_laid_out(scenario: Scenario) -> Stretching | None:
         if known is scenario:
             return rows
     options = relaxation_of(scenario) or scenario.options
-    physics = physics_for(scenario.equation.name, scenario.dimensions, options)
+    ground = ground_of(scenario)
+    name = scenario.equation.name
+    physics = physics_for(name, scenario.dimensions, options, ground is not None)
     _refuse(scenario, physics)
+    even = _even_grid(scenario, ground)
     is_listed = isinstance(spec.spacing.z, tuple)
-    wanted = _as_given(scenario) if is_listed else _by_velocities(scenario, physics)
-    rows = laid_out(spec.origin.top, spec.spacing.x, spec.extent.z, wanted)
+    wanted = _as_given(scenario) if is_listed else _by_velocities(scenario, physics, even)
+    # Over topography down from the row that cells are counted from.
+    length = spec.extent.z if ground is None else (even.points[2] - 1) * even.spacing[2]
+    rows = laid_out(even.origin[2], spec.spacing.x, length, wanted)
     _known.append((scenario, rows))
     del _known[:-_KEPT]
     return rows
@@ -134,9 +141,10 @@ def _as_given(scenario: Scenario) -> Callable[[float], float]:
     return wanted
 
 
-def _by_velocities(scenario: Scenario, physics: Physics) -> Callable[[float], float]:
-    grid = _even_grid(scenario)
-    earth = earth_of(scenario, grid, physics, relaxation_of(scenario))
+def _by_velocities(scenario: Scenario, physics: Physics, grid: Grid) -> Callable[[float], float]:
+    # Over topography rows are at depths s, and the earth is asked where they stand.
+    topography = topography_of(scenario, grid)
+    earth = earth_of(scenario, grid, physics, relaxation_of(scenario), topography)
     z = grid.coordinate("z", np.arange(_FINE * (grid.points[2] - 1) + 1) / _FINE)
     slowest, wet = _slowest(earth, grid, z)
     # Slowest wave at a depth or below it: waves come back up from there.
@@ -152,8 +160,11 @@ def _by_velocities(scenario: Scenario, physics: Physics) -> Callable[[float], fl
     return wanted
 
 
-def _even_grid(scenario: Scenario) -> Grid:
-    """Return the points of the extent with the spacing that they have at the top."""
+def _even_grid(scenario: Scenario, ground: Ground | None) -> Grid:
+    """Return the points of the extent with the spacing that they have at the top.
+
+    Over topography the first row lies at the level that cells are counted from (`rows_under`).
+    """
     spec = scenario.grid
     axes = "xyz" if scenario.dimensions == 3 else "xz"
     spacing = (spec.spacing.x, spec.spacing.y or 1.0, spec.spacing.x)
@@ -161,7 +172,11 @@ def _even_grid(scenario: Scenario) -> Grid:
         1 + round(getattr(spec.extent, a) / h) if a in axes else 1
         for a, h in zip(AXES, spacing, strict=True)
     ]
-    origin = (spec.origin.x, spec.origin.y, spec.origin.top)
+    top = spec.origin.top
+    if ground is not None:
+        (top, cells) = rows_under(scenario, ground)
+        counts[AXES.index("z")] = cells + 1
+    origin = (spec.origin.x, spec.origin.y, top)
     return Grid(axes, (counts[0], counts[1], counts[2]), spacing, origin, (0, 0, 0), (0, 0, 0))
 
 
