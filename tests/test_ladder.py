@@ -10,6 +10,7 @@ import io
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -109,8 +110,11 @@ def untimed(monkeypatch):
     monkeypatch.setattr(stand, "timed", lambda take, wait, count: 1.0)
 
 
-def test_fewer_bits_are_measured_with_their_noise(untimed):
-    """By NumPy: a card takes the same scenarios."""
+def test_fewer_bits_are_measured_with_their_noise(untimed, monkeypatch):
+    """By NumPy, in thin layers: a card takes the same scenarios."""
+    thin = partial(stand.layered, boundaries={"layer": {"points": 2}})
+    monkeypatch.setattr(fewer_bits, "layered", thin)
+    monkeypatch.setattr(fewer_bits, "STEPS", 64)
     choice = BackendChoice("reference", "by NumPy", ReferenceBackend)
     (row,) = (row for row in ROWS if row.number == 33)
     worth = fewer_bits.measure(Stand(choice, replace(TINY, space=8)))
