@@ -152,14 +152,14 @@ def drift(
         ("elastic", 2, 40.0, 4, 1000),
         pytest.param("elastic", 2, 120.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
-        ("elastic", 3, 20.0, 4, 100),
+        ("elastic", 3, 20.0, 4, 60),
         ("elastic_sh", 2, 60.0, 8, 1000),
         ("acoustic", 2, 60.0, 8, 1000),
         pytest.param("acoustic", 2, 120.0, 4, 10_000, marks=pytest.mark.slow),
         pytest.param("acoustic", 2, 120.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("acoustic_variable_density", 2, -45.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("acoustic_variable_density", 3, 20.0, 8, 100, marks=pytest.mark.slow),
-        ("acoustic", 3, 20.0, 4, 100),
+        ("acoustic", 3, 20.0, 4, 60),
         pytest.param("elastic_vti", 2, 40.0, 8, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 2, 40.0, 4, 10_000, marks=pytest.mark.slow),
         pytest.param("elastic_orthorhombic", 3, 20.0, 4, 200, marks=pytest.mark.slow),
@@ -190,8 +190,10 @@ def test_energy_is_constant_where_rows_grow(name, dimensions, order, steps, tmp_
 
 @pytest.mark.parametrize(("name", "dimensions"), CURVED)
 def test_cuts_change_no_bit(name: str, dimensions: int) -> None:
-    document = on_hill(name, dimensions, 4, precision="float32")
+    time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}
+    document = on_hill(name, dimensions, 4, precision="float32", time=time)
     whole = fields_of(run(document))
+    assert all(field.any() for field in whole.values())
     cut = fields_of(run(document, (2, 1) if dimensions == 2 else (2, 2)))
     assert all(np.array_equal(whole[field], cut[field]) for field in whole)
 
