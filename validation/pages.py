@@ -82,6 +82,8 @@ LINES = (
          "growing_rows", r"elastic 2-D"),
     Line("Lamb's problem under ground that dips by 5 to 30 degrees, 2-D, worst receiver", "10",
          "dipping_ground", r"P-SV, dip (5|10|20|30) .*worst.*order 8"),
+    Line("acoustic waves under ground that dips by 5 to 30 degrees, 2-D, worst pressure", "10",
+         "acoustic_ground", r"pressure, 2-D, dip (5|10|20|30) .*worst.*order 8"),
     Line("P-SV waves on hills and a canyon of 27 and 41 degrees, all receivers", "10", "hills",
          r".*P-SV, all receivers.*order 8"),
     Line("plane waves reflected by a contact anywhere between grid points, 0 to 40 degrees "

@@ -54,6 +54,7 @@ CASES = {  # in the order of the page
     "growing_rows": "Rows that grow with depth",
     "dipping_ground": "Ground that dips",
     "hills": "Hills and canyons",
+    "acoustic_ground": "Acoustic waves under ground that slopes",
     "finite_fault": "A finite fault",
     "fields_in_16_bits": "Fields in 16 bits",
     "plane_waves": "Plane waves from below",
