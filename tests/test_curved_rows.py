@@ -241,6 +241,35 @@ def test_memory_is_counted(batch: int) -> None:
     assert planned.model == pytest.approx(part.fields.bytes - new - kept, rel=3e-2)
 
 
+@pytest.mark.parametrize(
+    ("dimensions", "order", "backend"),
+    [
+        (2, 8, CpuBackend),
+        (2, 4, ReferenceBackend),
+        pytest.param(2, 8, "gpu", marks=pytest.mark.gpu),
+        pytest.param(3, 4, "gpu", marks=pytest.mark.gpu),
+    ],
+)
+def test_shots_together_are_those_alone(dimensions: int, order: int, backend) -> None:
+    """What slopes add, and the ground's tractions, take the curved rows of each shot alone."""
+    make = choose("gpu").make if backend == "gpu" else backend
+    document = on_hill("elastic", dimensions, order)
+    document["time"]["duration"] = 0.05
+    places = [{**dict.fromkeys("xy"[: dimensions - 1], x), "depth": 60.0} for x in (110.0, 190.0)]
+
+    def of(shots: list) -> Simulation:
+        survey = {"shots": [{"position": place} for place in shots], "batch": len(shots)}
+        return run(document | {"survey": survey}, backend=make)
+
+    together = of(places)
+    alone = [of([place]) for place in places]
+    for field, array in fields_of(together).items():
+        for shot, one in enumerate(alone):
+            assert np.array_equal(array[shot], one.field(field)[0])
+    renewed = [s.solvers[0].fields.renewed_bytes for s in (together, alone[0])]
+    assert renewed[0] == pytest.approx(2 * renewed[1], rel=0.02)
+
+
 @pytest.mark.parametrize(("name", "dimensions"), CURVED)
 def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
     time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}

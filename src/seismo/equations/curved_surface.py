@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.equations.formula import half_of_derivative, slope_name, sloping
+from seismo.equations.formula import half_of_derivative, is_slope_name, slope_name, sloping
 from seismo.equations.table import Field, Physics, Stage
 
 RESIDUALS = {"float32": 1e-7, "float64": 1e-15}  # of the traction, which the iterations leave
@@ -96,7 +96,7 @@ def with_slopes(physics: Physics) -> Physics:
 def slopes(cell):
     """H of each derivative along x or y, by its name (`seismo.backends.operators.curved`)."""
     for name in cell.fields:
-        if name.startswith("slope_"):
+        if is_slope_name(name):
             cell.put(name, cell.curved.sloped(name))
 
 

@@ -23,6 +23,11 @@ def slope_name(derivatives: Derivatives) -> str:
     return "_".join(["slope", *(word for pair in derivatives for word in pair)])
 
 
+def is_slope_name(name: str) -> bool:
+    """Whether a field is what slopes add."""
+    return name.startswith("slope_")
+
+
 def sloping(name: str) -> Derivatives:
     """Return the derivatives that it adds to."""
     words = name.split("_")
@@ -50,6 +55,7 @@ class Formula:
         short: those of the fields and coefficients that are kept in 16 bits.
         gradients: those of the fields whose gradient is taken, where rows follow the ground; of the
             others it is the divergence.
+        on_surface: those of the fields that have the row of the surface alone.
         marched: what slopes add to derivatives (`slope_name`) that threads of a march find on the
             way, and keep in registers; of others there are arrays, among the fields.
     """
@@ -63,6 +69,7 @@ class Formula:
     numbers: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()
+    on_surface: tuple[str, ...] = ()
     marched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -83,7 +90,7 @@ class Formula:
         named = f"{self.update.__module__}.{self.update.__qualname__}"
         arrays = f"{self.fields} {self.half} {self.coefficients} {self.packed}"
         text = f"{named} {self.axes} {arrays} {self.numbers} {self.short} {self.gradients}"
-        return f"{text} {self.marched}" if self.marched else text
+        return f"{text} {self.on_surface} {self.marched}" if self.gradients else text
 
     @cached_property
     def staggered(self) -> dict[str, str]:

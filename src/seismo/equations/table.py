@@ -288,6 +288,7 @@ class Physics:
             half=(*flat.half, *(self.named(name).half for name in listed)),
             coefficients=(*flat.coefficients, *planes),
             gradients=self.gradients,
+            on_surface=tuple(name for name in flat.fields if self.named(name).on_surface),
             marched=stage.slopes if marched else (),
         )
 

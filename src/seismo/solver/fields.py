@@ -79,27 +79,40 @@ class Fields:
             for f in physics.fields
             if f.buffer is None
         }
-        self._buffers = self._slope_buffers(curved_rows)
+        self._slope_rows = curved_rows.read if curved_rows else 0
+        self._buffers = self._slope_buffers()
         self.planes: dict[str, np.ndarray] = {}
         self._coefficients: dict[str, np.ndarray] = {}
 
-    def _slope_buffers(self, curved_rows: RowWeights | None) -> list[np.ndarray]:
+    def _slope_buffers(self) -> list[np.ndarray]:
         """Allocate what slopes add, of as many rows as are read; none of what marches find."""
         numbers = {f.name: f.buffer for f in self.physics.fields if f.buffer is not None}
         kept = {number for name, number in numbers.items() if name not in self.marched}
-        rows = curved_rows.read if curved_rows else 0
+        size = self._of_rows(self._slope_rows)
         return [
-            self._backend.zeros(self._of_rows(rows) if n in kept else self.subdomain.before)
+            self._backend.zeros(size if n in kept else self.subdomain.before)
             for n in sorted(set(numbers.values()))
         ]
 
     def _of_rows(self, count: int) -> int:
-        """Count the numbers in an array of rows from the surface down, placed as in others."""
+        """Count the numbers in an array of rows from the surface down, of all shots."""
+        return self._of_shot(count) * self.subdomain.batch + self.subdomain.before
+
+    def _of_shot(self, count: int) -> int:
+        # Placed as in other arrays: the halo above the surface first.
         sub = self.subdomain
-        if sub.batch > 1:
-            return sub.volume * sub.batch + sub.before
         rows = sub.offset[2] + count if sub.owned.lo[2] == 0 else 0
-        return rows * sub.strides[1] + sub.before
+        return rows * sub.strides[1]
+
+    @property
+    def shot_distances(self) -> tuple[int, int, int]:
+        """Numbers from a shot to the next in fields, in slopes and in the surface's row.
+
+        Zeros of one shot alone.
+        """
+        if self.subdomain.batch == 1:
+            return 0, 0, 0
+        return self.subdomain.volume, self._of_shot(self._slope_rows), self._of_shot(1)
 
     def set_planes(self, planes: dict[str, np.ndarray]) -> None:
         """Copy planes (y, x), halo included, that have one number for each column of points."""

@@ -59,7 +59,8 @@ class Binding:
         if self.curved is None or not region.curved:
             return None
         cross = self.curved.cross if region.closed else self.curved.inner
-        return Curved(self.curved.plain, self.curved.cross, cross)
+        distances = self.fields.shot_distances
+        return Curved(self.curved.plain, self.curved.cross, cross, distances)
 
     def marches(self, slopes: tuple[str, ...]) -> bool:
         """Whether threads that march find what slopes add, of a stage."""

@@ -192,6 +192,8 @@ class SubdomainSolver:
                 launch()
 
     def _images(self, faces, physics: Physics, names, parity: int):
-        written = tuple(physics.named(name) for name in names)
+        # Those of some rows alone are read where the ground is level beside a face, as 0.
+        named = (physics.named(name) for name in names)
+        written = tuple(f for f in named if f.buffer is None and not f.on_surface)
         arrays = self.fields.arrays(parity)
         return bind_images(self._backend, faces, written, self.subdomain, lambda name: arrays[name])

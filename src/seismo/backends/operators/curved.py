@@ -29,11 +29,12 @@ from seismo.backends.operators.stencils import (
     stride_of,
     weighted,
 )
-from seismo.equations.formula import half_of_derivative, slope_name, sloping
+from seismo.equations.formula import half_of_derivative, is_slope_name, slope_name, sloping
 from seismo.grid.curved_rows import midpoint_pairs
 
 if TYPE_CHECKING:
     from seismo.backends.operators.derivatives import Operators
+    from seismo.equations.formula import Formula
 
 
 class Curved(NamedTuple):
@@ -43,11 +44,22 @@ class Curved(NamedTuple):
         plain: width of the derivatives along z in the table of weights, before the others.
         widest: width of Z and Z' in the table.
         cross: how many of them these rows use.
+        shots: numbers from a shot's fields to the next one's, from its H to the next one's, and
+            from its fields of the surface's row to the next one's; zeros of one shot alone.
     """
 
     plain: int
     widest: int
     cross: int
+    shots: tuple[int, int, int] = (0, 0, 0)
+
+    def index_in(self, i: Any, s: KernelContext, is_slope: bool) -> Any:
+        """Return the index in an array of H, or of the surface's row, of a point's in fields."""
+        volume, *rows = self.shots
+        if not volume:
+            return i
+        # Shots stand closer to one another there.
+        return i - s.shot + s.shot // volume * rows[not is_slope]
 
 
 def planes_of(axes: str) -> tuple[str, ...]:
@@ -66,13 +78,12 @@ class CurvedRows:
         i: index of the lane.
         s: the context of the thread.
         arrays: fields and planes by name.
-        staggered: field -> axes along which it stands half a cell further.
-        gradients: the fields whose gradient is taken.
+        formula: that takes them.
     """
 
     def __init__(
         self, operators: Operators, i: Any, s: KernelContext, arrays: Mapping[str, Any],
-        staggered: Mapping[str, str], gradients: tuple[str, ...],
+        formula: Formula,
     ) -> None:  # fmt: skip
         assert operators.curved is not None
         self._operators = operators
@@ -81,8 +92,9 @@ class CurvedRows:
         self._i = i
         self._s = s
         self._arrays = arrays
-        self._staggered = staggered
-        self._gradients = gradients
+        self._staggered = formula.staggered
+        self._gradients = formula.gradients
+        self._on_surface = formula.on_surface
         self._weights = tuple(midpoint_pairs(operators.order).tolist())
 
     def total(self, *terms: tuple[str, str, int]) -> Any:
@@ -195,7 +207,10 @@ class CurvedRows:
         return self._neighbours(name, axis, self._i - self._s.ground)
 
     def _neighbours(self, name: str, axis: str, index: Any) -> Neighbours:
-        """Return an array around an index along an axis."""
+        """Return an array around an index in fields along an axis."""
+        is_slope = is_slope_name(name)
+        if is_slope or name in self._on_surface:
+            index = self._curved.index_in(index, self._s, is_slope)
         return Neighbours(self._lanes, axis, self._arrays[name], index, stride_of(self._s, axis))
 
     def _row(self, half: str) -> Any:

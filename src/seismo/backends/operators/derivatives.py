@@ -45,7 +45,7 @@ from seismo.backends.operators.stencils import (
     stride_of,
     weighted,
 )
-from seismo.equations.formula import SECOND_SLOTS, Formula
+from seismo.equations.formula import SECOND_SLOTS, Formula, is_slope_name
 from seismo.grid.coefficients import MIDPOINT
 
 
@@ -250,10 +250,7 @@ class Cell:
     @property
     def curved(self) -> CurvedRows:
         """The derivatives on rows that follow the ground."""
-        return CurvedRows(
-            self._operators, self._i, self._s, self._arrays, self._formula.staggered,
-            self._formula.gradients,
-        )  # fmt: skip
+        return CurvedRows(self._operators, self._i, self._s, self._arrays, self._formula)
 
     def _array_axes(self, axes: str) -> str:
         """Return what axes are called where the arrays are taken turned."""
@@ -265,10 +262,18 @@ class Cell:
         i = self._i - self._s.packed if name in self._formula.packed else self._i
         return i - self._s.medium
 
+    def _index_of(self, name: str) -> Any:
+        """Return the index of a field: those of some rows alone have less of each shot."""
+        curved = self._operators.curved
+        is_slope = curved is not None and is_slope_name(name)
+        if curved is not None and (is_slope or name in self._formula.on_surface):
+            return curved.index_in(self._i, self._s, is_slope)
+        return self._i
+
     def __getitem__(self, name: str) -> Any:
         """Return a field's own value, or that of a coefficient on the node."""
         if name in self._formula.staggered:
-            return self._lanes.load(self._arrays[name], self._i)
+            return self._lanes.load(self._arrays[name], self._index_of(name))
         # A coefficient on the node has one copy for all shots.
         return self._lanes.level(self._arrays[name], self._node(name), 0, self._s.z_stride)
 
@@ -287,7 +292,7 @@ class Cell:
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""
-        self._operators.put(self._arrays[name], self._i, self._s, value)
+        self._operators.put(self._arrays[name], self._index_of(name), self._s, value)
 
     def d(self, axis: str, name: str) -> Any:
         """Return the derivative of a field, half a cell up or down the axis."""
