@@ -272,7 +272,7 @@ def test_shots_together_are_those_alone(dimensions: int, order: int, backend) ->
 
 @pytest.mark.parametrize(("name", "dimensions"), CURVED)
 def test_kernels_do_what_the_formulas_say(name: str, dimensions: int) -> None:
-    time = {"duration": 0.2 if dimensions == 2 else 0.06, "dispersion_removal": False}
+    time = {"duration": 0.1 if dimensions == 2 else 0.04, "dispersion_removal": False}
     document = on_hill(name, dimensions, 4, time=time)
     compiled = fields_of(run(document))
     plain = fields_of(run(document, backend=ReferenceBackend))
