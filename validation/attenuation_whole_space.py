@@ -82,7 +82,8 @@ def carcione(dimensions: int, quick: bool) -> tuple[cases.Row, list[cases.Panel]
     """Compare a vertical force in 2-D or 3-D with prescribed relaxation times."""
     times, medium = TIMES[dimensions], unrelaxed(dimensions)
     small = quick and dimensions == 3
-    distance = 500.0 if dimensions == 2 else 100.0 if quick else 250.0
+    far, near = {2: (500.0, 250.0), 3: (250.0, 100.0)}[dimensions]
+    distance = near if quick else far
     offset, ppw = np.full(dimensions, distance), 8 if small else PPW
     force = np.zeros(dimensions)
     force[-1] = 1e9
@@ -124,9 +125,9 @@ def carcione_acoustic(quick: bool) -> tuple[cases.Row, list[cases.Panel]]:
     return row, [cases.Panel("acoustic 2-D, p", run.times, trace[0], exact[0])]
 
 
-def constant_q(quality: float, physics: str) -> tuple[cases.Row, list[cases.Panel]]:
-    """Compare a line force with Kjartansson's constant Q, 6 shear wavelengths away."""
-    offset = np.array([640.0, 320.0])
+def constant_q(quality: float, physics: str, quick: bool) -> tuple[cases.Row, list[cases.Panel]]:
+    """Compare a line force with Kjartansson's constant Q, 6 shear wavelengths away, or 3."""
+    offset = np.array([640.0, 320.0]) * (0.5 if quick else 1.0)
     force = np.array([1e9]) if physics == "sh" else np.array([0.0, 1e9])
     axes = "y" if physics == "sh" else "xz"
     run = cases.simulate(scenario(
@@ -183,8 +184,8 @@ def volume(quality: float) -> tuple[cases.Row, list[cases.Panel]]:
 def case(quick: bool) -> list[cases.Row]:
     """Compare prescribed relaxation times, then constant Q, with exact traces."""
     parts = [carcione(2, quick), carcione(3, quick), carcione_acoustic(quick)]
-    parts += [constant_q(q, "p-sv") for q in ((20.0,) if quick else (20.0, 50.0, 200.0))]
-    parts += [constant_q(20.0, "sh"), volume(20.0)]
+    parts += [constant_q(q, "p-sv", quick) for q in ((20.0,) if quick else (20.0, 50.0, 200.0))]
+    parts += [constant_q(20.0, "sh", quick), volume(20.0)]
     panels = [panel for _, drawn in parts for panel in drawn]
     cases.draw_traces("attenuation_whole_space", "Whole spaces that attenuate", panels, "m/s or Pa")
     return [row for row, _ in parts]
