@@ -209,7 +209,7 @@ def test_motion_is_exact(wave, incidence, layers, h, bar):
         ("P", 40.0, HALF_SPACE, 20.0, 2e-3),
         ("SV", 25.0, HALF_SPACE, 20.0, 3e-3),
         ("SH", 50.0, HALF_SPACE, 20.0, 3e-3),
-        ("SV", 25.0, LAYERS, 7.5, 6e-3),
+        pytest.param("SV", 25.0, LAYERS, 7.5, 6e-3, marks=pytest.mark.slow),
     ],
 )
 def test_motion_in_lossy_rock_is_exact(wave, incidence, layers, h, bar):
