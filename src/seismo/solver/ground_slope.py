@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,10 @@ from seismo.solver.strain_reading import joined
 from seismo.solver.surface_slope import MOST_REACH, MOST_ROWS, Points, even_depths
 from seismo.solver.tilted_surface import TiltedSurface, central
 
-LEAST_ROWS = 3  # half points above any contact, with which vz is read by its slope
+# Half points that vz is read from beside its slope, whatever contacts lie among them. Rock of 1900
+# m/s on that of 3000, 0.7, 1.6 and 2.6 cells below ground that dips by 20 degrees, 10 points, vz on
+# the ground: 0.9, 1.5, 0.8 %, by four rows without the slope 2.2, 1.5, 1.2 %.
+LEAST_ROWS = 3
 
 
 def ground_slopes(
@@ -42,7 +45,7 @@ def ground_slopes(
 ) -> tuple[GroundSlope | None, GroundSlope | None]:
     """Return what the ground prescribes of vz that is read, and of derivatives.
 
-    None of what no motion needs, and of vz where contacts are near.
+    None where no motion needs it.
 
     Args:
         physics: the wave equation.
@@ -56,9 +59,8 @@ def ground_slopes(
     (contact,) = even_depths(earth, grid, MOST_ROWS)
     rows = max(1, math.ceil(min(contact, MOST_ROWS)))
     fluid = "p" in physics.gradients
-    halo = stencil.order // 2
-    slope = GroundSlope(grid, earth, rows, halo, topography=topography, fluid=fluid)
-    return slope if rows >= LEAST_ROWS else None, slope
+    known = GroundSlope(grid, earth, rows, stencil.order // 2, topography=topography, fluid=fluid)
+    return replace(known, rows=max(rows, LEAST_ROWS)), known
 
 
 @dataclass(frozen=True, kw_only=True)

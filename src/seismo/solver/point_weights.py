@@ -62,7 +62,8 @@ class PointInterpolation:
         fluids: densities that motion along layers of fluid is read with, or None.
         layers: rows of an earth that varies with depth only, or None.
         norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
-        tilted: what the free surface of tilted rock prescribes of strains, or None.
+        tilted: what a free surface prescribes of derivatives where that differs: of tilted rock,
+            or on ground that slopes; None elsewhere.
         topography: the ground that rows follow, None where it is flat.
         uniform: whether the earth is one medium.
     """
@@ -243,7 +244,7 @@ class PointInterpolation:
             points where the derivative stands (half a cell up or down from the field), and the
             points, by their field, that tell its value on the surface.
         """
-        slope = self.slope or self.tilted
+        slope = self.tilted or self.slope
         if slope is None:
             return None
         x, y, z = self._index(position)

@@ -23,8 +23,8 @@ force or a receiver meets a motion whose slope jumps, at any order and sampling:
 it errs by no more than a few times what contacts make of it anyway. Waves of constant density act
 and are read alike on both sides, but for moments where the earth varies sideways.
 
-On ground that is not flat motion is read by polynomials through its next four rows, whatever lies
-among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
+On ground that is not flat motion is read by its slope and its next three rows, or by four rows,
+whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
 
 Motion in a soft layer of one cell under a free surface is read for what it
 is (`seismo.solver.thin_layer_reading`), to 0.015 (10 / p)^2 whatever the rock beneath (r = 3 to 59,
