@@ -24,7 +24,8 @@ from seismo.grid.coefficients import Stencil
 from seismo.runs.assessment.accuracy import expected_error, sent_back
 from seismo.scenario import Scenario
 from seismo.solver.accuracy import dispersion_error
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 
 VP = 3000.0
 VS = VP / math.sqrt(3.0)

@@ -32,7 +32,7 @@ from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.snapshots import SnapshotRecorder, masks
 from seismo.runs import bench
 from seismo.scenario import Scenario, from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from seismo.solver.snapshot_series import make_series
 

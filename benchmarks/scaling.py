@@ -40,7 +40,7 @@ from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs import bench
 from seismo.runs.bench.cases import LAYER_POINTS, SPACING, STEP
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 REPEATS = 3

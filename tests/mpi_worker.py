@@ -18,7 +18,7 @@ from seismo.backends.communicator import MpiCommunicator, SerialCommunicator, jo
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 SOON = 8  # steps

@@ -20,7 +20,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.equations.registry import EQUATIONS, PARAMETERS, VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 # Equations that stand in for others share most of their code: every day a few tests of their own.

@@ -21,7 +21,7 @@ from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.cheaper_grid import cheaper_grid
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 SHORTEST = VELOCITY / (2.5 * FREQUENCY)

@@ -12,7 +12,7 @@ from seismo.errors import ScenarioError
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.request import Request
 from seismo.runs.run import resume
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_resume import contents, report_every_step, stopped
 
 exact = pytest.importorskip("seismo.exact.acoustic", reason="needs the validation extra")

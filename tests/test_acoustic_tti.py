@@ -16,7 +16,7 @@ from seismo.grid.grid import Grid
 from seismo.model import cell_average
 from seismo.model.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.layer_collar import share_along
 from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned

@@ -12,7 +12,7 @@ from seismo.exact import acoustic
 from seismo.exact.acoustic_vti import VtiRock, pressure
 from seismo.exact.metrics import relative_l2
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth
 

@@ -9,7 +9,7 @@ import xarray
 import seismo
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict, parse
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 VP = np.linspace(1500.0, 2500.0, 21)[:, None] + np.zeros(31)
 PULSE = np.sin(np.linspace(0.0, 2.0 * np.pi, 101)) ** 2 * np.linspace(-1.0, 1.0, 101)

@@ -14,7 +14,7 @@ from seismo.equations.registry import equation_for
 from seismo.exact import anisotropic
 from seismo.runs.assessment.accuracy import sent_back
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_given_rock import FRACTURED, RHO, entries, orthorhombic
 from test_solver_exact import TOLERANCE, by_component, whole_space_run
 from test_solver_exact import check as compare

@@ -17,7 +17,7 @@ from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_backends import compare
 from test_solver_conservation import closed_box
 from test_solver_state import assert_goes_on

@@ -23,7 +23,7 @@ from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, whole_space_run
 from test_solver_exact import check as compare
 from test_vti import SAND, beneath

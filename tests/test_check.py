@@ -33,7 +33,7 @@ from seismo.runs.progress import clock_time
 from seismo.runs.resources import speed
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import dispersion_error, stencil_for
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 SCENARIO = {
     "physics": "elastic",
@@ -663,7 +663,7 @@ import seismo
 from pathlib import Path
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 def status(key):
     text = Path("/proc/self/status").read_text()

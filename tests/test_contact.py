@@ -10,7 +10,7 @@ from seismo.equations.elastic import FLUID_Q
 from seismo.equations.fluid_solid_operators import contact_mass, contact_operators
 from seismo.exact.medium import Medium
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 WATER, ICE = (1500.0, 0.0, 1000.0), (3600.0, 1800.0, 920.0)
 HARD, SOFT = (3400.0, 1963.0, 2500.0), (1800.0, 500.0, 1800.0)

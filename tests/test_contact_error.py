@@ -19,7 +19,7 @@ from seismo.exact.stack import Stack as Layers
 from seismo.runs.assessment import layered_error, scattering, sideways, stack_network, stacks
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 FREQUENCY = 10.0
 ROCK = Medium(3464.0, 2000.0, 2300.0)

@@ -8,7 +8,7 @@ from seismo.acquisition import wavelets
 from seismo.errors import ScenarioError
 from seismo.scenario import load
 from seismo.scenario.convert import convert
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 SHAPE = (41, 61)  # z, x
 VP = np.linspace(1500.0, 2500.0, SHAPE[0])[:, None] * np.ones(SHAPE[1])

@@ -7,7 +7,7 @@ from seismo.acquisition import wavelets
 from seismo.errors import ScenarioError
 from seismo.scenario import load
 from seismo.scenario.convert import convert
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 PAR_FILE = """# simulation
 SIMULATION_TYPE                 = 1

@@ -14,7 +14,7 @@ from seismo.errors import ScenarioError
 from seismo.scenario import load
 from seismo.scenario.convert import convert
 from seismo.scenario.convert.sw4_sources import turned
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 GRID = "grid x=3000 y=2000 z=1000 h=100\ntime t=2\n"
 ROCK = "block vp=4000 vs=2000 rho=2600\n"

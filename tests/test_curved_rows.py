@@ -29,7 +29,7 @@ from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, mean_cost
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.partition import divide
 from seismo.solver.simulation import Simulation
 from test_solver_conservation import Energy, closed_box

@@ -26,7 +26,7 @@ from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.runs import run, run_loop
 from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from test_resume import SHORT, contents
 from thread_ranks import ThreadBackend
@@ -79,7 +79,7 @@ def test_one_launch_sends_all_that_a_stage_has_changed(top, surface, least, tmp_
     def packing(ranks: SerialCommunicator) -> list[list[int]]:
         backend = ThreadBackend(document["precision"])
         setup = discretize(from_dict(document, tmp_path))
-        halos = Simulation(setup, backend, (2, 2), ranks)._halos[0]
+        halos = Simulation(setup, backend, (2, 2), ranks).halos[0]
         return ranks.allgather([
             sum(launch is not meet for group in halo.start for launch in group) for halo in halos
         ])  # fmt: skip

@@ -14,7 +14,8 @@ from seismo.runs.resources import speed
 from seismo.runs.resources.memory import memory_of, output_of
 from seismo.scenario import from_dict
 from seismo.solver import cpml, discretization
-from seismo.solver.discretization import discretize
+from seismo.solver import discretize as discretizing
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 LAYERS = [
@@ -85,10 +86,11 @@ def calls(monkeypatch):
 
     for name in ("image_faces", "make_all_series", "make_all_maps", "fluid_density", "layers_of"):
         watch(discretization, name)
-    for name in ("contact_depths", "read_earth", "even_planes"):
+    for name in ("contact_depths", "regions"):
         watch(discretization, name)
-    for name in ("profile", "regions"):
-        watch(cpml, name)
+    for name in ("read_earth", "even_planes"):
+        watch(discretizing, name)
+    watch(cpml, "profile")
     watch(discretization, "highest_frequency")
     return counted
 

@@ -10,7 +10,7 @@ from seismo.acquisition.projection import Projection
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 GEOGRAPHIC = {"longitude": -118.0, "latitude": 34.0, "azimuth": 20.0}
 RHO, VS = 2200.0, 1200.0  # of `solver.uniform`

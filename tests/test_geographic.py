@@ -12,7 +12,7 @@ import solver
 from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
 from seismo.runs.assessment.geography import directions
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 pyproj = pytest.importorskip("pyproj")
 

@@ -11,7 +11,7 @@ from pyproj import Transformer
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 TEXT = """\
 physics: elastic

@@ -15,7 +15,7 @@ from seismo.equations.registry import equation_for
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, check, stress_components, whole_space_case
 
 RHO = solver.VALUES["rho"]

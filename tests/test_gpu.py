@@ -36,7 +36,7 @@ from seismo.runs.bench.ladder import find
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict, load
 from seismo.solver import stability_monitor
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from test_contact import SEA_BEDS
 from test_solver_backends import CASES, TOLERANCE, cells, faces

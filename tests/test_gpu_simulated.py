@@ -41,7 +41,7 @@ from seismo.runs import run_loop
 from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver import medium, stability_monitor
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_curved_rows import on_hill

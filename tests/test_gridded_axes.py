@@ -14,7 +14,7 @@ from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded, GridField
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import GradientPart
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 
 def grid(values, axes: str = "z", step: float = 10.0) -> GridField:

@@ -15,7 +15,7 @@ from seismo.errors import ScenarioError
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.ground import ground_of, true_positions
 
 H = 50.0

@@ -16,7 +16,7 @@ import solver
 from seismo.equations import elastic_constants
 from seismo.grid.grid import AXES
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 H = 10.0
 DIP = 20.0

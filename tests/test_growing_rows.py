@@ -14,7 +14,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.grid import Grid
 from seismo.grid.stretching import FLAT_ROWS, GROWTH, laid_out, moved
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_finite_fault import elastic, fault, srf
 from test_many_subfaults import as_points, rough
 from test_solver_conservation import Energy, closed_box

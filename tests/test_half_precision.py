@@ -19,7 +19,7 @@ from seismo.equations.registry import physics_for
 from seismo.errors import DeviceError, ScenarioError, UnstableError
 from seismo.scenario import from_dict
 from seismo.solver import half_precision, memory_storage
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from seismo.solver.stability_monitor import StabilityMonitor
 from solver import SPACING

@@ -12,7 +12,7 @@ from seismo.exact import anisotropic
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_given_rock import PLANE, RHO, entries, triclinic
 from test_solver_exact import by_component
 

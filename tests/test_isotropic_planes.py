@@ -13,7 +13,7 @@ from seismo.model.cells import GridCells
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver import medium
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_backends import faces
 
 ROCK = {"type": "uniform", **solver.VALUES}

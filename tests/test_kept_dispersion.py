@@ -9,7 +9,7 @@ import pytest
 import seismo
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 DOCUMENT = {
     "physics": "acoustic_variable_density",

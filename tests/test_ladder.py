@@ -23,7 +23,7 @@ from seismo.runs.bench import ladder as way
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.moving_part import phases
 from seismo.solver.partition import divide
 from test_resources import Device

@@ -25,7 +25,7 @@ from seismo.runs import run
 from seismo.runs.resources.demands import demands
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.field_sampling import FieldSampler
 from seismo.solver.fields import Fields
 from seismo.solver.simulation import Simulation

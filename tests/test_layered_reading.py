@@ -11,7 +11,7 @@ from seismo.equations.registry import physics_for
 from seismo.exact import metrics
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.field_slopes import SlopeKind
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m

@@ -12,7 +12,7 @@ from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_conservation import closed_box
 
 FREQUENCY = 10.0

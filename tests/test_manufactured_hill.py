@@ -15,7 +15,7 @@ import pytest
 import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.registry import physics_for
-from seismo.solver import discretization
+from seismo.solver import discretize
 from seismo.solver.closed_surface import FreeSurface
 from test_solver_manufactured import FREE, SIZE, Manufactured
 
@@ -193,7 +193,7 @@ def _simulation(order, h, step, steps, folder, height):
 
 def errors(order, cells, folder, monkeypatch, height):
     """Run it with the plain closure, which rows that follow the ground have."""
-    monkeypatch.setattr(discretization, "free_surface", lambda *_: FreeSurface(0, 0.0))
+    monkeypatch.setattr(discretize, "free_surface", lambda *_: FreeSurface(0, 0.0))
     return Hill(order, cells, folder, height).errors()
 
 

@@ -13,7 +13,7 @@ from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.fault_injection import FaultInjection
 from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields

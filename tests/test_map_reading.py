@@ -8,7 +8,7 @@ import solver
 from seismo.backends.select import choose
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.map_reading import MapReading
 from seismo.solver.partition import never_cut
 from seismo.solver.simulation import Simulation

@@ -28,7 +28,7 @@ from seismo.model import Earth
 from seismo.model.layered import Uniform
 from seismo.output.quantities import long_name, symbol
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.map_quantities import make_maps
 from seismo.solver.map_reading import MapReading

@@ -12,7 +12,7 @@ from seismo import check
 from seismo.errors import ScenarioError, UnstableError
 from seismo.scenario import from_dict
 from seismo.solver import memory_storage
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.stability_monitor import StabilityMonitor
 from test_solver_state import assert_goes_on
 

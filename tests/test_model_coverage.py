@@ -7,7 +7,7 @@ from seismo.errors import ModelError
 from seismo.runs.assessment.coverage_checks import otherwise, uncovered
 from seismo.runs.check import make_plan
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 SCENARIO = """\
 physics: acoustic

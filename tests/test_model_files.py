@@ -11,7 +11,7 @@ import pytest
 from seismo.errors import InsufficientMemoryError, ModelError, ScenarioError
 from seismo.model import array_files, build_earth
 from seismo.scenario import load, parse
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 UNIT = {"z": 10.0, "y": 10.0, "x": 10.0}
 

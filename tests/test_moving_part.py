@@ -20,7 +20,7 @@ from seismo.backends.select import choose
 from seismo.runs.resources.speed import RooflineMachine, seconds
 from seismo.scenario import from_dict
 from seismo.solver import moving_part
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.moving_part import AROUND, WIDTH, phases, points_a_step, updates
 from seismo.solver.simulation import Simulation
 from thread_ranks import ThreadBackend

@@ -20,7 +20,7 @@ from seismo.runs import run_loop
 from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from simulated_card import simulated
 from solver import slow_but

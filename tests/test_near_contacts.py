@@ -9,7 +9,7 @@ from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
 from seismo.runs.assessment.thin_solids import thin_solid_lines, thin_solids
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.point_weights import PointInterpolation
 

@@ -9,7 +9,7 @@ import xarray
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import parse
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 PLACE = SimpleNamespace(longitude=140.0, latitude=36.0, azimuth=30.0)
 TEXT = """\

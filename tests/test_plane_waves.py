@@ -29,7 +29,7 @@ from seismo.runs.resources.speed import (
     seconds,
 )
 from seismo.scenario import from_dict, load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.incident_background import box_of, plane_waves
 from seismo.solver.incident_terms import incident_size
 from seismo.solver.retarded_filter import ERROR, AxisDelays, SignalBand, retarded_filters

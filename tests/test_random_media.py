@@ -12,7 +12,7 @@ from seismo.errors import InsufficientMemoryError, ScenarioError
 from seismo.model import array_files
 from seismo.model.random_medium import covariance, gaussian_field
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 SCENARIO = {
     "physics": "elastic",

@@ -27,7 +27,7 @@ from seismo.equations.registry import VARIANTS, physics_for
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.partition import divide
 from test_resume import contents
 

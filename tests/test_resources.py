@@ -28,7 +28,7 @@ from seismo.runs.resources.memory import memory_of, output_of
 from seismo.runs.resources.placement import EXCHANGE_SECONDS, LINK, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver import medium
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.partition import divide
 
 SCENARIO = {

@@ -24,7 +24,7 @@ from seismo.runs import run as runner
 from seismo.runs import run_loop
 from seismo.runs.check import make_plan
 from seismo.runs.progress import Lines, Progress, clock_time
-from seismo.solver import discretization, stability_monitor
+from seismo.solver import discretize, stability_monitor
 
 FREQUENCY = 10.0
 DT = 0.002
@@ -232,7 +232,7 @@ def test_what_is_not_as_its_file_is_stored_as_it_runs_and_leaves_the_files_resul
 
 
 def _unstable(scenario, factor):
-    stable = discretization.discretize(scenario)
+    stable = discretize.discretize(scenario)
     dt = factor * stable.clock.limit
     return replace(stable, clock=replace(stable.clock, dt=dt, steps=400))
 

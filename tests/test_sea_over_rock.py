@@ -9,7 +9,7 @@ from seismo.equations import elastic_constants
 from seismo.equations.registry import physics_for
 from seismo.errors import ModelError
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 WATER = {"vp": 1500.0, "vs": 0.0, "rho": 1000.0}
 SOFT = {"vp": 2000.0, "vs": 900.0, "rho": 2000.0}

@@ -9,7 +9,7 @@ import segyio
 import seismo
 from seismo.errors import ModelError, ScenarioError
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 PLANE = """\
 physics: acoustic

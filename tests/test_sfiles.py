@@ -11,7 +11,7 @@ from pyproj import Transformer
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 PROJ = "+proj=tmerc +datum=WGS84 +units=m +lon_0=-123 +lat_0=35"
 TEXT = f"""\

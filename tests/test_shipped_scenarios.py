@@ -16,7 +16,7 @@ from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.resolution import layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.scenario import load, parse
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIOS = sorted((ROOT / "scenarios").glob("*.yaml"))

@@ -26,7 +26,7 @@ from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, map_seconds
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.map_quantities import make_maps
 from seismo.solver.map_reading import MapReading

@@ -6,7 +6,7 @@ import solver
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
 from seismo.scenario.receivers import StationReceivers
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 PLACE = {"longitude": -118.0, "latitude": 34.0}
 # What FDSN web services send, without what seismo does not read; CI.PAS moved in 2005.

@@ -7,7 +7,7 @@ import pytest
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 SCENARIO = """\
 physics: acoustic

@@ -6,7 +6,7 @@ import pytest
 import solver
 from seismo.equations.registry import physics_for
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_conservation import closed_box, start_at_random
 from test_solver_stability import amplitude
 

@@ -17,7 +17,7 @@ from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.placement import place_run
 from seismo.scenario import from_dict, load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.partition import divide
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 

@@ -16,7 +16,7 @@ from seismo.grid.interpolation import Surface, axis_weights, slope_share, sloped
 from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import from_dict
 from seismo.solver.channels import channel_points
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.surface_slope import even_depths
 

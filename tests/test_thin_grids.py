@@ -6,7 +6,7 @@ import pytest
 import solver
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 
 def thin(

@@ -7,7 +7,7 @@ import flat_layers
 import solver
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 H = 10.0  # m
 SOFT = {"vp": 800.0, "vs": 250.0, "rho": 1800.0}

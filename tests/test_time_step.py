@@ -12,7 +12,7 @@ from seismo.exact import scheme
 from seismo.grid import coefficients
 from seismo.grid.time_step import choose_clock, common_interval, kinder_interval, stability_limit
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 
 @pytest.mark.parametrize(

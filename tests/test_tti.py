@@ -18,7 +18,7 @@ from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model import tilted_stiffness
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_exact import by_component, check, stress_components, whole_space_case
 from test_vti import SAND, beneath
 

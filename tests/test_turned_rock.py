@@ -6,7 +6,7 @@ import pytest
 import solver
 from seismo.runs.assessment.accuracy import CONTACTS, expected_error
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 FREQUENCY = 10.0
 ROCK = {"vp": 2500.0, "vs": 1400.0, "rho": 2100.0, "epsilon": 0.2, "delta": 0.08, "gamma": 0.1}

@@ -12,7 +12,7 @@ import seismo
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import load
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 
 TEXT = """\
 physics: acoustic

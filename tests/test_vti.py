@@ -18,7 +18,7 @@ from seismo.model import build_earth, cell_average
 from seismo.model.cells import GridCells
 from seismo.scenario import from_dict
 from seismo.scenario.model_parts import ModelPart
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, check, stress_components, whole_space_case
 
 NAMES = ("vp", "vs", "rho", "epsilon", "delta", "gamma")

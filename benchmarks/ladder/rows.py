@@ -103,7 +103,7 @@ ROWS = (
         ("backends/gpu/launch_order.py:assign_streams",), CARD, ("streams", "dependent")),
     Row(10, "B", "A kernel that fills the card gains nothing from a second stream.",
         "large shots go one after the other",
-        ("solver/discretization.py:discretize", "backends/gpu/backend.py:GpuBackend"),
+        ("solver/discretize.py:discretize", "backends/gpu/backend.py:GpuBackend"),
         CARD, ("streams", "side_by_side")),
     Row(11, "B", "Small independent work does gain from running together.",
         "small shots advance in one batch, one more dimension of each launch",

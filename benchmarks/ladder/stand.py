@@ -23,7 +23,7 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.equations.table import Formula
 from seismo.runs.bench import cases
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 REPEATS = 3

@@ -11,7 +11,7 @@ from ladder.surveys import records
 from ladder.worth import Side, Worth
 from seismo.runs.bench import cases
 from seismo.scenario import from_dict
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 

@@ -336,6 +336,14 @@ class Physics:
         written = self.previous.get(name, name)
         return next(s.name for s in self.stages if written in s.writes)
 
+    @property
+    def has_tractions(self) -> bool:
+        """Whether each velocity has a traction on level planes, and differences of both alone."""
+        names = {field.name for field in self.fields}
+        moving = [field.name[1:] for field in self.fields if field.late]
+        plain = self.differences == "first" and not self.interpolates
+        return plain and all(f"s{axis}z" in names for axis in moving)
+
     def named(self, name: str) -> Field:
         """Return the field of that name."""
         return next(f for f in self.fields if f.name == name)

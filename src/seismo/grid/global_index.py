@@ -12,7 +12,7 @@ array overlap, their numbers are the same; that holds in halos too, which are co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -78,6 +78,11 @@ class CheckpointArray(NamedTuple):
 
     array: Any
     blocks: list[GlobalBlock]
+
+    def renamed(self, prefix: str) -> CheckpointArray:
+        """Return the same with a prefix to the names of the global arrays."""
+        blocks = [replace(one, array_name=prefix + one.array_name) for one in self.blocks]
+        return CheckpointArray(self.array, blocks)
 
 
 def index_range(first: int, last: int) -> IndexRanges:

@@ -91,17 +91,18 @@ class SnapshotRecorder:
     def __init__(
         self,
         writer: ResultsWriter | NullWriter,
-        series: list[Series],
+        series: list[tuple[Series, RankFields]],
         shots: list[str],
-        sampled: RankFields,
     ) -> None:
-        """Lay out the datasets of all shots; bind the cuts of a batch."""
-        self._folders = {(s.name, k): _lay_out(writer, s, k, shots) for s in series for k in shots}
-        self.events = set[int]().union(*(s.events for s in series))
-        readers = [FieldSampler(sampled, entry.cut, at_first=True) for entry in series]
+        """Lay out the datasets of all shots; bind the cuts of a batch, each of its fields."""
+        self._folders = {
+            (s.name, k): _lay_out(writer, s, k, shots) for s, _ in series for k in shots
+        }
+        self.events = set[int]().union(*(s.events for s, _ in series))
+        readers = [FieldSampler(sampled, entry.cut, at_first=True) for entry, sampled in series]
         self._buffers = [
             _SnapshotBuffer(entry, component, reader)
-            for entry, reader in zip(series, readers, strict=True)
+            for (entry, _), reader in zip(series, readers, strict=True)
             for component in entry.components
         ]
 

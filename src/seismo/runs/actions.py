@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ class SendMaps:
 
     def __call__(self, step: int) -> None:
         """Act after a step."""
-        maps = self.context.simulation.maps
         pipeline = self.context.pipeline
-        for shot in range(len(self.batch.names)):
+        shots = range(len(self.batch.names))
+        for maps, shot in product((one.maps for one in self.context.simulation.levels), shots):
             for name, peaks in maps.peaks(shot).items():
                 pipeline.write(f"maps/{name}", self.batch.first + shot, partial(np.asarray, peaks))
 

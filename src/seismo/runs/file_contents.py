@@ -263,7 +263,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
 
 def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out all maps."""
-    for one in setup.maps:
+    for one in (maps for grid in setup.grids_of_spacing for maps in grid.maps):
         writer.create_maps(
             one.name,
             shots=[shot.name for shot in setup.shots],

@@ -19,7 +19,7 @@ from seismo.backends.gpu.code_cache import CompileRequest
 from seismo.backends.gpu.compiling_card import Code, CompilingCard
 from seismo.backends.gpu.kernels import SweepKernel
 from seismo.scenario import Scenario
-from seismo.solver.discretization import discretize
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 if TYPE_CHECKING:

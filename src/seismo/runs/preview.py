@@ -11,7 +11,8 @@ from seismo.runs import file_contents
 from seismo.runs.assessment import assess
 from seismo.runs.temporary_results import temporary_results
 from seismo.scenario import Scenario, ScenarioInput, load
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 
 KINDS = ("model", "wavelets")  # figures that need no waves
 

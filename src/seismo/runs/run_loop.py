@@ -89,7 +89,7 @@ class Run:
         self.telemetry = Telemetry(self.backend, self.timer, self.ranks.has_others)
         self.reports = EverySeconds(REPORT_EVERY)
         self.others = machine.ExternalLoad()
-        self.compiling = Compiling(self.report, self.setup.grid.size)
+        self.compiling = Compiling(self.report, self.setup.points)
 
     def go(self) -> None:
         """Run the part of this rank."""
@@ -176,8 +176,8 @@ class Run:
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
         simulation = Simulation(self.setup, self.backend, ranks=self.ranks, from_rest=True)
         names = [shot.name for shot in self.setup.shots]
-        series = self.setup.series
-        return simulation, SnapshotRecorder(writer, series, names, simulation.sampled)
+        series = [(one, level.sampled) for level in simulation.levels for one in level.setup.series]
+        return simulation, SnapshotRecorder(writer, series, names)
 
     def _context(
         self, simulation: Simulation, snapshots: SnapshotRecorder, pipeline: Pipeline | NullWriter
@@ -301,7 +301,7 @@ class Run:
             "shots": len(self.setup.shots),
             "elapsed_s": self.timer.elapsed,
             "stepping_s": self.timer.seconds,
-            "points": self.setup.grid.size,
+            "points": self.setup.points,
             "points_per_second": self.timer.rate,
             "bytes_per_second": moved,
         }

@@ -24,6 +24,7 @@ from seismo.scenario import (
     ground_rules,
     physics_rules,
     receiver_rules,
+    refinement_rules,
     rock_rules,
     rules,
 )
@@ -54,6 +55,7 @@ _RULES = (
     physics_rules.attenuation,
     rules.geometry,
     *ground_rules.RULES,
+    *refinement_rules.RULES,
     receiver_rules.grids,
     receiver_rules.fibres,
     receiver_rules.moving,

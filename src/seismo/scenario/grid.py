@@ -117,6 +117,13 @@ def one_length(value: Any) -> float:
     return length
 
 
+class Refinement(ScenarioSection):
+    """A level plane below which all spacings are larger."""
+
+    below: Length = Field(description="z of the plane; a multiple of the spacing below it")
+    factor: Literal[3] = Field(3, description="spacing below the plane over that above: 3")
+
+
 class GridSpec(ScenarioSection):
     """The region and its grid; z points down, and 2-D has the axes x and z."""
 
@@ -126,6 +133,11 @@ class GridSpec(ScenarioSection):
         json_schema_extra=or_one_length,
     )
     origin: Origin = Field(Origin(), description="coordinates of the first point")
+    refinement: tuple[Refinement, ...] = Field(
+        (),
+        description="planes below which the spacing is three times larger, where waves are longer; "
+        "one at most",
+    )
     order: Orders = Field(
         8,
         description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 "

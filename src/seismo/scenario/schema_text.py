@@ -90,7 +90,7 @@ def allowed(annotation: Any) -> str:
             ("a number in " + number.dimension.symbol).removesuffix(" in "), _range(number.bounds())
         )
     if words := choices(annotation):
-        return "one of " + ", ".join(words)
+        return "one of " + ", ".join(map(str, words))
     if bare is bool:
         return "true or false"
     if bare is float:

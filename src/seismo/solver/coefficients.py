@@ -102,7 +102,7 @@ def _density(
     y = None if y is None else moved(sizes, "y", y, 0.5 * (axis == "y"))
     averaging = setup.scenario.averaging
     density = cell_average(
-        setup.earth, GridCells(z, y, x, sizes), (name,), averaging, dtype=np.float64
+        setup.own_earth, GridCells(z, y, x, sizes), (name,), averaging, dtype=np.float64
     )[name]
     return density[:, None, :] if density.ndim == 2 else density
 

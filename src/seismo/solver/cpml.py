@@ -32,13 +32,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
-from seismo.grid.grid import AXES, Box, Grid
+from seismo.grid.grid import AXES, Grid
 from seismo.model.guides import BESIDE_BEDS
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def strength(setup: Discretization, damping: float) -> PmlParameters:
     if setup.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
         least = least_shift(setup.stencil.first, setup.stencil.second)
-    reflection, power, steep = default_profile(spec.points)
+    reflection, power, steep = default_profile(spec.points // setup.finer)
     return PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         setup.fastest, least, damping,
@@ -142,7 +141,7 @@ def profiles(setup: Discretization) -> list[dict[str, np.ndarray]]:
     layers = [strength(setup, damping) for _, damping in setup.layer_phases]
     dt = setup.clock.dt
     grid = setup.grid.damped
-    return [{a: profile(grid, a, layer, dt) for a in grid.axes} for layer in layers]
+    return [{a: profile(grid, a, layer, dt, setup.finer) for a in grid.axes} for layer in layers]
 
 
 def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) -> np.ndarray:
@@ -162,8 +161,15 @@ def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) 
     return np.array([decay, np.nan_to_num(gain), 1 / kappa, np.exp(-layer.damping * d * dt)])
 
 
-def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarray:
+def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int = 1) -> np.ndarray:
     """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
+
+    Args:
+        grid: the grid, of which what damps is layers.
+        axis: of the profile.
+        layer: strength of the layers.
+        dt: time step [s].
+        finer: cells in one of the grid whose layers these go on (`seismo.grid.refinement`).
 
     Returns:
         (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers. Where cells are J
@@ -190,8 +196,8 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float) -> np.ndarra
             if stretching is not None:
                 h = grid.spacing[n] * float(grid.heights(edge))
             # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
-            thickness = max(width, 1) - 0.5
-            u = np.clip((depth - 0.5) / thickness, 0.0, 1.0)
+            thickness = max(width, 1) - 0.5 * finer
+            u = np.clip((depth - 0.5 * finer) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
             b[inside], a[inside], ikappa[inside], m = _at_depth(layer, u[inside], thickness * h, dt)
             if not shift:
@@ -239,93 +245,3 @@ def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.nd
             field[node + m + 1 + n] += outer * inner * gain[there]
             field[node + m - n] -= outer * inner * gain[there]
     return np.concatenate([field, memory])
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """Rows along x that share one variant of the operators, and another one at their ends.
-
-    Attributes:
-        box: the points; whole rows.
-        spans: along x the left layer, the middle, the right layer, as (first, last + 1); empty ones
-            have first = last + 1.
-        middle: axes whose derivatives pass through layer memory in the middle.
-        ends: the same in the layers at both ends.
-        closed: whether it lies in the rows closed by a free surface.
-        curved: whether its rows follow the ground.
-    """
-
-    box: Box
-    spans: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
-    middle: str
-    ends: str
-    closed: bool
-    curved: bool = False
-
-    def stretched(self, span: int) -> str:
-        """Return the stretched axes of a span."""
-        return self.middle if span == 1 else self.ends
-
-
-def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
-    """Cut y or z in layer, middle and layer; tell which are layers."""
-    n = AXES.index(axis)
-    points = grid.points[n]
-    # Layers, and the points beside them that see their memory.
-    low = grid.low[n] + reach if grid.low[n] else 0
-    high = points - grid.high[n] - reach if grid.high[n] else points
-    # Layers that meet leave no interior.
-    if low >= high:
-        return [(0, points, bool(grid.low[n] or grid.high[n]))]
-    cuts = [(0, low, True), (low, high, False), (high, points, True)]
-    return [c for c in cuts if c[0] < c[1]]
-
-
-def spans(grid: Grid, lane: int, reach: int):
-    """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned.
-
-    Where nothing is left for the middle, all is one layer: rows begin on a whole lane, too.
-    """
-    points = grid.points[0]
-    low = grid.low[0]
-    high = grid.high[0]
-    # Enlarge the segments of the layers to whole lanes.
-    first = -(-(low + reach) // lane) * lane if low else 0
-    last = (points - high - reach) // lane * lane if high else points
-    if first >= last:
-        return (0, 0), (0, 0), (0, points)
-    return (0, first), (first, last), (last, points)
-
-
-def regions(
-    grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0, curved_rows: int = 0
-) -> list[RowGroup]:
-    """Cut the grid into regions of one kind of row each.
-
-    Args:
-        grid: the grid.
-        lane: numbers in a lane.
-        closed_rows: rows under a free surface with their own operators.
-        reach: points beside a layer whose derivatives still see its memory.
-        curved_rows: rows from the top that follow the ground.
-    """
-    cuts = spans(grid, lane, reach)
-    # Product of the segments along y and z.
-    y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
-    z_cuts = _segments(grid, "z", reach)
-    # Rows of a closed surface are a row group of their own; so are those that follow the ground.
-    first = 0
-    for rows in (closed_rows, curved_rows):
-        if rows > first:
-            rest = [(max(lo, rows), hi, s) for lo, hi, s in z_cuts if hi > rows]
-            z_cuts = [*(cut for cut in z_cuts if cut[1] <= first), (first, rows, False), *rest]
-            first = rows
-    groups = []
-    for y, z in product(y_cuts, z_cuts):
-        # Stretched axes of the interior of a row and of its ends.
-        middle = ("y" if y[2] else "") + ("z" if z[2] else "")
-        ends = "x" + middle if grid.low[0] or grid.high[0] else middle
-        box = Box((0, y[0], z[0]), (grid.points[0], y[1], z[1]))
-        closed = bool(closed_rows) and z[0] == 0
-        groups.append(RowGroup(box, cuts, middle, ends, closed, z[0] < curved_rows))
-    return groups

@@ -6,61 +6,48 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
+from seismo.acquisition.shots import Shot
 from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
 from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_operators import row_norms
-from seismo.equations.registry import physics_for
 from seismo.equations.table import Physics, Stage
-from seismo.errors import gathered
 from seismo.grid.coefficients import Stencil
 from seismo.grid.curved_rows import RowWeights, row_weights
 from seismo.grid.grid import Box, Grid
+from seismo.grid.interpolation import RADIUS
+from seismo.grid.refinement import FACTOR, BesideRefinement, above, below, side
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
 from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
-from seismo.model.guides import GuidedDamping, damping
+from seismo.model.guides import GuidedDamping
 from seismo.scenario import Scenario
 from seismo.solver import cpml
-from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
-from seismo.solver.attenuation import relaxation_of, stepping
 from seismo.solver.boundary_images import Face
-from seismo.solver.closed_surface import free_surface, surface_of
-from seismo.solver.curved_ground import curved
 from seismo.solver.derived_facts import derived
-from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grid_layout import halo_of, image_faces, make_grid, refuse_thin, refuse_unfit
-from seismo.solver.ground import topography_of
+from seismo.solver.grid_layout import halo_of, image_faces
 from seismo.solver.ground_slope import ground_slopes
-from seismo.solver.growing_rows import refuse_growing_contacts
-from seismo.solver.half_precision import halved
-from seismo.solver.incident_background import refuse_background
 from seismo.solver.incident_terms import incident_terms, incident_waves
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
-from seismo.solver.medium import even_planes, read_earth
-from seismo.solver.memory_storage import relaxing
 from seismo.solver.one_sided_reading import fluid_density
 from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.row_groups import RowGroup, reached, regions
 from seismo.solver.snapshot_series import Series, make_all_series
-from seismo.solver.stages import reached
 from seismo.solver.subfaults import placed_faults
 from seismo.solver.surface_slope import SurfaceSlope
 from seismo.solver.tilted_surface import tilted_surface
-from seismo.solver.time_step import Scheme, limits_of, make_clock
-from seismo.solver.waves import Waves, waves_of
+from seismo.solver.waves import Waves
 
-BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
+_ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 
 
 @dataclass(frozen=True)
@@ -83,6 +70,10 @@ class Discretization:
         batch: shots that advance together.
         guided_damping: of fields in absorbing layers, whose medium guides waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
+        fine: the finer grid above a plane, whose results are its own there; None without one.
+        finer: cells in one of the grid below, of such a grid.
+        meets: row of nodes on the plane where it meets the other grid, None without one.
+        faster: the fastest wave of the other of two grids in m/s, for layers alike on both.
         facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
         interfaces: all of them.
@@ -109,6 +100,10 @@ class Discretization:
     topography: Topography | None = None
     grids: int = 1
     guided_damping: GuidedDamping = field(default_factory=GuidedDamping)
+    fine: Discretization | None = None
+    finer: int = 1
+    meets: int | None = None
+    faster: float = 0.0
     facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def sharing(self, batch: int, grids: int) -> Discretization:
@@ -116,6 +111,8 @@ class Discretization:
         shared = copy(self)
         object.__setattr__(shared, "batch", batch)
         object.__setattr__(shared, "grids", grids)
+        if self.fine is not None:
+            object.__setattr__(shared, "fine", self.fine.sharing(batch, grids))
         return shared
 
     def shots_on(self, grid: int) -> range:
@@ -188,10 +185,81 @@ class Discretization:
             return self.curved_rows.closed
         return self.closure.rows if self.closure else 0
 
+    def has(self, positions: np.ndarray, above: float = 0.0) -> np.ndarray:
+        """Return which positions (..., 3) in m lie on this side of the plane of another grid.
+
+        Or of a level so many m above the plane.
+        """
+        z = np.asarray(positions)[..., 2]
+        if self.meets is None:
+            return np.ones(z.shape, bool)
+        # Of a row of nodes on the plane, which is both grids'.
+        level = float(self.grid.coordinate("z", self.meets)) - above
+        return z < level if self.finer > 1 else z >= level
+
+    def reads(self, positions: np.ndarray) -> np.ndarray:
+        """Return which receivers at positions (..., 3) in m this grid has.
+
+        Next to the plane these are the coarser one's, which has points on both sides of it.
+        """
+        # Reading takes RADIUS points on either side.
+        fine = self.grid.spacing[2] if self.finer > 1 else self.grid.spacing[2] / FACTOR
+        return self.has(positions, RADIUS * fine)
+
+    @property
+    def points(self) -> int:
+        """Points that a step of a shot updates, absorbing layers and all grids included."""
+        return sum(one.live.size for one in self.grids_of_spacing)
+
+    @derived
+    def refined_rows(self) -> BesideRefinement | None:
+        """The differences beside the plane where two spacings meet; None without one."""
+        if self.meets is None:
+            return None
+        return (above if self.finer > 1 else below)(self.stencil, self.meets)
+
+    @property
+    def plane_rows(self) -> BesideRefinement:
+        """These differences, of one of two grids."""
+        assert self.refined_rows is not None
+        return self.refined_rows
+
+    @property
+    def live_grid(self) -> Grid:
+        """The rows that are updated, on this side of such a plane, as a grid."""
+        return self.grid if self.meets is None else side(self.grid, self.meets, self.finer > 1)
+
+    @property
+    def live(self) -> Box:
+        """The points that are updated."""
+        box = self.grid.box
+        if self.meets is None:
+            return box
+        # Above the plane all rows down to it, below it all from it on.
+        if self.finer > 1:
+            return Box(box.lo, self.live_grid.points)
+        return Box((*box.lo[:2], self.meets), box.hi)
+
+    @property
+    def own_earth(self) -> Earth:
+        """The earth on this grid's side of the plane, which goes on beyond it as at its edge.
+
+        Cells on the plane are halved by it: their averages are of their own halves.
+        """
+        if self.meets is None:
+            return self.earth
+        plane = float(self.grid.coordinate("z", self.meets))
+        _, y, x = self.earth.clamp
+        top, bottom = self.grid.limits("z")
+        # A contact on the plane is below the finer grid's half.
+        just_above = plane - _ON_PLANE * self.grid.spacing[2]
+        z = (top, just_above) if self.finer > 1 else (plane, bottom)
+        return replace(self.earth, clamp=(z, y, x))
+
     @property
     def fastest(self) -> float:
-        """The fastest wave in m/s."""
-        return self.physics.fastest(self.extremes)
+        """The fastest wave in m/s, of all grids."""
+        return max(self.physics.fastest(self.extremes), self.faster)
 
     @property
     def coarsest_spacing(self) -> float:
@@ -220,13 +288,29 @@ class Discretization:
 
     @derived
     def series(self) -> list[Series]:
-        """The series of snapshots that are written."""
-        return make_all_series(self.scenario, self.grid, self.physics, self.clock)
+        """The series of snapshots of this grid that are written."""
+        every = make_all_series(self.scenario, self.grid, self.physics, self.clock)
+        return [one for one in every if self._shows(one.name)]
 
     @derived
     def maps(self) -> list[PeakMapSet]:
-        """The maps of largest values that are written."""
-        return make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
+        """The maps of largest values of this grid that are written."""
+        every = make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
+        return [one for one in every if self._shows(one.name)]
+
+    def _shows(self, name: str) -> bool:
+        """Whether a set of snapshots or maps is of this grid (`grids.above_plane`)."""
+        if self.fine is None:
+            return True
+        # The coarser grid shows all that the finer one does not.
+        shown = self.fine.scenario.output
+        elsewhere = {*(one.name for one in shown.snapshots), *(one.name for one in shown.maps)}
+        return name not in elsewhere
+
+    @property
+    def grids_of_spacing(self) -> list[Discretization]:
+        """The run on its grids: the coarser one, and the finer one above it."""
+        return [self] if self.fine is None else [self, self.fine]
 
     subfaults = derived(placed_faults)  # of the only shot that has any
     incident_waves = derived(incident_waves)
@@ -234,11 +318,12 @@ class Discretization:
     pml_profiles = derived(cpml.profiles)
 
     @derived
-    def row_groups(self) -> Callable[[int], list[cpml.RowGroup]]:
+    def row_groups(self) -> Callable[[int], list[RowGroup]]:
         """Return regions of one kind of row each, for lanes of so many numbers."""
         grid = self.grid.damped
         curved = self.curved_rows.count if self.curved_rows else 0
-        return cache(lambda lane: cpml.regions(grid, lane, self.closed_rows, self.reach, curved))
+        rows = self.refined_rows.rows if self.refined_rows else (0, 0)
+        return cache(lambda lane: regions(grid, lane, self.closed_rows, self.reach, curved, rows))
 
     @derived
     def interpolation(self) -> PointInterpolation:
@@ -261,90 +346,3 @@ class Discretization:
             fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
             self.extremes.uniform,
         )  # fmt: skip
-
-
-def discretize(
-    scenario: Scenario, batch_points: int = BATCH_POINTS, share: Share | None = None
-) -> Discretization:
-    """Discretize a scenario: grid, earth, time step and geometry.
-
-    Args:
-        scenario: a checked scenario.
-        batch_points: small shots advance together up to so many points.
-        share: which of the shots, all when None.
-
-    Raises:
-        ScenarioError: a model file, position or time step will not do.
-    """
-    grid = make_grid(scenario)
-    relaxation = relaxation_of(scenario)
-    topography = topography_of(scenario, grid)
-    slopes = topography is not None
-    options = relaxation or scenario.options
-    physics = physics_for(scenario.equation.name, grid.dimensions, options, slopes)
-    refuse_unfit(scenario, physics)
-    geometry = Geometry(scenario, grid, topography)
-    read_model = partial(read_earth, scenario, grid, physics, relaxation, topography)
-    steps: tuple[Callable[[], Any], ...] = (read_model, geometry.shots, geometry.groups)
-    (earth, extremes, sample), shots, groups = gathered(steps)
-    shots = [with_subfaults(shot, earth, grid.dimensions) for shot in shots]
-    shots = [with_plane_waves(shot, earth, grid, extremes) for shot in shots]
-    sources = [source for shot in shots for source in shot.sources]
-    # Closure of a free surface, by what lies among its rows.
-    surface = None
-    if scenario.boundaries.top == "free_surface":
-        read = np.array([z for group in groups for z in group.read_positions[:, 2]])
-        surface = free_surface(physics, earth, grid, sources, read, sample.wet, slopes)
-    # Order and coefficients, by the waves that the grid has to carry.
-    top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
-    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
-    refuse_uncarried(scenario, waves)
-    stencil = choose_stencil(scenario.grid, waves)
-    closure, slope = surface_of(surface, earth, grid, stencil)
-    refuse_thin(scenario, grid, physics, stencil.order, closure, slopes)
-    interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
-    refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
-    # Stability limit of a uniform medium, and what contacts and averages leave of it.
-    scheme = Scheme(physics, grid, stencil, closure, topography)
-    limit, safe = limits_of(scenario, scheme, earth, extremes, contacts)
-    clock_of = partial(make_clock, scenario, limit, safe)
-    clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
-    if not scenario.time.dispersion_removal:
-        waves = replace(waves, dt=clock.dt)
-    setup = Discretization(
-        scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        groups, contacts=contacts, interfaces=interfaces, topography=topography,
-    )  # fmt: skip
-    if relaxation is not None:
-        setup = relaxing(setup, relaxation)
-    if scenario.in_16_bits:
-        setup = halved(setup)
-    setup = curved(setup)
-    # What depends on how the medium relaxes; of the shots, those of this run.
-    on_rigid = scenario.boundaries.bottom == "rigid"
-    guided = damping(setup.earth, grid, closure is not None, on_rigid, setup.fastest)
-    setup = replace(
-        setup,
-        shots=shots if share is None else share.take(shots),
-        even=even_planes(setup),
-        guided_damping=guided.replaced(scenario.boundaries.layer.damping, setup.total_steps),
-    )
-    refuse_background(setup)
-    return batched(setup, batch_points)
-
-
-def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:
-    """Let small shots advance together up to so many points, unless the scenario says how many.
-
-    Args:
-        setup: the run.
-        batch_points: of the shots on each grid.
-        grids: that stand side by side.
-    """
-    shots = len(setup.shots)
-    survey = setup.scenario.survey
-    if survey is None or survey.batch == "auto":
-        together = evenly(shots, batch_points // setup.grid.size, grids)
-    else:
-        together = min(shots, survey.batch * grids)
-    return setup.sharing(together, grids)

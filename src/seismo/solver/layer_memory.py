@@ -11,7 +11,7 @@ from seismo.equations.table import Stage
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.grid.grid import AXES, Box
-from seismo.solver.cpml import RowGroup, spans
+from seismo.solver.row_groups import RowGroup, spans
 
 SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache set holds them all
 

@@ -41,7 +41,7 @@ EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
     """Return which planes are even for each stage that asks; short runs do not pay."""
     grid = setup.grid
-    earth = setup.earth
+    earth = setup.own_earth
     physics = setup.physics
     averaging = setup.scenario.averaging
     nodes = GridCells.of(grid)
@@ -72,11 +72,14 @@ def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
 
 def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
-    topography: Topography | None = None,
+    topography: Topography | None = None, region: Grid | None = None,
 ) -> tuple[Earth, Extremes, MediaSample]:  # fmt: skip
-    """Return the earth, its extremes on the grid and its media, from one pass over the nodes."""
+    """Return the earth, its extremes on the grid and its media, from one pass over the nodes.
+
+    Of a grid that is a part of the `region` it is the earth of that.
+    """
     cells = scenario.averaging == "effective"
-    earth = earth_of(scenario, grid, physics, relaxation, topography)
+    earth = earth_of(scenario, region or grid, physics, relaxation, topography)
     with _placed(scenario):
         # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)

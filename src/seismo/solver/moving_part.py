@@ -151,9 +151,10 @@ def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
     """
     grid = setup.grid
     layers = [first for first, _ in setup.layer_phases]
-    plain = tuple(Phase(first, n, grid.box) for n, first in enumerate(layers))
-    # Planes gain little; plane waves enter on all sides.
-    if not from_rest or grid.dimensions == 2 or plane_waves(setup):
+    plain = tuple(Phase(first, n, setup.live) for n, first in enumerate(layers))
+    # Planes gain little; plane waves enter on all sides, and waves of another grid from there.
+    joined = setup.meets is not None
+    if not from_rest or grid.dimensions == 2 or plane_waves(setup) or joined:
         return plain
     front = _Front(setup)
     steps = setup.total_steps

@@ -110,7 +110,7 @@ def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[st
     spacing = grid.cells
     # Effective medium: averages over the cell of each node.
     medium = effective_medium(
-        setup.earth, GridCells(z, y, x, spacing), setup.physics.medium, setup.scenario.averaging
+        setup.own_earth, GridCells(z, y, x, spacing), setup.physics.medium, setup.scenario.averaging
     )
     return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
 

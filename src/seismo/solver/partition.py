@@ -145,6 +145,12 @@ def divide(
     if counts is None and requested == "auto":
         uncut = never_cut(setup)
         counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic, uncut)
+    if setup.meets is not None and ranks_per_grid > 1:
+        raise scenario.mistake(
+            "grid", "refinement",
+            problem="grids of two spacings are not cut: use one process and one GPU, or as many as "
+            "there are shots (survey.spread: shots)",
+        )  # fmt: skip
     try:
         cut = counts or requested
         _refuse(cut, ranks_per_grid, periodic)

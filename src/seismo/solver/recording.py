@@ -26,7 +26,6 @@ from seismo.solver.channels import receiver_points, refuse_unreadable
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.partition import Partition
-from seismo.solver.point_weights import PointInterpolation
 from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points
 
@@ -98,8 +97,20 @@ class RecordRows:
 class Recorder:
     """Record every channel of this rank, of every shot of a batch, step by step."""
 
-    def __init__(self, setup: Discretization, division: Partition, sampled: RankFields) -> None:
-        """Bind nothing yet: `load` sets the shots."""
+    def __init__(
+        self, setup: Discretization, division: Partition, sampled: RankFields,
+        fine: Recorder | None = None,
+    ) -> None:  # fmt: skip
+        """Bind nothing yet: `load` sets the shots.
+
+        Args:
+            setup: the run.
+            division: of its grid.
+            sampled: the fields that are read.
+            fine: records the receivers of the finer grid above, None without one.
+        """
+        self._setup = setup
+        self._fine = fine
         self._backend = sampled.backend
         self._around = setup.interpolation
         self._division = division
@@ -130,7 +141,7 @@ class Recorder:
         for number in self._division.shots:
             shot = shots[min(number, len(shots) - 1)].name
             for group in self._groups:
-                receivers = _receivers_on_rank(group, shot, self._around, self._division)
+                receivers = _receivers_on_rank(group, shot, self._setup, self._division)
                 rows.receivers[number, group.name] = receivers
                 bases = dict.fromkeys(
                     (b, c) for _, b, c in group.components(self._around.physics).values()
@@ -235,6 +246,7 @@ class Recorder:
         The shot is one of those that advance together; some ranks may have nothing of it.
         Receivers that do not record in it are NaN.
         """
+        above = self._fine.raw(shot, group, component) if self._fine is not None else None
         local_record = self.record[:, self._loaded.index.get((shot, group, component), slice(0))]
         records = self._ranks.gather_arrays(self._backend.fetch(local_record).T)
         if records is None or self._numbers is None:
@@ -251,18 +263,18 @@ class Recorder:
         gathered = np.full(self._shapes[group], np.nan, local_record.dtype)
         for receivers, record in recorded:
             gathered[receivers] = record
-        return gathered
+        return gathered if above is None else np.where(np.isnan(gathered), above, gathered)
 
 
 def _receivers_on_rank(
-    group: ReceiverGroup, shot: str, around: PointInterpolation, division: Partition
+    group: ReceiverGroup, shot: str, setup: Discretization, division: Partition
 ) -> np.ndarray:
-    """Number the receivers that record in a shot and whose nearest nodes this rank has."""
+    """Number the receivers of a grid that record in a shot, whose nearest nodes this rank has."""
     # The owner of the nearest node has the receiver.
     positions = group.at(shot)
-    y, z = (np.rint(around.grid.index(a, positions[:, AXES.index(a)])) for a in "yz")
+    y, z = (np.rint(setup.grid.index(a, positions[:, AXES.index(a)])) for a in "yz")
     owned = division.owners(y, z) == division.ranks.number
-    return np.flatnonzero(owned & group.recording(shot))
+    return np.flatnonzero(owned & group.recording(shot) & setup.reads(positions))
 
 
 class _Reading:

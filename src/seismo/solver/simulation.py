@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.backends.base import Backend, Group, Launch, Search, Step
+from seismo.backends.base import Backend, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
 from seismo.scenario import Scenario
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView, RankFields
 from seismo.solver.half_precision import refuse_processor
@@ -39,6 +40,8 @@ from seismo.solver.moving_part import phases, updates
 from seismo.solver.partition import divide, never_cut
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
+from seismo.solver.refined_exchange import RefinedExchange
+from seismo.solver.step_schedule import step_schedule
 from seismo.solver.subdomain import SubdomainSolver
 
 
@@ -49,10 +52,12 @@ class Prepared:
     Attributes:
         injection: what is injected, for each part of a rank.
         record: what reads their receivers; None where these do not move.
+        fine: those of the finer grid, None without one.
     """
 
     injection: list[dict[TableKey, InjectionTable]]
     record: RecordRows | None
+    fine: Prepared | None = None
 
 
 class Simulation:
@@ -60,12 +65,12 @@ class Simulation:
 
     def __init__(
         self, setup: Discretization, backend: Backend, counts: tuple[int, int] | None = None,
-        ranks: SerialCommunicator | None = None, *, from_rest: bool = False,
+        ranks: SerialCommunicator | None = None, *, from_rest: bool = False, loads: bool = True,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`.
 
         `from_rest` promises that nothing moves before the first step: steps then leave out points
-        that no wave has reached (`moving_part`).
+        that no wave has reached (`moving_part`). One without `loads` is stepped by another.
         """
         refuse_processor(setup, backend)
         self.setup = setup
@@ -78,11 +83,18 @@ class Simulation:
             for n in self.division.local_numbers
         }
         self.solvers = list(self._numbered.values())
+        # The finer grid above, whose steps are taken with these.
+        self.fine: Simulation | None = None
+        self.exchange: RefinedExchange | None = None
+        if setup.fine is not None:
+            self.fine = Simulation(setup.fine, backend, (1, 1), self.ranks, loads=False)
+            (solver,) = self.solvers
+            self.exchange = RefinedExchange(backend, solver, self.fine.solvers[0], setup)
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
         every = [(setup.physics.exchanged(s), setup.reached(s)) for s in setup.physics.stages]
-        self._halos = [
+        self.halos = [
             [Halo(backend, self.division, peer_fields, changed, parity) for changed in every]
             for parity in setup.physics.parities
         ]
@@ -92,19 +104,26 @@ class Simulation:
         self.total_steps = setup.total_steps
         # Receivers and maps read what a step has left.
         self.sampled = RankFields(backend, list(fields.values()), setup.batch, self.ranks)
-        self.recorder = Recorder(setup, self.division, self.sampled)
+        above = None if self.fine is None else self.fine.recorder
+        self.recorder: Recorder = Recorder(setup, self.division, self.sampled, above)
         reading = MapReading(setup.interpolation, never_cut(setup))
         self.maps = PeakMaps(self.sampled, reading, setup.maps, setup.clock)
-        self.load(setup.shots[: setup.batch])
+        if loads:
+            self.load(setup.shots[: setup.batch])
 
     @property
     def points(self) -> int:
         """Points that one step updates, absorbing layers and shots included."""
-        return self.setup.grid.size * self.setup.batch
+        return self.setup.points * self.setup.batch
+
+    @property
+    def levels(self) -> list[Simulation]:
+        """The simulations of all grids, the coarsest one first."""
+        return [self] if self.fine is None else [self, self.fine]
 
     def updates(self, first: int, behind: int) -> int:
         """Return the points of a shot that steps update, summed over the steps."""
-        return updates(self.phases, first, behind)
+        return sum(updates(level.phases, first, behind) for level in self.levels)
 
     @property
     def bytes_per_point(self) -> int:
@@ -137,21 +156,17 @@ class Simulation:
             [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
             for shot in shots[local_shots.start : local_shots.stop]
         ]
+        # Another grid has those on the other side of the plane where it meets this one.
+        sources = [[s for s in some if self.setup.has(s.position)] for some in sources]
         tables = [solver.injection.tables(sources, self.total_steps) for solver in self.solvers]
-        return Prepared(tables, self.recorder.rows_of(shots))
+        fine = None if self.fine is None else self.fine.prepare(shots)
+        return Prepared(tables, self.recorder.rows_of(shots), fine)
 
     def start(self, prepared: Prepared) -> None:
         """Load prepared shots and reset the time to 0; collective over all ranks."""
-        loaded = zip(self.solvers, prepared.injection, strict=True)
-        fits = [solver.injection.load(tables) for solver, tables in loaded]
-        fits.append(prepared.record is None)
-        if prepared.record is not None:
-            # Steps that write the old record must be complete on all ranks.
-            self.ranks.wait()
-            self.backend.wait()
-            self.ranks.wait()
-            self._programs = []
-            self.recorder.load(prepared.record)
+        fits = self._take(prepared)
+        if self.fine is not None and prepared.fine is not None:
+            fits += self.fine._take(prepared.fine)
         self.step = self.total_steps
         # Initial condition: zero wavefield, memory and record.
         for saved in self.state().values():
@@ -165,6 +180,20 @@ class Simulation:
             self._programs = [one.program(self.backend, some) for some in steps]
         self.step = 0
 
+    def _take(self, prepared: Prepared) -> list[bool]:
+        """Load the tables of prepared shots; return which have the shapes of those before."""
+        loaded = zip(self.solvers, prepared.injection, strict=True)
+        fits = [solver.injection.load(tables) for solver, tables in loaded]
+        fits.append(prepared.record is None)
+        if prepared.record is not None:
+            # Steps that write the old record must be complete on all ranks.
+            self.ranks.wait()
+            self.backend.wait()
+            self.ranks.wait()
+            self._programs = []
+            self.recorder.load(prepared.record)
+        return fits
+
     def state(self) -> dict[str, CheckpointArray]:
         """Return the state of the run: all arrays that later steps depend on, by name.
 
@@ -176,6 +205,11 @@ class Simulation:
         arrays |= {f"maps/{name}": array for name, array in self.maps.state().items()}
         for n, solver in self._numbered.items():
             arrays |= {f"part{n}.{name}": array for name, array in solver.state().items()}
+        # That of the finer grid, whose arrays have names of their own.
+        if self.fine is not None:
+            self.fine.step = self.step
+            above = self.fine.state().items()
+            arrays |= {f"fine.{name}": array.renamed("fine.") for name, array in above}
         return arrays
 
     @property
@@ -222,57 +256,7 @@ class Simulation:
         self.backend.wait()
 
     def _bind(self, parity: int, phase: int = 0) -> Step:
-        """Return the launches of a step: groups in order, each of concurrent launches.
-
-        In each phase sweeps have other layer profiles or boxes, and the same arrays. Sources near a
-        cut act before their points travel to the neighbour.
-        """
-        # Sources of the step: evaluated before any stage needs them.
-        schedule = _each(
-            [one for p in self.solvers for one in p.injection.evaluations()], "sources"
-        )
-        spread = [one for p in self.solvers for f in p.faults for one in f.evaluations()]
-        retarded = [one for p in self.solvers for one in p.incident.evaluations()]
-        schedule += _each([*spread, *retarded], "sources")
-        # Stages in the order of the time step.
-        for n, stage in enumerate(self.setup.physics.stages):
-            bound = [solver.phases[phase][n] for solver in self.solvers]
-            halo = self._halos[parity][n]
-            # Sources near a cut act with the edges, the others with the core.
-            edge_sources, core_sources = (
-                self._acting(stage.name, inner, parity) for inner in (False, True)
-            )
-            images = [fill for solver in self.solvers for fill in solver.images[parity][stage.name]]
-            name = stage.name
-            between = f"{stage.name} halo"
-            # 1. Edges, their corrections and sources: what neighbours wait for.
-            edges = [launch for b in bound for launch in b.edges[parity]]
-            schedule.append(Group(edges, "edge", name))
-            schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
-            schedule += _each(edge_sources, "sources", "edge")
-            # 2. Send halos.
-            schedule += [Group(group, group.where, between) for group in halo.start]
-            # 3. Core, concurrently with the messages.
-            core = [launch for b in bound for launch in b.core[parity]]
-            schedule.append(Group(core, "core", name))
-            schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
-            schedule += _each(core_sources, "sources", "core")
-            # 4. Receive halos, then fill the images outside mirror faces.
-            schedule += [Group(group, group.where, between) for group in halo.finish]
-            schedule += _each(images, f"{name} images")
-        # After the last stage: sample receivers, raise the peaks of maps.
-        schedule += _each(self.recorder.launches(parity), "receivers")
-        schedule += _each(self.maps.launches(parity), "maps")
-        return [group for group in schedule if group]
-
-    def _acting(self, stage: str, inner: bool, parity: int) -> list[Launch]:
-        """Return the launches of sources that act in a stage, away from cuts or near them."""
-        return [
-            launch
-            for p in self.solvers
-            for bound_of in (p.injection.bound, *(f.bound for f in p.faults), p.incident.bound)
-            for launch in bound_of(stage, inner, parity)
-        ]
+        return step_schedule(self, parity, phase)
 
     def views(self, name: str) -> list[tuple[Box, FieldView]]:
         """Return each part's owned points and its view (shot, z, y, x) of a field after a step."""
@@ -321,11 +305,6 @@ class Simulation:
 
     def _scale(self, name: str) -> float:
         return self.setup.physics.named(name).scale
-
-
-def _each(launches: list[Launch], name: str, where: str = "") -> Step:
-    """Return groups of one launch each, which run in order."""
-    return [Group([one], where, name) for one in launches]
 
 
 def build(

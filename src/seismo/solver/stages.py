@@ -16,10 +16,10 @@ from seismo.equations.table import Stage
 from seismo.grid.curved_rows import RowWeights
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.global_index import CheckpointArray
-from seismo.grid.grid import Box, Grid
-from seismo.solver.cpml import RowGroup
+from seismo.grid.grid import Box
 from seismo.solver.fields import Fields
 from seismo.solver.layer_memory import LayerMemory
+from seismo.solver.row_groups import RowGroup, reached
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Binding:
         damped: whether layers damp the fields themselves.
         curved: weights of rows that follow the ground, None where it is flat.
         closed_rows: rows under a free surface with operators of their own.
+        refined: tables of the rows beside the plane where two spacings meet, None without one.
     """
 
     backend: Backend
@@ -53,6 +54,13 @@ class Binding:
     damped: bool = False
     curved: RowWeights | None = None
     closed_rows: int = 0
+    refined: KernelConstants | None = None
+
+    def tables_of(self, closed: bool, refined: bool) -> tuple[KernelConstants, int]:
+        """Return the tables of rows of a kind, and the width of their weights; 0 without any."""
+        if refined and self.refined is not None:
+            return self.refined, self.refined.up.shape[1]
+        return self.tables, self.closed_width if closed else 0
 
     def weights(self, region: RowGroup) -> Curved | None:
         """Return which weights the rows of a region have that follow the ground."""
@@ -108,16 +116,8 @@ def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
     return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
 
 
-def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
-    """Return the points that others may read anew after a stage, with so many closed rows."""
-    # The surface's row, or the closed ones; what slopes add is read in its column, never cut.
-    nx, ny, nz = grid.points
-    rows = {"surface": min(1, closed_rows), "closed": closed_rows, "curved": 0}
-    return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))
-
-
-# Axes of layers in the middle and at the ends of rows, closed, even, weights of curved rows.
-OperatorKey = tuple[str, str, bool, bool, Curved | None]
+# Axes of layers in the middle and at the ends of rows, closed, even, curved weights, refined.
+OperatorKey = tuple[str, str, bool, bool, Curved | None, bool]
 
 
 class BoundStage:
@@ -156,7 +156,7 @@ class BoundStage:
                     if not moving_piece.size:
                         continue
                     curved = binding.weights(region)
-                    key = (region.middle, region.ends, region.closed, even, curved)
+                    key = (*region.kind, even, curved, region.refined)
                     part_boxes, whole_boxes = grouped.setdefault(key, ([], []))
                     part_boxes += _rows(binding, stage, memory, region, moving_piece)
                     whole_boxes += _rows(binding, stage, memory, region, piece)
@@ -165,7 +165,7 @@ class BoundStage:
         # Interior rows, the longest launches, come first.
         for key, both in sorted(grouped.items(), key=lambda item: len(item[0][0])):
             moving, complete = (np.array(some, np.int64) for some in both)
-            middle, ends, closed, even, curved = key
+            middle, ends, closed, even, curved, refined = key
             physics = binding.fields.physics
             formula = physics.formula(stage, even)
             if curved:
@@ -177,10 +177,10 @@ class BoundStage:
                 tuple(arrays[n] for n in names)
                 for names in (stage.writes, read, formula.coefficients)
             )
-            width = binding.closed_width if closed else 0
+            tables, width = binding.tables_of(closed, refined)
             # Operators in the interior and in the PML segments of a row. Layers across z have the
             # heights of cells in their profile; closed rows all have the same.
-            scaled = binding.stretched and not closed and "z" not in middle + ends
+            scaled = binding.stretched and not width and "z" not in middle + ends
             on_surface = stage.where in ("surface", "closed", "curved")
             variant = Variant(
                 binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
@@ -188,7 +188,7 @@ class BoundStage:
             )  # fmt: skip
             operands = KernelFields(writes, reads, model, memory.arrays(parity))
             launches.append(binding.backend.sweep(
-                formula, variant, binding.tables, moving, operands,
+                formula, variant, tables, moving, operands,
                 back=(self._number + parity) % 2 == 1,
                 whole_boxes=None if np.array_equal(moving, complete) else complete,
             ))  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants
 from seismo.equations.table import Physics
-from seismo.grid import decomposition
+from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.grid.surface_interpolation import midpoint_weights
@@ -29,13 +29,11 @@ from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
 
-def _profile(
-    subdomain: decomposition.Subdomain, axis: str, layers: dict[str, np.ndarray]
-) -> np.ndarray:
+def _profile(subdomain: Subdomain, axis: str, layers: dict[str, np.ndarray]) -> np.ndarray:
     """Return the profile of the layers along an axis at the points of a subdomain."""
     a = AXES.index(axis)
     # x counts from before the first row; a lane may reach behind its end.
-    length = subdomain.shape[2 - a] + (2 * decomposition.LINE if axis == "x" else 0)
+    length = subdomain.shape[2 - a] + (2 * LINE if axis == "x" else 0)
     # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
     padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
     if axis in layers:
@@ -70,7 +68,7 @@ def _surface_rows(setup: Discretization) -> tuple[np.ndarray, ...]:
 
 def _tables(
     setup: Discretization,
-    subdomain: decomposition.Subdomain,
+    subdomain: Subdomain,
     at_once: bool,
     layers: dict[str, np.ndarray],
 ) -> KernelConstants:
@@ -107,11 +105,23 @@ def _tables(
     )
 
 
+def _refined(
+    setup: Discretization, subdomain: Subdomain, tables: KernelConstants
+) -> KernelConstants | None:
+    """Return the tables of the rows beside the plane where two spacings meet; None without one."""
+    beside = setup.refined_rows
+    if beside is None:
+        return None
+    # As the closed differences of a free surface, counted from a row of their own.
+    up, down = (weights / setup.grid.spacing[2] for weights in (beside.up, beside.down))
+    return replace(tables, up=up, down=down, surface=subdomain.offset[2] + beside.base)
+
+
 class SubdomainSolver:
     """One subdomain: its arrays, stages bound in each phase of the steps, and sources."""
 
     def __init__(
-        self, setup: Discretization, backend: Backend, subdomain: decomposition.Subdomain,
+        self, setup: Discretization, backend: Backend, subdomain: Subdomain,
         phases: tuple[Phase, ...],
     ) -> None:  # fmt: skip
         """Allocate and bind everything, for the steps of each phase."""
@@ -138,8 +148,12 @@ class SubdomainSolver:
             _closed_width(setup), setup.even, setup.grid.box, setup.guided_damping.late > 0.0,
             setup.curved_rows, setup.closed_rows,
         )  # fmt: skip
+        refined = [_refined(setup, subdomain, some) for some in tables]
         # Stages bound in all phases of the steps; the memory is shared.
-        bindings = [replace(first, tables=tables[p.layers], moving=p.box) for p in phases]
+        bindings = [
+            replace(first, tables=tables[p.layers], moving=p.box, refined=refined[p.layers])
+            for p in phases
+        ]
         self.phases: list[list[BoundStage]] = bind_stages(bindings, physics.stages, setup.pad)
         closed = tables[0].down if setup.closure else ()
         arrays = self.fields.arrays(0)

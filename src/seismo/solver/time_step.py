@@ -40,6 +40,7 @@ class Scheme:
         stencil: of the differences.
         closure: closed operators under a free surface, or None.
         topography: the ground that rows follow, None where it is flat.
+        growth: of the largest eigenvalue by rows beside another spacing.
     """
 
     physics: Physics
@@ -47,6 +48,7 @@ class Scheme:
     stencil: Stencil
     closure: SurfaceClosure | None = None
     topography: Topography | None = None
+    growth: float = 1.0
 
 
 def limits_of(
@@ -179,9 +181,11 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
         symbol = largest_symbol(stencil.first)
     fastest = physics.fastest(extremes)
     factors = {a: of(extremes) / fastest for a, of in physics.fastest_along.items()}
-    if scheme.closure is not None and height == 1.0:
+    if scheme.closure is None:
+        factors["z"] = factors.get("z", 1.0) * scheme.growth
+    elif height == 1.0:
         # Closed rows, of cells of that height, have a larger one along z.
-        factors["z"] = factors.get("z", 1.0) * scheme.closure.growth
+        factors["z"] = factors.get("z", 1.0) * max(scheme.closure.growth, scheme.growth)
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height
     limit = stability_limit(

@@ -100,3 +100,40 @@ def add_scaled(k, x0, x1, target, bases, target_row, gain, derivative):
     target_start = bases[k] + target_row
     for x in range(x0, x1):
         target[target_start + x] += gain * derivative[k, x]
+
+
+def extrapolate(k, x0, x1, field, bases, target_row, source_rows, weights):
+    """Set one row of a field to weights[s] * row s, summed over s."""
+    target_start = bases[k] + target_row
+    for x in range(x0, x1):
+        field[target_start + x] = 0
+    for s in range(source_rows.size):
+        w = weights[s]
+        source_start = bases[k] + source_rows[s]
+        for x in range(x0, x1):
+            field[target_start + x] += w * field[source_start + x]
+
+
+def interpolate(
+    k, x0, x1, target, target_rows, source, source_rows, row_weights, columns, column_weights
+):  # fmt: skip
+    """Set row k to points of another grid, weighted across rows (k, n) and along them (x, m)."""
+    target_start = target_rows[k]
+    for x in range(x0, x1):
+        target[target_start + x] = 0
+    for n in range(source_rows.shape[1]):
+        w = row_weights[k, n]
+        source_start = source_rows[k, n]
+        for x in range(x0, x1):
+            for m in range(columns.shape[1]):
+                target[target_start + x] += (
+                    w * column_weights[x, m] * source[source_start + columns[x, m]]
+                )
+
+
+def take(k, x0, x1, target, target_rows, source, source_rows, step):
+    """Set row k to every point of a row of another grid that is `step` points further."""
+    target_start = target_rows[k]
+    source_start = source_rows[k]
+    for x in range(x0, x1):
+        target[target_start + x] = source[source_start + step * x]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.refined import acts_on, beside_plane, refined_error, with_own
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.solver.discretization import Discretization
@@ -30,6 +31,17 @@ class Assessment:
 def assess(setup: Discretization) -> Assessment:
     """Return the error and the warnings to expect of a run."""
     f_max = setup.highest_frequency
-    layers = layers_of(setup, f_max)
-    expected = expected_error(setup)
-    return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
+    if setup.fine is None:
+        layers = layers_of(setup, f_max)
+        expected = expected_error(setup)
+        return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
+    expected = refined_error(setup)
+    grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
+    lines = [
+        line for grid, layers in grids
+        for line in cautions(with_own(grid), layers, expected, setup, acts_on(grid))
+    ]  # fmt: skip
+    lines += beside_plane(setup)
+    # What is said of both grids is said once.
+    every = [layer for _, layers in grids for layer in layers]
+    return Assessment(f_max, every, expected, list(dict.fromkeys(lines)))

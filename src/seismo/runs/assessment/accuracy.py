@@ -117,7 +117,9 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((STEPPED, step_error(setup)))
     causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
-    if setup.earth.layered and setup.scenario.equation.layered:
+    # Layers end at a plane of refinement: their contacts err as those of any earth.
+    refined = setup.scenario.grid.refinement
+    if setup.earth.layered and setup.scenario.equation.layered and not refined:
         contacts = layered_error(setup)
     else:
         contacts = Contacts(sideways_error(setup), False)

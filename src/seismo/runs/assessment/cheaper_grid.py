@@ -19,7 +19,8 @@ from seismo.runs.assessment.remedy import (
     rounded_down,
 )
 from seismo.runs.resources.speed import order_factor
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 
 # Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy`): of a step,
 # over the length of its time.
@@ -59,7 +60,8 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
     expected of that grid is asked as of any other.
     """
     spec = setup.scenario.grid
-    if expected.error > spec.accuracy or spec.stencil != "fitted":
+    refined = bool(setup.scenario.grid.refinement)
+    if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
         return None
     kept = mended(setup, expected)
     factors = {

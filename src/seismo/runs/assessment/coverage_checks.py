@@ -7,11 +7,13 @@ where a file that reaches further would fit the region exactly if it were read o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from itertools import permutations
 
 import numpy as np
 
+from seismo.model.bodies import Body
 from seismo.model.gridded import Gridded, GridField
 from seismo.model.volume import Volume
 from seismo.runs.assessment.timing_checks import WarningLines
@@ -197,3 +199,26 @@ def _first_coordinates(field: GridField) -> str:
 
 def _range(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.6g} to {ends[1]:.6g} m"
+
+
+def bodies_outside(setup: Discretization) -> WarningLines:
+    """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
+    bodies = [(k, body) for k, body in enumerate(setup.earth.model_parts) if isinstance(body, Body)]
+    for k, body in bodies:
+        for axis in setup.grid.axes:
+            low, high = body.extent.get(axis) or (-math.inf, math.inf)
+            first, last = setup.grid.limits(axis)
+            if axis == "z" and setup.topography is not None:
+                first = setup.topography.highest
+            if low > last or high < first:
+                far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
+                before = (
+                    f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
+                )
+                location = setup.scenario.where("model", k)
+                yield (
+                    f"model[{k}]{location and f' ({location})'}: "
+                    f"the {setup.scenario.model[k].type} "
+                    f"{far if low > last else before}: it changes nothing; move it, or the grid"
+                )
+                break

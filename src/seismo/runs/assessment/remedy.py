@@ -43,7 +43,8 @@ from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencils_for, surface_error
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 from seismo.solver.waves import Waves
 
 _LARGE = 0.3  # error of the traces that is warned of
@@ -65,8 +66,7 @@ _FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0}  # powers of the spacing
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
-    fewest = min(layer.points_per_wavelength for layer in layers)
-    return fewest / _undispersed(setup)
+    return min(layer.points_per_wavelength for layer in layers) / _undispersed(setup)
 
 
 def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
@@ -89,7 +89,7 @@ def inaccurate(
     waves = setup.waves
     stencil = setup.stencil
     dispersion = expected.dispersion
-    match _warned_of(setup, expected):
+    match warned_of(setup, expected):
         case "stencil":
             fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
             yield (
@@ -107,12 +107,12 @@ def inaccurate(
 
 def remedy_of_a_miss(setup: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
-    if expected.error <= setup.scenario.grid.accuracy or _warned_of(setup, expected):
+    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
         return ""
     return _remedy(setup, expected)
 
 
-def _warned_of(setup: Discretization, expected: Expected) -> str:
+def warned_of(setup: Discretization, expected: Expected) -> str:
     """Return what `inaccurate` warns of: "stencil", "dispersion", "error" of all causes, or ""."""
     spec = setup.scenario.grid
     if spec.stencil == "minmax":

@@ -14,10 +14,9 @@ from seismo.acquisition.locator import level_of
 from seismo.acquisition.spectra import derivatives_of
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import MOMENT_ROWS
-from seismo.model.bodies import Body
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
-from seismo.runs.assessment.coverage_checks import otherwise, outside, uncovered
+from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, directions, off_the_plane
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
 from seismo.runs.assessment.kept_properties import constant_density, kept
@@ -25,6 +24,7 @@ from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.outside_box import outside_box
+from seismo.runs.assessment.refined import inaccurate_refined
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.sea_bed import sea_bed
@@ -45,11 +45,17 @@ FORCE_ROWS = (0.25, 5.1)  # of a depth: see `_above_sources`
 CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
 
 
-def cautions(setup: Discretization, layers: list[LayerResolution], expected: Expected) -> list[str]:
-    """List what is suspicious, nothing where all is well; `expected` is the error of the traces."""
-    lines = [*uncarried(setup, layers), *inaccurate(setup, layers, expected)]
+def cautions(
+    setup: Discretization, layers: list[LayerResolution], expected: Expected,
+    run: Discretization | None = None, acts: bool = True,
+) -> list[str]:  # fmt: skip
+    """List what is suspicious of a run, or of one of the grids of a `run`, if sources act there."""
+    two = setup.scenario.grid.refinement
+    errs = inaccurate_refined(setup, expected) if two else inaccurate(setup, layers, expected)
+    lines = [*uncarried(setup, layers), *errs]
     lines += [line for look in _EARTH for line in look(setup, layers)]
-    lines += [line for look in _GEOMETRY for line in look(setup)]
+    lines += [line for look in _COVERAGE for line in look(run or setup)]
+    lines += [line for look in _GEOMETRY if acts for line in look(setup)]
     lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(setup)]
 
@@ -89,10 +95,10 @@ def _moved(setup: Discretization) -> WarningLines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
     level = level_of(setup.scenario, setup.grid)
-    made = {"snapshots": [s.cut for s in setup.series], "maps": [m.cut for m in setup.maps]}
-    for key, cuts in made.items():
-        for entry, cut in zip(getattr(setup.scenario.output, key), cuts, strict=True):
-            for axis, taken in cut.plane.items():
+    cuts = {one.name: one.cut for one in setup.series} | {one.name: one.cut for one in setup.maps}
+    for key in ("snapshots", "maps"):
+        for entry in (e for e in getattr(setup.scenario.output, key) if e.name in cuts):
+            for axis, taken in cuts[entry.name].plane.items():
                 requested = getattr(entry.on_z(level).plane, axis)
                 if abs(requested - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
                     moved.setdefault((axis, requested, taken), []).append(
@@ -103,29 +109,6 @@ def _moved(setup: Discretization) -> WarningLines:
             f"{', '.join(names)}: the plane {axis} = {requested:.10g} m lies between nodes of the "
             f"grid: that of {axis} = {taken:.10g} m is taken"
         )
-
-
-def _outside(setup: Discretization) -> WarningLines:
-    """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    bodies = [(k, body) for k, body in enumerate(setup.earth.model_parts) if isinstance(body, Body)]
-    for k, body in bodies:
-        for axis in setup.grid.axes:
-            low, high = body.extent.get(axis) or (-math.inf, math.inf)
-            first, last = setup.grid.limits(axis)
-            if axis == "z" and setup.topography is not None:
-                first = setup.topography.highest
-            if low > last or high < first:
-                far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
-                before = (
-                    f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
-                )
-                location = setup.scenario.where("model", k)
-                yield (
-                    f"model[{k}]{location and f' ({location})'}: "
-                    f"the {setup.scenario.model[k].type} "
-                    f"{far if low > last else before}: it changes nothing; move it, or the grid"
-                )
-                break
 
 
 def _edges(setup: Discretization) -> WarningLines:
@@ -336,9 +319,14 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 )  # fmt: skip
 
 
+_COVERAGE: tuple[Callable[[Discretization], WarningLines], ...] = (
+    bodies_outside, outside_box, uncovered, outside, otherwise,
+)  # fmt: skip
+
+
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    depths, directions, off_the_plane, _ends, _moved, _outside, outside_box, uncovered, outside,
-    otherwise, kept, constant_density, *MOMENTS, _edges, *TIMING, _flat, _close_receivers,
+    depths, directions, off_the_plane, _ends, _moved, kept, constant_density, *MOMENTS, _edges,
+    *TIMING, _flat, _close_receivers,
     _above_sources, surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
     _at_the_surface, sea_bed, weakened_coupling, _layer_strength, _little_damping,
     weak_sources,

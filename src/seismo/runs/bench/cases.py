@@ -203,7 +203,7 @@ def shipped_case(name: str) -> Case:
     """Return the case of a scenario that seismo brings, with all that it records."""
     from seismo.examples import HERE
     from seismo.scenario import load
-    from seismo.solver.discretization import discretize
+    from seismo.solver.discretize import discretize
 
     scenario = load(HERE / "scenarios" / f"{name.lower()}.yaml")
     setup = discretize(scenario)

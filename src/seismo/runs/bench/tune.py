@@ -29,7 +29,8 @@ from seismo.runs.bench.cases import TUNED, Case, tuning_case
 from seismo.runs.resources.demands import MemoryDemand, demands
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import Scenario
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 
 if TYPE_CHECKING:

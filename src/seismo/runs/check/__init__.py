@@ -16,6 +16,7 @@ from seismo.runs.assessment import Assessment, assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
+from seismo.runs.assessment.refined import refined_remedy
 from seismo.runs.assessment.remedy import points_needed, remedy_of_a_miss, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.resources import speed
@@ -122,6 +123,8 @@ class Plan:
     @cached_property
     def remedy(self) -> str:
         """What keeps to the wanted accuracy, where that is missed and no warning says so."""
+        if self.setup.fine is not None:
+            return refined_remedy(self.setup, self.expected)
         return remedy_of_a_miss(self.setup, self.expected)
 
     def __str__(self) -> str:
@@ -190,7 +193,7 @@ def _described(setup: Discretization) -> dict[str, Any]:
         "equation": setup.scenario.equation.name,
         "dimensions": grid.dimensions,
         "points": {a: points[a] for a in grid.axes},
-        "grid_points": grid.size,
+        "grid_points": setup.points,
         "dt": clock.dt,
         "dt_limit": clock.limit,
         "steps": clock.steps,
@@ -257,7 +260,7 @@ def make_plan(
     output = output_of(setup)
     needs = demands(memory, backend, ranks)
     rate = speed.points_per_second(setup, backend)
-    together = setup.grid.size * setup.batch / step_seconds(setup, backend, rate, division)
+    together = setup.points * setup.batch / step_seconds(setup, backend, rate, division)
     refused = _resource_problems(setup, needs, memory.checkpoints)
     return Plan(
         setup, memory, needs, output, backend.describe()["device"], division, sharing, together,

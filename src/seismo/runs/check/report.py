@@ -21,6 +21,7 @@ from seismo.output.quantities import timing
 from seismo.runs.assessment.accuracy import layer_errors, percent
 from seismo.runs.check import Plan
 from seismo.runs.check.ground import ground_facts
+from seismo.runs.check.refinement import refinement_facts
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -69,6 +70,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
         f"included{_rows(setup)}",
     )
+    yield from refinement_facts(setup)
     yield from ground_facts(setup)
     yield (
         "time",

@@ -22,8 +22,10 @@ from seismo.output.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, discretize
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
 from seismo.solver.grid_layout import make_grid
+from seismo.solver.grids import field_size
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
@@ -123,12 +125,11 @@ def prepared(
         ScenarioError: it cannot be run as written.
     """
     ranks = ranks or SerialCommunicator()
-    grid = make_grid(scenario)
     (where, free) = _roomiest(backend)
-    field = grid.size * np.dtype(scenario.arithmetic).itemsize
+    field = field_size(scenario) * np.dtype(scenario.arithmetic).itemsize
     if free is not None and field > free * ranks.count:
         location = scenario.where("grid", "extent")
-        points = " x ".join(str(n) for n in grid.points if n > 1)
+        points = " x ".join(str(n) for n in make_grid(scenario).points if n > 1)
         raise InsufficientMemoryError(
             f"{location}{': ' * bool(location)}grid.extent: one field of {points} points takes "
             f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "

@@ -112,6 +112,12 @@ class Memory:
         model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
         return self.faults + max(model, self.recording, self.recorder + self.ring + self.blocks)
 
+    def __add__(self, other: Memory) -> Memory:
+        """Return the bytes of two grids, of whose models one is prepared after the other."""
+        both = ((name, getattr(self, name), getattr(other, name)) for name in asdict(self))
+        one_by_one = ("array", "averages", "recording", "ring", "blocks")
+        return Memory(**{n: max(a, b) if n in one_by_one else a + b for n, a, b in both})
+
     def as_dict(self) -> dict[str, int]:
         """Plain data, sums included."""
         return asdict(self) | {"stepping": self.stepping, "total": self.total}
@@ -158,6 +164,12 @@ class _Counting:
 
 def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
+    first, *others = (_of_grid(grid, backend) for grid in setup.grids_of_spacing)
+    return sum(others, first)
+
+
+def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
+    """Count the bytes of one of the grids of a run."""
     scenario = setup.scenario
     physics = setup.physics
     fields: Any = _Counting(scenario.arithmetic, backend)
@@ -225,6 +237,7 @@ def _acted_on(setup: Discretization) -> int:
         bool(source.strength.get(drive.component))
         for shot in setup.shots[: setup.batch]
         for source in (*shot.points, *lone)
+        if setup.has(source.position)
         for drive in drives.get(source.kind, ())
     )
     return int(fields * (2 * radius) ** setup.grid.dimensions)
@@ -235,7 +248,7 @@ def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
     channels = points = 0
     for group in setup.groups:
         bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
-        channels += len(bases) * len(group)
+        channels += len(bases) * int(setup.reads(group.coordinates).sum())
         points += sum(_points(setup, group, *base) for base in bases)
     return channels * setup.total_steps * item * setup.batch, points * setup.batch
 
@@ -248,6 +261,11 @@ def _points(
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
     positions = group.all_positions
+    read_here = positions[setup.reads(positions)]
+    if not len(read_here):
+        return 0
+    share = len(read_here) / len(positions)
+    positions = read_here
     chosen = range(0, len(positions), -(-len(positions) // _SAMPLED_RECEIVERS))
     around = setup.interpolation
     stencil = setup.stencil
@@ -258,12 +276,13 @@ def _points(
             around, group, number, positions[number], (base, component), stencil
         ).values()
     )
-    return sampled_points * len(group) // len(chosen)
+    return round(sampled_points * len(group) * share / len(chosen))
 
 
 def _frames(setup: Discretization) -> list[int]:
     """List the points of a frame of every component, of the shots that advance together."""
-    return [s.cut.points * setup.batch for s in setup.series for _ in s.components]
+    series = (one for grid in setup.grids_of_spacing for one in grid.series)
+    return [s.cut.points * setup.batch for s in series for _ in s.components]
 
 
 def ring_of(setup: Discretization) -> int:
@@ -277,8 +296,11 @@ def output_of(setup: Discretization) -> OutputSize:
     for group in setup.groups:
         samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
         traces += 4 * samples * len(group) * len(group.components(setup.physics))
-    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in setup.series)
-    maps = sum(4 * m.cut.points * len(m.quantities) for m in setup.maps)
+    grids = setup.grids_of_spacing
+    series = [one for grid in grids for one in grid.series]
+    snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series)
+    every_map = [one for grid in grids for one in grid.maps]
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in every_map)
     model = 4 * setup.grid.extent.size * len(setup.earth.needs)
     shots = len(setup.shots)
     model *= setup.scenario.output.model

@@ -35,8 +35,9 @@ from seismo.runs.resources.demands import HypotheticalRanks, MemoryDemand, deman
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
-from seismo.solver.discretization import Discretization, batched
-from seismo.solver.grid_layout import make_grid
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import batched
+from seismo.solver.grids import field_size
 from seismo.solver.partition import Partition, divide
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
@@ -59,7 +60,7 @@ def step_seconds(
         division: of the grid among them.
     """
     subdomains = division.subdomains
-    computing = division.largest * setup.grid.size * setup.each / rate
+    computing = division.largest * setup.points * setup.each / rate
     if len(subdomains) == 1:
         return computing
     exchanged = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
@@ -272,7 +273,7 @@ def select_backends(
     """
     known = None
     card = optional_gpu(count, backend, device, threads, ranks)
-    if card and not scenario.in_16_bits and make_grid(scenario).size <= SMALL:
+    if card and not scenario.in_16_bits and field_size(scenario) <= SMALL:
         on_cpu = choose_all(None, "cpu")
         first = on_cpu[0].make(scenario.precision)
         known = prepared(scenario, first, share=share)

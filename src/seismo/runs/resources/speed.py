@@ -86,6 +86,13 @@ class RooflineMachine:
 
 def points_per_second(setup: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
+    grids = setup.grids_of_spacing
+    seconds_each = (one.live.size / _rate(one, backend) for one in grids)
+    return setup.points / sum(seconds_each)
+
+
+def _rate(setup: Discretization, backend: Machine) -> float:
+    """Estimate the point updates a second of one of the grids."""
     item = np.dtype(setup.scenario.arithmetic).itemsize
     declared = setup.scenario.equation.bandwidth_share.get(backend.name, {})
     share = declared.get(setup.grid.dimensions, 1.0)
@@ -132,7 +139,7 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
     moving = 3.0 * np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
-        for one in setup.maps
+        for one in (maps for grid in setup.grids_of_spacing for maps in grid.maps)
         for kind, count in _passes(one, setup.clock.dt).items()
     )
     return once * setup.clock.steps * len(setup.shots)
@@ -159,7 +166,9 @@ def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     at_surface = sum(stage.where in ("surface", "closed") for stage in setup.physics.stages)
     a_step = STEP_SECONDS[backend.name] + at_surface * SURFACE_STAGE_SECONDS
     launching = setup.total_steps * batches * a_step
-    moving = updates(phases(setup, from_rest=True), 0, setup.total_steps)
+    moving = sum(
+        updates(phases(one, from_rest=True), 0, setup.total_steps) for one in setup.grids_of_spacing
+    )
     stepping = moving * len(setup.shots) / speed + launching
     return stepping + map_seconds(setup, backend) + incident_seconds(setup, backend)
 

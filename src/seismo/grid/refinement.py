@@ -1,0 +1,200 @@
+"""Grids of two spacings that meet in a plane: operators beside it, and what crosses it.
+
+Above the plane a grid has the spacing h, below it 3 h. Both have a row of nodes on it, and of each
+kind of point every third one of the finer grid stands on one of the coarser. Beside the plane each
+has differences that are closed as under a free surface (`surface_closure`), and takes the value of
+a field *on* the plane into account, f*: with d the distance from the plane into a grid,
+
+    at half points   df/dd = G f + inv(H_half) l (f[0] - f*),
+    at nodes         df/dd = D f - e_0 f* / H_node[0],
+
+where l extrapolates half points to the plane. A field that is known on its own side has f* = l f,
+or f* = f[0]; the two operators are then each other's negative adjoints in the norms, but for what
+the other side gives. With tractions T of the coarser grid and velocities v of the finer one,
+
+    T* = I T_coarse,   v* = R v_fine,   R = inv(H_coarse) I^T H_fine,
+
+v_fine . H_fine T* = v* . H_coarse T_coarse: the plane neither makes nor takes energy, whatever the
+media (simultaneous approximation terms, Carpenter et al. 1994; interpolation adjoint in the norms,
+Mattsson & Carpenter 2010). Next to the plane f* stands in a row of its own beyond it, so that
+sweeps read one row more, and differences beside the plane are weighted rows like others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from seismo.grid.coefficients import Stencil, largest_symbol
+from seismo.grid.grid import Grid, triple
+from seismo.grid.surface_closure import ClosureKind, closed_operators, surface_closure
+
+FACTOR = 3  # spacing below the plane over that above
+# Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, exact to
+# power 3; their transpose over 3 takes fine points to coarse ones, and powers 0 to 3 exactly, too.
+THIRD = np.array([-5.0, 60.0, 30.0, -4.0]) / 81.0
+_DEGREES = {2: (1, 2)}  # by order: power that l is exact for, and its half points
+_DEGREE = (2, 4)
+_HIGH = 6  # order from which on l is exact for one power more
+_HIGH_DEGREE = (3, 6)
+
+
+@dataclass(frozen=True)
+class BesideRefinement:
+    """Differences along z in the rows beside the plane where two spacings meet (spacing 1).
+
+    Attributes:
+        first: the first of these rows, from `base` down.
+        base: row that columns of weights count from.
+        up: (rows, columns) weights of nodes at half points below rows `base`, ...
+        down: (rows, columns) weights of half points at nodes.
+        plane: row of nodes on the plane.
+        nodes: row of nodes beyond the plane that holds values on it.
+        halves: row of half points that does.
+        inner: (n) rows of half points from the plane on, and in `extrapolation` what each counts.
+        growth: largest eigenvalue of the operators beside the plane over that of the interior.
+    """
+
+    first: int
+    base: int
+    up: np.ndarray
+    down: np.ndarray
+    plane: int
+    nodes: int
+    halves: int
+    inner: np.ndarray
+    extrapolation: np.ndarray
+    growth: float
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The first of the rows beside the plane, and the one behind the last."""
+        return self.first, self.base + len(self.up)
+
+
+@lru_cache
+def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, float]:
+    """Return differences from the plane on, with f* as first column, and l; rows that are closed.
+
+    Returns:
+        (rows, 1 + width) at half points; (rows + 1, 1 + width) at nodes, of which the last row is
+        of the interior; (halves) l; rows; growth.
+    """
+    closure = surface_closure(stencil, ClosureKind.PLAIN)
+    rows = closure.rows
+    many = closure.up.shape[1] + 2 * stencil.order
+    up, down = closed_operators(stencil.first, many, many, closure)
+    # Norms: cells that rows stand for.
+    node_norm = np.ones(many)
+    half_norm = np.ones(many)
+    node_norm[: closure.node_norm.size] = closure.node_norm
+    half_norm[: closure.half_norm.size] = closure.half_norm
+    extrapolation = _extrapolation(stencil, down[0] * node_norm[0], half_norm)
+    jump = np.zeros(many)
+    jump[: extrapolation.size] = extrapolation / half_norm[: extrapolation.size]
+    weak = down.copy()
+    weak[0, : extrapolation.size] -= extrapolation / node_norm[0]
+    # Values on the plane as first column.
+    at_halves = np.column_stack([-jump, up])
+    at_halves[:, 1] += jump
+    at_nodes = np.column_stack([-np.eye(1, many)[0] / node_norm[0], down])
+    # Largest singular value of the weak operator in the norms, relative to the interior's symbol.
+    some = many - stencil.order
+    scaled = np.sqrt(node_norm)[:, None] * weak / np.sqrt(half_norm)
+    growth = float(np.linalg.norm(scaled[:some, :some], 2)) / largest_symbol(stencil.first)
+    width = closure.up.shape[1] + 1
+    rows = max(rows, extrapolation.size)
+    return (
+        at_halves[:rows, : 1 + width], at_nodes[: rows + 1, : 1 + width], extrapolation, rows,
+        max(1.0, growth),
+    )  # fmt: skip
+
+
+def _extrapolation(stencil: Stencil, first: np.ndarray, half_norm: np.ndarray) -> np.ndarray:
+    """Return l (halves): exact for some powers, and with the least norm of row 0 of D'."""
+    degree, count = _DEGREES.get(stencil.order, _HIGH_DEGREE if stencil.order > _HIGH else _DEGREE)
+    at = np.arange(count) + 0.5
+    powers = np.vander(at, degree + 1, increasing=True).T
+    wanted = np.eye(1, degree + 1)[0]  # 1 at the plane, of power 0 alone
+    weights = np.diag(1.0 / half_norm[:count])
+    # Least squares under linear conditions (Lagrange's multipliers).
+    zeros = np.zeros((degree + 1, degree + 1))
+    system = np.block([[weights, powers.T], [powers, zeros]])
+    solution = np.linalg.solve(system, np.concatenate([weights @ first[:count], wanted]))
+    return np.asarray(solution[:count])
+
+
+def below(stencil: Stencil, plane: int) -> BesideRefinement:
+    """Return the differences of the coarser grid, whose row of nodes `plane` is on the plane."""
+    at_halves, at_nodes, extrapolation, rows, growth = _closed(stencil)
+    width = at_halves.shape[1]
+    # Rows count from the one that holds the values on the plane.
+    up = np.zeros((rows + 1, width))
+    down = np.zeros((rows + 1, width))
+    up[1:] = at_halves
+    down[1:] = at_nodes[:rows]
+    inner = plane + np.arange(extrapolation.size)
+    return BesideRefinement(
+        plane, plane - 1, up, down, plane, plane - 1, plane - 1, inner, extrapolation, growth
+    )
+
+
+def above(stencil: Stencil, plane: int) -> BesideRefinement:
+    """Return the differences of the finer grid, whose row of nodes `plane` is on the plane."""
+    at_halves, at_nodes, extrapolation, rows, growth = _closed(stencil)
+    width = at_halves.shape[1] - 1
+    # Upside down, d/dz = -d/dd: node n is row plane - n, half point r row plane - r - 1.
+    base = plane - width
+    up, down = (np.zeros((width + 1, width + 2)) for _ in range(2))
+    # Half points: what counts from the plane downwards there counts upwards here.
+    for r in range(rows):
+        target = width - 1 - r
+        up[target, width + 1] = -at_halves[r, 0]
+        up[target, width - np.arange(width)] = -at_halves[r, 1:]
+    # Nodes; the last row is of the interior.
+    for n in range(rows + 1):
+        target = width - n
+        down[target, width] = -at_nodes[n, 0]
+        down[target, width - 1 - np.arange(width)] = -at_nodes[n, 1:]
+    inner = plane - 1 - np.arange(extrapolation.size)
+    return BesideRefinement(
+        plane - rows, base, up, down, plane, plane + 1, plane, inner, extrapolation, growth
+    )
+
+
+def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return, for fine points 3 i, 3 i + 1, 3 i + 2, coarse points - i and their weights.
+
+    Args:
+        is_half: whether points are half a cell further along the axis.
+    """
+    third = np.arange(-1, 3), THIRD
+    two = np.arange(-1, 3), THIRD[::-1]
+    same = np.arange(1), np.ones(1)
+    # Fine half points stand on coarse ones at 3 i + 1.
+    kinds = (same, third, two)
+    if not is_half:
+        return [(n, *kind) for n, kind in enumerate(kinds)]
+    before = two[0] - 1, two[1]
+    return [(0, *before), (1, *same), (2, *third)]
+
+
+def to_coarse(is_half: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return fine points - 3 i of a coarse point i, and their weights."""
+    offsets = np.array([-5, -4, -2, -1, 0, 1, 2, 4, 5])
+    a, b, c, d = THIRD / FACTOR
+    weights = np.array([d, a, c, b, 1.0 / FACTOR, b, c, a, d])
+    return offsets + int(is_half), weights
+
+
+def side(grid: Grid, plane: int, finer: bool) -> Grid:
+    """Return the rows of a grid that lie on its side of the plane, that row of nodes included."""
+    nx, ny, nz = grid.points
+    if finer:
+        return replace(grid, points=triple((nx, ny, plane + 1)))
+    top = (*grid.origin[:2], float(grid.coordinate("z", plane)))
+    return replace(
+        grid, points=triple((nx, ny, nz - plane)), origin=top, low=triple((*grid.low[:2], 0))
+    )

@@ -1,0 +1,80 @@
+"""Rules of a grid that is finer above a plane."""
+
+from __future__ import annotations
+
+from seismo.grid.refinement import FACTOR
+from seismo.scenario.base import Mistake
+from seismo.scenario.draft import Draft
+from seismo.scenario.receivers import FibreReceivers
+from seismo.scenario.rules import Mistakes
+
+_WHOLE = 1e-6  # of a cell, by which a length may miss whole cells
+
+
+def refinement(draft: Draft) -> Mistakes:
+    """Check that the plane of a refinement lies in the region, and what does not go with one."""
+    if draft.grid is None or not draft.grid.refinement:
+        return
+    path = ("grid", "refinement")
+    if len(draft.grid.refinement) > 1:
+        yield Mistake((*path, 1), "there is one plane at most: leave it out")
+    if draft.grid.spacing.grows:
+        yield Mistake(
+            ("grid", "spacing", "z"), "grows, and refined grids have one height each: use a length"
+        )
+    limits = draft.limits("z")
+    below = draft.grid.refinement[0].below
+    if limits is not None and not limits[0] < below < limits[1]:
+        yield Mistake(
+            (*path, 0, "below"), f"must lie between {limits[0]:g} m and {limits[1]:g} m, the top "
+            "and the bottom of the grid",
+        )  # fmt: skip
+    for axis in "xy":
+        spacing = draft.grid.spacing.at_top(axis)
+        length = getattr(draft.grid.extent, axis)
+        if spacing is None or length is None:
+            continue
+        cells = length / (FACTOR * spacing)
+        if abs(cells - round(cells)) > _WHOLE:
+            wanted = max(1, round(cells)) * FACTOR * spacing
+            yield Mistake(
+                ("grid", "extent", axis), f"is {length:g} m, and the spacing below the plane is "
+                f"{FACTOR * spacing:g} m: use a multiple of it, such as {wanted:g} m",
+            )  # fmt: skip
+    yield from _faces(draft)
+    yield from _not_together(draft)
+
+
+def _faces(draft: Draft) -> Mistakes:
+    for axis in "xy":
+        for face in (f"{axis}_min", f"{axis}_max"):
+            if draft.boundaries is not None and getattr(draft.boundaries, face) == "rigid":
+                yield Mistake(
+                    ("boundaries", face),
+                    "goes through a plane of refinement, which needs absorbing or periodic sides",
+                )
+
+
+def _not_together(draft: Draft) -> Mistakes:
+    """Check what does not go together with a refinement."""
+    path = ("grid", "refinement")
+    if draft.has_topography:
+        yield Mistake(path, "does not go with topography yet: leave one of both out")
+    for index, source in enumerate(draft.sources or ()):
+        if source is not None and source.type in ("finite_fault", "plane_wave"):
+            yield Mistake(
+                ("sources", index, "type"),
+                "does not go with grid.refinement: use point sources, or leave that out",
+            )
+    for index, group in enumerate(draft.receivers or ()):
+        if group is not None and (isinstance(group, FibreReceivers) or group.moves):
+            yield Mistake(
+                ("receivers", index, "type"),
+                "fibres and receivers that move do not go with grid.refinement: use points, or "
+                "leave that out",
+            )
+    if draft.grid is not None and draft.grid.decomposition not in ("auto", (1, 1)):
+        yield Mistake(("grid", "decomposition"), "refined grids are not cut: leave it out")
+
+
+RULES = (refinement,)

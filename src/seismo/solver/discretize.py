@@ -1,0 +1,213 @@
+"""From a scenario to its discretization: grids, earth, waves, time step and geometry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.geometry import Geometry
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Share, evenly, with_plane_waves, with_subfaults
+from seismo.equations.registry import physics_for
+from seismo.errors import gathered
+from seismo.grid.grid import Grid
+from seismo.grid.interpolation import RADIUS
+from seismo.grid.topography import Topography
+from seismo.model.guides import REFINED, GuidedDamping, damping
+from seismo.scenario import Scenario
+from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
+from seismo.solver.attenuation import relaxation_of, stepping
+from seismo.solver.closed_surface import free_surface, surface_of
+from seismo.solver.curved_ground import curved
+from seismo.solver.discretization import Discretization
+from seismo.solver.fluid_contacts import contacts_of
+from seismo.solver.grid_layout import make_grid, refuse_thin, refuse_unfit
+from seismo.solver.grids import Level, above_plane, levels, refuse_beside, refuse_unrefined, showing
+from seismo.solver.ground import topography_of
+from seismo.solver.growing_rows import refuse_growing_contacts
+from seismo.solver.half_precision import halved
+from seismo.solver.incident_background import refuse_background
+from seismo.solver.medium import even_planes, read_earth
+from seismo.solver.memory_storage import relaxing
+from seismo.solver.time_step import Scheme, limits_of, make_clock
+from seismo.solver.waves import waves_of
+
+BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
+
+
+def discretize(
+    scenario: Scenario, batch_points: int = BATCH_POINTS, share: Share | None = None
+) -> Discretization:
+    """Discretize a scenario: grid, earth, time step and geometry.
+
+    Args:
+        scenario: a checked scenario.
+        batch_points: small shots advance together up to so many points.
+        share: which of the shots, all when None.
+
+    Raises:
+        ScenarioError: a model file, position or time step will not do.
+    """
+    # All of the region with one spacing, which models, sources and receivers refer to.
+    region = make_grid(scenario)
+    geometry = partial(Geometry, scenario, region)
+    if not scenario.grid.refinement:
+        setup = _on_grid(Level(scenario, region), geometry, region, share)
+        refuse_background(setup)
+        return batched(setup, batch_points)
+    # Two grids: each with its own spacing, order, closure and layers, on its side of the plane.
+    fine, coarse = levels(scenario)
+    grids = [_on_grid(level, geometry, region, share) for level in (fine, coarse)]
+    # One time step: the shortest of both.
+    dt = min(setup.clock.dt for setup in grids)
+    clock = min((setup.clock for setup in grids), key=lambda clock: clock.limit)
+    above, below = (
+        setup if setup.clock.dt == dt
+        else _on_grid(level.stepped(dt), geometry, region, share)
+        for setup, level in zip(grids, (fine, coarse), strict=True)
+    )  # fmt: skip
+    # What lies across the plane is refused; what lies above it is shown by the finer grid.
+    plane = coarse.plane
+    z = float(coarse.grid.coordinate("z", plane))
+    reach = RADIUS + max(above.stencil.order, below.stencil.order) // 2 - 1
+    refuse_beside(scenario, below.shots, reach * above.grid.spacing[2], z)
+    _refuse_near(scenario, above, below)
+    names = above_plane(scenario, below.grid, below.physics, below.clock, plane)
+    # Layers are alike on both: of the fastest wave, and of what the ground above guides.
+    fastest = [one.fastest for one in (above, below)]
+    guided = _guided(replace(below, closure=above.closure), max(fastest))
+    above, below = (
+        replace(one, guided_damping=guided, faster=other, clock=clock)
+        for one, other in zip((above, below), reversed(fastest), strict=True)
+    )
+    above = replace(above, scenario=showing(above.scenario, names))
+    return batched(replace(below, scenario=scenario, fine=above), batch_points)
+
+
+def _on_grid(
+    level: Level, geometry: Callable[[Topography | None], Geometry], region: Grid,
+    share: Share | None,
+) -> Discretization:  # fmt: skip
+    """Discretize a scenario on one of its grids, of all shots or a share."""
+    scenario = level.scenario
+    grid = level.grid
+    relaxation = relaxation_of(scenario)
+    topography = topography_of(scenario, grid)
+    slopes = topography is not None
+    name = scenario.equation.name
+    physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
+    refuse_unfit(scenario, physics)
+    refuse_unrefined(level, physics)
+    # Earth, sources and receivers: what is wrong with any is told together.
+    placed = geometry(topography)
+    earth_of = partial(read_earth, scenario, level.live, physics, relaxation, topography, region)
+    steps: tuple[Callable[[], Any], ...] = (earth_of, placed.shots, placed.groups)
+    (earth, extremes, sample), placed_shots, groups = gathered(steps)
+    faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)
+    shots = [with_plane_waves(shot, earth, grid, extremes) for shot in faults]
+    # Closure of a free surface, by what lies among its rows.
+    surface = None
+    if scenario.boundaries.top == "free_surface":
+        sources = [source for shot in shots for source in shot.sources]
+        surface = free_surface(physics, earth, grid, sources, _depths(groups), sample.wet, slopes)
+    # Order and coefficients, by the waves that the grid has to carry.
+    top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
+    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
+    refuse_uncarried(scenario, waves)
+    stencil = choose_stencil(scenario.grid, waves)
+    closure, slope = surface_of(surface, earth, grid, stencil)
+    refuse_thin(scenario, grid, physics, stencil.order, closure, slopes)
+    interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
+    refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
+    # Stability limit of a uniform medium, and what contacts and averages leave of it.
+    scheme = Scheme(physics, level.live, stencil, closure, topography, level.growth(stencil))
+    limit, safe = limits_of(scenario, scheme, earth, extremes, contacts)
+    clock_of = partial(make_clock, scenario, limit, safe)
+    clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
+    if not scenario.time.dispersion_removal:
+        waves = replace(waves, dt=clock.dt)
+    setup = Discretization(
+        scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
+        groups, contacts=contacts, interfaces=interfaces, topography=topography,
+        finer=level.finer, meets=level.meets,
+    )  # fmt: skip
+    # Losses, numbers of 16 bits and curved rows change the equations' tables.
+    if relaxation is not None:
+        setup = relaxing(setup, relaxation)
+    if scenario.in_16_bits:
+        setup = halved(setup)
+    setup = curved(setup)
+    # What depends on how the medium relaxes; of the shots, those of this run.
+    taken_shots = shots if share is None else share.take(shots)
+    guided = _guided(setup, setup.fastest)
+    return replace(setup, shots=taken_shots, even=even_planes(setup), guided_damping=guided)
+
+
+def _guided(setup: Discretization, fastest: float) -> GuidedDamping:
+    """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
+    faces = setup.scenario.boundaries
+    on_rigid = faces.bottom == "rigid"
+    advised = damping(setup.earth, setup.grid, setup.closure is not None, on_rigid, fastest)
+    if setup.meets is not None:
+        advised = advised.at_least(REFINED)
+    return advised.replaced(faces.layer.damping, setup.total_steps)
+
+
+def _depths(groups: Sequence[ReceiverGroup]) -> np.ndarray:
+    """Return z (n) in m of all that is read."""
+    return np.array([z for group in groups for z in group.read_positions[:, 2]])
+
+
+def _refuse_near(scenario: Scenario, above: Discretization, below: Discretization) -> None:
+    """Refuse a plane whose closed rows meet those of a surface, a layer or a contact.
+
+    Raises:
+        ScenarioError: it names the plane, and what is enough.
+    """
+    refuse = partial(scenario.mistake, "grid", "refinement", 0, "below")
+    fine = above.grid
+    coarse = below.grid
+    # Rows that closed ones read on both sides of the plane.
+    first = above.plane_rows.base - above.halo
+    last = below.plane_rows.rows[1] + below.halo
+    # Above: closed rows of the surface, or a layer at the top.
+    missing = max(above.closed_rows, fine.low[2]) - first
+    if missing > 0:
+        problem = f"is too near the top: give {missing * fine.spacing[2]:g} m more"
+        raise refuse(problem=problem)
+    # Below: the layer at the bottom.
+    missing = last - (coarse.points[2] - coarse.high[2])
+    if missing > 0:
+        length = missing * coarse.spacing[2]
+        raise refuse(problem=f"is too near the bottom: make grid.extent.z {length:g} m larger")
+    # On both sides: contacts, whose rows have other differences.
+    top = float(fine.coordinate("z", first))
+    bottom = float(coarse.coordinate("z", last))
+    contacts = [(one.grid, contact.z_index) for one in (above, below) for contact in one.contacts]
+    for z in (float(grid.coordinate("z", index)) for grid, index in contacts):
+        if top < z < bottom:
+            raise refuse(
+                problem=f"lies beside the contact of fluid and solid at z = {z:g} m: keep that "
+                f"out of {top:g} to {bottom:g} m"
+            )
+
+
+def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:
+    """Let small shots advance together up to so many points, unless the scenario says how many.
+
+    Args:
+        setup: the run.
+        batch_points: of the shots on each grid.
+        grids: that stand side by side.
+    """
+    shots = len(setup.shots)
+    survey = setup.scenario.survey
+    if survey is None or survey.batch == "auto":
+        together = evenly(shots, batch_points // setup.points, grids)
+    else:
+        together = min(shots, survey.batch * grids)
+    return setup.sharing(together, grids)

@@ -1,0 +1,236 @@
+"""The grids of a scenario: one, or a finer one above a plane and a coarser one below it.
+
+The coarser one has the rows of all depths: those above the plane are not updated, and show what
+the finer one has found (`refined_exchange`). Absorbing layers are as thick on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from seismo.acquisition.shots import Shot
+from seismo.equations.registry import VARIANTS, physics_for
+from seismo.equations.table import Physics
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES, Grid, triple
+from seismo.grid.refinement import FACTOR, above, below, side
+from seismo.grid.time_step import Clock
+from seismo.scenario import Scenario
+from seismo.scenario.grid import Boundaries
+from seismo.solver.field_sampling import Slice
+from seismo.solver.grid_layout import make_grid
+from seismo.solver.map_quantities import PeakMapSet, make_all_maps
+from seismo.solver.snapshot_series import Series, make_all_series
+
+_BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
+_LEAST = 2  # half orders between the plane and the rows beside other faces
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the grids.
+
+    Attributes:
+        scenario: with the spacing, the layers and the faces of this grid.
+        grid: all of its rows.
+        finer: cells in one of the grid below, of the grid above a plane; else 1.
+        meets: row of nodes on the plane where it meets another grid, None without one.
+    """
+
+    scenario: Scenario
+    grid: Grid
+    finer: int = 1
+    meets: int | None = None
+
+    @property
+    def live(self) -> Grid:
+        """The rows that are updated, as a grid."""
+        return self.grid if self.meets is None else side(self.grid, self.meets, self.finer > 1)
+
+    @property
+    def plane(self) -> int:
+        """That row, of one of two grids."""
+        assert self.meets is not None
+        return self.meets
+
+    def growth(self, stencil: Stencil) -> float:
+        """Return the growth of the largest eigenvalue by the rows beside the plane."""
+        if self.meets is None:
+            return 1.0
+        return (above if self.finer > 1 else below)(stencil, self.meets).growth
+
+    def stepped(self, dt: float) -> Level:
+        """Return the same with a time step in s."""
+        time = self.scenario.time.model_copy(update={"step": dt})
+        return replace(self, scenario=_changed(self.scenario, time=time))
+
+
+def levels(scenario: Scenario) -> tuple[Level, Level]:
+    """Return the finer grid above the plane of a scenario, and the coarser one below.
+
+    Raises:
+        ScenarioError: the plane lies between rows of the coarser grid, or too near another face.
+    """
+    spec = scenario.grid
+    (refinement,) = spec.refinement
+    # Above the plane all is as the scenario says, but for the bottom, which has no layer.
+    faces = scenario.boundaries
+    layer = faces.layer
+    # Twelve points of a layer are 36 of the finer grid.
+    wide = layer.model_copy(update={"points": FACTOR * layer.points})
+    fine_faces = faces.model_copy(update={"layer": wide, "bottom": "absorbing"})
+    fine_scenario = _changed(scenario, boundaries=fine_faces)
+    # Below the plane all spacings are three times as large, and the layers have as many points.
+    spacing = spec.spacing.model_copy(
+        update={a: FACTOR * h for a in "xyz" if (h := getattr(spec.spacing, a)) is not None}
+    )
+    coarse_scenario = _changed(scenario, grid=spec.model_copy(update={"spacing": spacing}))
+    coarse = make_grid(coarse_scenario)
+    # The coarser grid has rows above the plane, but no free surface there: these do not step.
+    under = faces.model_copy(update={"top": "absorbing"})
+    coarse_scenario = _changed(coarse_scenario, boundaries=under)
+    plane = _plane(scenario, coarse, refinement.below)
+    # The finer grid ends a row below the plane.
+    # Its points along x and y cover those of the coarser one, layers included.
+    fine = make_grid(fine_scenario)
+    # Its last rows are the nodes on the plane, and the row that holds values on it.
+    across = [_points(coarse, faces, n) for n in range(2)]
+    points = triple((*across, FACTOR * plane + _BEYOND))
+    fine = replace(fine, points=points, high=triple((*fine.high[:2], 0)))
+    return (
+        Level(fine_scenario, fine, FACTOR, FACTOR * plane),
+        Level(coarse_scenario, coarse, meets=plane),
+    )
+
+
+def _points(coarse: Grid, faces: Boundaries, n: int) -> int:
+    """Return the points of the finer grid along x or y."""
+    axis = AXES[n]
+    if axis not in coarse.axes:
+        return 1
+    # A periodic axis has its last node on its first.
+    if getattr(faces, f"{axis}_min") == "periodic":
+        return FACTOR * coarse.points[n]
+    return FACTOR * (coarse.points[n] - 1) + 1
+
+
+def _changed(scenario: Scenario, **sections: object) -> Scenario:
+    return scenario.model_copy(update=sections)
+
+
+def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
+    """Return the row of nodes on the plane, of the coarser grid."""
+    # Nodes of both grids stand on the plane: a row of the coarser one.
+    row = float(coarse.index("z", z))
+    h = coarse.spacing[2]
+    plane = round(row)
+    key = ("grid", "refinement", 0, "below")
+    if abs(row - plane) > 1e-6:
+        nearest = float(coarse.coordinate("z", plane))
+        raise scenario.mistake(
+            *key, problem=f"is {z:g} m, between rows that lie {h:g} m apart; use {nearest:g} m"
+        )
+    return plane
+
+
+def field_size(scenario: Scenario) -> int:
+    """Return the numbers of a field on all grids of a scenario."""
+    if not scenario.grid.refinement:
+        return make_grid(scenario).size
+    return sum(level.grid.size for level in levels(scenario))
+
+
+def refuse_unrefined(level: Level, physics: Physics) -> None:
+    """Refuse equations and numbers that do not go with grids of two spacings.
+
+    Raises:
+        ScenarioError: it names the key, and what to write there.
+    """
+    scenario = level.scenario
+    if level.meets is None:
+        return
+    # 16 bits keep no values on a plane; waves need a traction there for each velocity.
+    if scenario.precision == "float16":
+        problem = "does not go with grid.refinement; use float32, or leave that out"
+        raise scenario.mistake("precision", problem=problem)
+    if not physics.has_tractions:
+        known = [
+            name for name, n in VARIANTS
+            if n == len(physics.axes) and physics_for(name, n).has_tractions
+        ]  # fmt: skip
+        raise scenario.mistake(
+            "grid", "refinement",
+            problem=f"{scenario.equation.name} waves do not go with it, those of "
+            f"{', '.join(known)} do; use these, or leave it out",
+        )  # fmt: skip
+
+
+def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane: float) -> None:
+    """Refuse sources that act on points across the plane, or on closed rows beside it.
+
+    So many rows away from it, in 2-D at 10 points: order 8 4, 5, 7 rows 6 to 19, 2 to 7, 0.15 %,
+    order 4 3, 4, 5 rows 2 to 6, 0.5 to 1, 0.2 %.
+
+    Args:
+        scenario: the scenario.
+        shots: all of them.
+        reach: how far from it they may not lie above, in m; below it three times as far.
+        plane: its z in m.
+
+    Raises:
+        ScenarioError: it names the plane, and where it may be.
+    """
+    for source in (one for shot in shots for one in shot.points):
+        z = float(source.position[2])
+        if plane - reach < z < plane + FACTOR * reach:
+            raise scenario.mistake(
+                "grid", "refinement", 0, "below",
+                problem=f"the source {source.name} at z = {z:g} m lies too near the plane: use "
+                f"{z + reach:g} m or more, or {z - FACTOR * reach:g} m or less",
+            )  # fmt: skip
+
+
+def above_plane(
+    scenario: Scenario, grid: Grid, physics: Physics, clock: Clock, plane: int
+) -> frozenset[str]:
+    """Return the names of the sets of snapshots and maps that lie above the plane.
+
+    Args:
+        scenario: the scenario.
+        grid: the coarser grid.
+        physics: the wave equation.
+        clock: time steps.
+        plane: its row of nodes on the plane.
+
+    Raises:
+        ScenarioError: a map lies on both sides; components are interpolated, which the coarser grid
+            cannot do above the plane.
+    """
+    # By the rows of the coarser grid, which has those of all depths.
+    maps = make_all_maps(scenario, grid, physics, clock.dt)
+    series = make_all_series(scenario, grid, physics, clock)
+    rows = {name: cut.index[2] for name, cut in _cuts(maps) + _cuts(series)}
+    for number, one in enumerate(maps):
+        if rows[one.name][0] < plane <= rows[one.name][-1]:
+            raise scenario.mistake(
+                "output", "maps", number,
+                problem="lies on both sides of the plane of grid.refinement: give a plane of one "
+                "z, or a box on one side",
+            )  # fmt: skip
+    return frozenset(name for name, some in rows.items() if some[-1] < plane)
+
+
+def _cuts(some: Sequence[PeakMapSet] | Sequence[Series]) -> list[tuple[str, Slice]]:
+    return [(one.name, one.cut) for one in some]
+
+
+def showing(scenario: Scenario, names: frozenset[str]) -> Scenario:
+    """Return a scenario with some of its sets of snapshots and maps."""
+    # The others are of the other grid.
+    output = scenario.output
+    kept = {
+        key: tuple(one for one in getattr(output, key) if one.name in names)
+        for key in ("snapshots", "maps")
+    }
+    return _changed(scenario, output=output.model_copy(update=kept))
