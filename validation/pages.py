@@ -80,6 +80,12 @@ LINES = (
          r".*station 10, vector L2 \[h = 50 m"),
     Line("forces and moments in 2-D, among rows that grow to twice the height", "10",
          "growing_rows", r"elastic 2-D"),
+    Line("half-space, spacing three times as large below a plane, 2-D and 3-D, worst receiver on "
+         "the surface", "5", "refined_grid", r"half-space.*on the surface.*\[5 ppw"),
+    Line("", "10", "refined_grid", r"half-space.*on the surface.*\[10 ppw"),
+    Line("plane P and S waves sent back by that plane", "5", "refined_grid",
+         r"plane . wave.*\[5 ppw"),
+    Line("", "10", "refined_grid", r"plane . wave.*\[10 ppw"),
     Line("Lamb's problem under ground that dips by 5 to 30 degrees, 2-D, worst receiver", "10",
          "dipping_ground", r"P-SV, dip (5|10|20|30) .*worst.*order 8"),
     Line("acoustic waves under ground that dips by 5 to 30 degrees, 2-D, worst pressure", "10",

@@ -52,6 +52,7 @@ CASES = {  # in the order of the page
     "rayleigh_path": "Rayleigh wave on a long path",
     "loh1": "LOH.1, layer over half-space",
     "growing_rows": "Rows that grow with depth",
+    "refined_grid": "Grids refined above a plane",
     "dipping_ground": "Ground that dips",
     "hills": "Hills and canyons",
     "acoustic_ground": "Acoustic waves under ground that slopes",
