@@ -28,6 +28,7 @@ DRAWN = (  # scenario, kind of figure, its options
     ("streamer_survey", "gather", {}),
     ("tilted_shale", "gather", {}),
     ("deep_basin", "gather", {}),
+    ("soft_basin", "gather", {}),
     ("basin_q", "gather", {}),
     ("plane_wave_basin", "gather", {"receivers": "surface"}),
     ("double_couple", "peaks", {}),
