@@ -68,7 +68,8 @@ MOST_OF_GROUND = 0.06
 PLATE = 0.03  # the p of a plate between a free surface and a rigid bottom
 # The p of layers that a plane of refinement goes through: where fields decay within a coarse cell
 # along the layer, waves do not pass the plane, so that it makes plates, too. Uniform rock, orders 4
-# and 8, planes 4 to 20 coarse rows deep, 12 to 36 points: 0.03 ends growth in most, 0.05 in all.
+# and 8, 12 to 36 points: 0.03 ends growth in most, 0.05 in all that lie 6 coarse rows deep or more,
+# as all do that keep clear of the rows of a free surface; 4 rows deep it takes 0.06.
 REFINED = 0.05
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
 HARMLESS_RISE = 60.0  # up to that contrast,

@@ -29,7 +29,7 @@ def refinement(draft: Draft) -> Mistakes:
             (*path, 0, "below"), f"must lie between {limits[0]:g} m and {limits[1]:g} m, the top "
             "and the bottom of the grid",
         )  # fmt: skip
-    for axis in "xy":
+    for axis in "xyz":
         spacing = draft.grid.spacing.at_top(axis)
         length = getattr(draft.grid.extent, axis)
         if spacing is None or length is None:

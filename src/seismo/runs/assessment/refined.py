@@ -81,6 +81,17 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
     def is_beside(positions: np.ndarray) -> np.ndarray:
         return (above < positions[:, 2]) & (positions[:, 2] < below)
 
+    rows = (
+        (one.name, grid.grid.coordinate("z", np.array(one.cut.index[2])))
+        for grid in setup.grids_of_spacing
+        for one in grid.maps
+    )
+    for name, z in rows:
+        if ((above < z) & (z < below)).any():
+            yield (
+                f"output.maps {name}: has points next to the plane of grid.refinement, where "
+                f"fields err by {percent(READ_ERROR)} or so: leave {above:g} to {below:g} m out"
+            )
     for group in setup.groups:
         if count := group.count_where(is_beside):
             yield (

@@ -54,7 +54,7 @@ def cautions(
     errs = inaccurate_refined(setup, expected) if two else inaccurate(setup, layers, expected)
     lines = [*uncarried(setup, layers), *errs]
     lines += [line for look in _EARTH for line in look(setup, layers)]
-    lines += [line for look in _COVERAGE for line in look(run or setup)]
+    lines += [line for look in _OF_RUN for line in look(run or setup)]
     lines += [line for look in _GEOMETRY if acts for line in look(setup)]
     lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(setup)]
@@ -319,15 +319,15 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 )  # fmt: skip
 
 
-_COVERAGE: tuple[Callable[[Discretization], WarningLines], ...] = (
-    bodies_outside, outside_box, uncovered, outside, otherwise,
+# Of all grids of a run together.
+_OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
+    depths, directions, off_the_plane, bodies_outside, outside_box, uncovered, outside, otherwise,
+    kept, constant_density, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
 )  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    depths, directions, off_the_plane, _ends, _moved, kept, constant_density, *MOMENTS, _edges,
-    *TIMING, _flat, _close_receivers,
-    _above_sources, surface_strains, _close_maps, near_maps, unlike_the_motion, kept_dispersion,
-    _at_the_surface, sea_bed, weakened_coupling, _layer_strength, _little_damping,
-    weak_sources,
+    _ends, _moved, *MOMENTS, _edges, _flat, _close_receivers, _above_sources, surface_strains,
+    _close_maps, near_maps, _at_the_surface, sea_bed, weakened_coupling, _layer_strength,
+    _little_damping,
 )  # fmt: skip
