@@ -185,7 +185,7 @@ class Discretization:
             return self.curved_rows.closed
         return self.closure.rows if self.closure else 0
 
-    def has(self, positions: np.ndarray, above: float = 0.0) -> np.ndarray:
+    def has(self, positions: np.ndarray, height: float = 0.0) -> np.ndarray:
         """Return which positions (..., 3) in m lie on this side of the plane of another grid.
 
         Or of a level so many m above the plane.
@@ -193,8 +193,8 @@ class Discretization:
         z = np.asarray(positions)[..., 2]
         if self.meets is None:
             return np.ones(z.shape, bool)
-        # Of a row of nodes on the plane, which is both grids'.
-        level = float(self.grid.coordinate("z", self.meets)) - above
+        # Both grids round alike: no position in whole spacings lies on the level.
+        level = float(self.grid.coordinate("z", self.meets)) - height - _ON_PLANE * self._fine
         return z < level if self.finer > 1 else z >= level
 
     def reads(self, positions: np.ndarray) -> np.ndarray:
@@ -203,8 +203,12 @@ class Discretization:
         Next to the plane these are the coarser one's, which has points on both sides of it.
         """
         # Reading takes RADIUS points on either side.
-        fine = self.grid.spacing[2] if self.finer > 1 else self.grid.spacing[2] / FACTOR
-        return self.has(positions, RADIUS * fine)
+        return self.has(positions, RADIUS * self._fine)
+
+    @property
+    def _fine(self) -> float:
+        """The spacing in m above the plane, of one of two grids."""
+        return self.grid.spacing[2] if self.finer > 1 else self.grid.spacing[2] / FACTOR
 
     @property
     def points(self) -> int:
@@ -220,8 +224,8 @@ class Discretization:
 
     @property
     def plane_rows(self) -> BesideRefinement:
-        """These differences, of one of two grids."""
-        assert self.refined_rows is not None
+        """The same, of one of two grids."""
+        assert self.refined_rows
         return self.refined_rows
 
     @property
@@ -290,22 +294,20 @@ class Discretization:
     def series(self) -> list[Series]:
         """The series of snapshots of this grid that are written."""
         every = make_all_series(self.scenario, self.grid, self.physics, self.clock)
-        return [one for one in every if self._shows(one.name)]
+        return [one for one in every if self._shows("snapshots", one.name)]
 
     @derived
     def maps(self) -> list[PeakMapSet]:
         """The maps of largest values of this grid that are written."""
         every = make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
-        return [one for one in every if self._shows(one.name)]
+        return [one for one in every if self._shows("maps", one.name)]
 
-    def _shows(self, name: str) -> bool:
+    def _shows(self, kind: str, name: str) -> bool:
         """Whether a set of snapshots or maps is of this grid (`grids.above_plane`)."""
         if self.fine is None:
             return True
         # The coarser grid shows all that the finer one does not.
-        shown = self.fine.scenario.output
-        elsewhere = {*(one.name for one in shown.snapshots), *(one.name for one in shown.maps)}
-        return name not in elsewhere
+        return all(name != one.name for one in getattr(self.fine.scenario.output, kind))
 
     @property
     def grids_of_spacing(self) -> list[Discretization]:

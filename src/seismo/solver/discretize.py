@@ -63,8 +63,10 @@ def discretize(
     fine, coarse = levels(scenario)
     grids = [_on_grid(level, geometry, region, share) for level in (fine, coarse)]
     # One time step: the shortest of both.
-    dt = min(setup.clock.dt for setup in grids)
-    clock = min((setup.clock for setup in grids), key=lambda clock: clock.limit)
+    clocks = [setup.clock for setup in grids]
+    dt = min(clock.dt for clock in clocks)
+    shortest = next(clock for clock in clocks if clock.dt == dt)
+    clock = replace(shortest, limit=min(clock.limit for clock in clocks))
     above, below = (
         setup if setup.clock.dt == dt
         else _on_grid(level.stepped(dt), geometry, region, share)
@@ -85,6 +87,8 @@ def discretize(
         for one, other in zip((above, below), reversed(fastest), strict=True)
     )
     above = replace(above, scenario=showing(above.scenario, names))
+    # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
+    below = replace(below, contacts=tuple(one for one in below.contacts if one.row >= plane))
     return batched(replace(below, scenario=scenario, fine=above), batch_points)
 
 

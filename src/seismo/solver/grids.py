@@ -18,13 +18,11 @@ from seismo.grid.refinement import FACTOR, above, below, side
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
 from seismo.scenario.grid import Boundaries
-from seismo.solver.field_sampling import Slice
 from seismo.solver.grid_layout import make_grid
-from seismo.solver.map_quantities import PeakMapSet, make_all_maps
-from seismo.solver.snapshot_series import Series, make_all_series
+from seismo.solver.map_quantities import make_all_maps
+from seismo.solver.snapshot_series import make_all_series
 
 _BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
-_LEAST = 2  # half orders between the plane and the rows beside other faces
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
     """Return the finer grid above the plane of a scenario, and the coarser one below.
 
     Raises:
-        ScenarioError: the plane lies between rows of the coarser grid, or too near another face.
+        ScenarioError: the plane lies between rows of the coarser grid.
     """
     spec = scenario.grid
     (refinement,) = spec.refinement
@@ -193,8 +191,8 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
 
 def above_plane(
     scenario: Scenario, grid: Grid, physics: Physics, clock: Clock, plane: int
-) -> frozenset[str]:
-    """Return the names of the sets of snapshots and maps that lie above the plane.
+) -> frozenset[tuple[str, str]]:
+    """Return kinds and names of the sets of snapshots and maps that lie above the plane.
 
     Args:
         scenario: the scenario.
@@ -210,27 +208,25 @@ def above_plane(
     # By the rows of the coarser grid, which has those of all depths.
     maps = make_all_maps(scenario, grid, physics, clock.dt)
     series = make_all_series(scenario, grid, physics, clock)
-    rows = {name: cut.index[2] for name, cut in _cuts(maps) + _cuts(series)}
+    rows = {("snapshots", one.name): one.cut.index[2] for one in series}
+    rows |= {("maps", one.name): one.cut.index[2] for one in maps}
     for number, one in enumerate(maps):
-        if rows[one.name][0] < plane <= rows[one.name][-1]:
+        along_z = rows["maps", one.name]
+        if along_z[0] < plane <= along_z[-1]:
             raise scenario.mistake(
                 "output", "maps", number,
                 problem="lies on both sides of the plane of grid.refinement: give a plane of one "
                 "z, or a box on one side",
             )  # fmt: skip
-    return frozenset(name for name, some in rows.items() if some[-1] < plane)
+    return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 
 
-def _cuts(some: Sequence[PeakMapSet] | Sequence[Series]) -> list[tuple[str, Slice]]:
-    return [(one.name, one.cut) for one in some]
-
-
-def showing(scenario: Scenario, names: frozenset[str]) -> Scenario:
-    """Return a scenario with some of its sets of snapshots and maps."""
+def showing(scenario: Scenario, names: frozenset[tuple[str, str]]) -> Scenario:
+    """Return a scenario with some of its sets of snapshots and maps, by kind and name."""
     # The others are of the other grid.
     output = scenario.output
     kept = {
-        key: tuple(one for one in getattr(output, key) if one.name in names)
+        key: tuple(one for one in getattr(output, key) if (key, one.name) in names)
         for key in ("snapshots", "maps")
     }
     return _changed(scenario, output=output.model_copy(update=kept))

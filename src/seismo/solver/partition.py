@@ -142,15 +142,15 @@ def divide(
     periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
     ranks_per_grid = ranks.count // setup.grids
     # Factors of the ranks with the smallest cuts.
-    if counts is None and requested == "auto":
-        uncut = never_cut(setup)
-        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic, uncut)
-    if setup.meets is not None and ranks_per_grid > 1:
+    if setup.meets is not None and (ranks_per_grid > 1 or counts not in (None, (1, 1))):
         raise scenario.mistake(
             "grid", "refinement",
             problem="grids of two spacings are not cut: use one process and one GPU, or as many as "
             "there are shots (survey.spread: shots)",
         )  # fmt: skip
+    if counts is None and requested == "auto":
+        uncut = never_cut(setup)
+        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic, uncut)
     try:
         cut = counts or requested
         _refuse(cut, ranks_per_grid, periodic)

@@ -48,19 +48,17 @@ class RefinedExchange:
 
     def before(self, stage: Stage) -> list[Launch]:
         """Return the launches that put what crosses the plane in place before a stage, in order."""
-        moves = any(name[0] == "v" for name in stage.writes)
-        # 1. What changes velocities reads tractions s_az, which the coarser grid gives; what
-        # changes stresses reads velocities, which the finer one gives.
+        # Of what the stage differentiates, velocities and tractions s_az cross the plane; those
+        # the finer grid gives, these the coarser one.
         crossing = [
-            field for field in self._fields
-            if (field.name[0] == "s" and field.name.endswith("z") if moves
-                else field.name[0] == "v")
-        ]  # fmt: skip
-        giver = 0 if moves else 1
-        # 2. The giver finds them on the plane, for its own differences, too.
-        launches = [one for field in crossing for one in self._on_plane(field, giver)]
-        # 3. The taker interpolates them between its points, or averages them.
-        return launches + [one for field in crossing for one in self._crossing(field, giver)]
+            (field, int(field.name[0] == "v"))
+            for field in self._fields
+            if field.name in stage.reads and (field.name[0] == "v" or field.name.endswith("z"))
+        ]
+        # The giver finds them on the plane, for its own differences, too; the taker interpolates
+        # them between its points, or averages them.
+        launches = [one for field, giver in crossing for one in self._on_plane(field, giver)]
+        return launches + [one for field, giver in crossing for one in self._crossing(field, giver)]
 
     def _on_plane(self, field: Field, grid: int) -> list[Launch]:
         """Return what finds a field on the plane from the rows of its own grid."""

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
-
-from seismo.grid.grid import AXES, Box, Grid
-
-if TYPE_CHECKING:
-    pass
 
 from seismo.equations.table import Stage
+from seismo.grid.grid import AXES, Box, Grid
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import warned_of
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
+from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grids import showing
 
 CROSSING = "waves that cross the plane of refinement"
@@ -61,13 +62,14 @@ def refined_remedy(setup: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy on two grids, empty where they do."""
     if expected.error <= setup.scenario.grid.accuracy:
         return ""
-    return "use a smaller grid.spacing, or a deeper grid.refinement.0.below"
+    return "use a smaller grid.spacing, or a deeper grid.refinement[0].below"
 
 
 def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
-    if warned_of(setup, expected):
-        yield f"grid: the traces will err by {expected}; {refined_remedy(setup, expected)}"
+    remedy = refined_remedy(setup, expected)
+    if remedy and warned_of(setup, expected):
+        yield f"grid: the traces will err by {expected}; {remedy}"
 
 
 def beside_plane(setup: Discretization) -> Iterator[str]:
@@ -117,24 +119,35 @@ def with_own(grid: Discretization) -> Discretization:
     """Return a grid's side of the plane with the sources and receivers there; all if none are."""
     groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
     shots = [shot for one in grid.shots if (shot := _acting(grid, one)).points]
-    names = frozenset((*(one.name for one in grid.series), *(one.name for one in grid.maps)))
+    names = frozenset(
+        (
+            *(("snapshots", one.name) for one in grid.series),
+            *(("maps", one.name) for one in grid.maps),
+        )
+    )
+    live = grid.live_grid
+    interfaces, contacts = contacts_of(
+        grid.scenario, grid.physics, grid.earth, live, grid.stencil, grid.closure
+    )
     return replace(
         grid,
-        groups=groups or [_moved(grid, group) for group in grid.groups],
-        shots=shots or [_lent(grid, shot) for shot in grid.shots],
+        groups=groups or [_receivers_at_plane(grid, group) for group in grid.groups],
+        shots=shots or [_sources_at_plane(grid, shot) for shot in grid.shots],
         scenario=showing(grid.scenario, names),
-        grid=grid.live_grid,
+        grid=live,
+        interfaces=interfaces,
+        contacts=contacts,
         meets=None,
         fine=None,
     )
 
 
-def _moved(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
+def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
     """Return receivers of the other side at the plane."""
     return replace(group, coordinates=_at_plane(grid, group.coordinates))
 
 
-def _lent(grid: Discretization, shot: Shot) -> Shot:
+def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
     """Return a shot of the other side at the plane."""
     points = (replace(one, position=_at_plane(grid, one.position)) for one in shot.points)
     return replace(shot, points=tuple(points))

@@ -57,7 +57,7 @@ def cautions(
     lines += [line for look in _OF_RUN for line in look(run or setup)]
     lines += [line for look in _GEOMETRY if acts for line in look(setup)]
     lines += near_contacts(expected.near_sources, expected.reading)
-    return [*lines, *_nothing_recorded(setup)]
+    return [*lines, *_nothing_recorded(run or setup)]
 
 
 def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
@@ -323,11 +323,11 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, bodies_outside, outside_box, uncovered, outside, otherwise,
     kept, constant_density, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
+    _layer_strength, _little_damping,
 )  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
     _ends, _moved, *MOMENTS, _edges, _flat, _close_receivers, _above_sources, surface_strains,
-    _close_maps, near_maps, _at_the_surface, sea_bed, weakened_coupling, _layer_strength,
-    _little_damping,
+    _close_maps, near_maps, _at_the_surface, sea_bed, weakened_coupling,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
 from seismo.runs.assessment.refined import refined_remedy
 from seismo.runs.assessment.remedy import points_needed, remedy_of_a_miss, uncarried
-from seismo.runs.assessment.resolution import LayerResolution
+from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (
     HypotheticalRanks,
@@ -103,12 +103,18 @@ class Plan:
     @cached_property
     def errors(self) -> list[str]:
         """Why the grid does not carry the waves at all."""
-        return list(uncarried(self.setup, self.layers))
+        grids = self.setup.grids_of_spacing
+        lines = (text for grid in grids for text in uncarried(grid, layers_of(grid, self.f_max)))
+        return list(dict.fromkeys(lines))
 
     @cached_property
     def points_needed(self) -> float:
         """Points per wavelength with which dispersion keeps to the wanted accuracy."""
-        return points_needed(self.setup, self.layers)
+        # Of the grid whose waves have the fewest.
+        each = [(grid, layers_of(grid, self.f_max)) for grid in self.setup.grids_of_spacing]
+        return points_needed(
+            *min(each, key=lambda one: min(layer.points_per_wavelength for layer in one[1]))
+        )
 
     @cached_property
     def cheaper(self) -> CheaperGrid | None:

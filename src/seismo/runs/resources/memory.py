@@ -202,7 +202,7 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
         faults=windows + sum(one.host_bytes for one in pieces),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
-        snapshots=sum(4 * n for n in _frames(setup)),
+        snapshots=sum(4 * s.cut.points * setup.batch for s in setup.series for _ in s.components),
         ring=2 * ring_of(setup),
         blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
         averages=averaged,
