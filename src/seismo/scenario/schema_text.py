@@ -63,10 +63,10 @@ def unwrapped(annotation: Any) -> Any:
 
 
 def choices(annotation: Any) -> tuple[str, ...]:
-    """Return the words that a Literal allows."""
+    """Return what a Literal allows, in words."""
     members = branches(annotation)
     bare = unwrapped(members[0]) if len(members) == 1 else None
-    return get_args(bare) if get_origin(bare) is Literal else ()
+    return tuple(map(str, get_args(bare))) if get_origin(bare) is Literal else ()
 
 
 def quantity(annotation: Any) -> Quantity | None:
@@ -90,7 +90,7 @@ def allowed(annotation: Any) -> str:
             ("a number in " + number.dimension.symbol).removesuffix(" in "), _range(number.bounds())
         )
     if words := choices(annotation):
-        return "one of " + ", ".join(map(str, words))
+        return "one of " + ", ".join(words)
     if bare is bool:
         return "true or false"
     if bare is float:

@@ -184,8 +184,9 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
         if plane - reach < z < plane + FACTOR * reach:
             raise scenario.mistake(
                 "grid", "refinement", 0, "below",
-                problem=f"the source {source.name} at z = {z:g} m lies too near the plane: use "
-                f"{z + reach:g} m or more, or {z - FACTOR * reach:g} m or less",
+                problem=f"the source {source.name} at z = {z:g} m lies too near the plane: move "
+                f"it to {plane - reach:g} m or less, or to {plane + FACTOR * reach:g} m or more, "
+                "or move the plane",
             )  # fmt: skip
 
 
@@ -215,8 +216,8 @@ def above_plane(
         if along_z[0] < plane <= along_z[-1]:
             raise scenario.mistake(
                 "output", "maps", number,
-                problem="lies on both sides of the plane of grid.refinement: give a plane of one "
-                "z, or a box on one side",
+                problem="lies on both sides of the plane of grid.refinement: give it a box on one "
+                "side, such as box: {z: [0 m, 100 m]}, in 3-D or a plane of one z",
             )  # fmt: skip
     return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 

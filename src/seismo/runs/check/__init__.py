@@ -123,8 +123,9 @@ class Plan:
 
     @cached_property
     def attenuation(self) -> AttenuationFit | None:
-        """How well media attenuate, None where none does."""
-        return attenuation_fit(self.setup)
+        """How well media attenuate, of two grids those that do so more; None where none does."""
+        fits = [attenuation_fit(grid) for grid in self.setup.grids_of_spacing]
+        return min((fit for fit in fits if fit), key=lambda fit: fit.least, default=None)
 
     @cached_property
     def remedy(self) -> str:
