@@ -164,6 +164,11 @@ def above(stencil: Stencil, plane: int) -> BesideRefinement:
     )
 
 
+def beside(stencil: Stencil, plane: int, finer: bool) -> BesideRefinement:
+    """Return the differences of the finer grid beside the plane, or those of the coarser one."""
+    return (above if finer else below)(stencil, plane)
+
+
 def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """Return, for fine points 3 i, 3 i + 1, 3 i + 2, coarse points - i and their weights.
 

@@ -22,7 +22,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.curved_rows import RowWeights, row_weights
 from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.refinement import FACTOR, BesideRefinement, above, below, side
+from seismo.grid.refinement import FACTOR, BesideRefinement, beside, side
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
 from seismo.grid.topography import Topography
@@ -220,7 +220,7 @@ class Discretization:
         """The differences beside the plane where two spacings meet; None without one."""
         if self.meets is None:
             return None
-        return (above if self.finer > 1 else below)(self.stencil, self.meets)
+        return beside(self.stencil, self.meets, self.finer > 1)
 
     @property
     def plane_rows(self) -> BesideRefinement:

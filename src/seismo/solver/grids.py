@@ -13,11 +13,10 @@ from seismo.acquisition.shots import Shot
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
-from seismo.grid.grid import AXES, Grid, triple
-from seismo.grid.refinement import FACTOR, above, below, side
+from seismo.grid.grid import Grid, triple
+from seismo.grid.refinement import FACTOR, beside, side
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
-from seismo.scenario.grid import Boundaries
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.map_quantities import make_all_maps
 from seismo.solver.snapshot_series import make_all_series
@@ -56,7 +55,7 @@ class Level:
         """Return the growth of the largest eigenvalue by the rows beside the plane."""
         if self.meets is None:
             return 1.0
-        return (above if self.finer > 1 else below)(stencil, self.meets).growth
+        return beside(stencil, self.meets, self.finer > 1).growth
 
     def stepped(self, dt: float) -> Level:
         """Return the same with a time step in s."""
@@ -89,28 +88,15 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
     under = faces.model_copy(update={"top": "absorbing"})
     coarse_scenario = _changed(coarse_scenario, boundaries=under)
     plane = _plane(scenario, coarse, refinement.below)
-    # The finer grid ends a row below the plane.
-    # Its points along x and y cover those of the coarser one, layers included.
+    # The finer grid covers the coarser one along x and y, layers included. Its last rows are the
+    # nodes on the plane, and the row that holds values on it.
     fine = make_grid(fine_scenario)
-    # Its last rows are the nodes on the plane, and the row that holds values on it.
-    across = [_points(coarse, faces, n) for n in range(2)]
-    points = triple((*across, FACTOR * plane + _BEYOND))
+    points = triple((*fine.points[:2], FACTOR * plane + _BEYOND))
     fine = replace(fine, points=points, high=triple((*fine.high[:2], 0)))
     return (
         Level(fine_scenario, fine, FACTOR, FACTOR * plane),
         Level(coarse_scenario, coarse, meets=plane),
     )
-
-
-def _points(coarse: Grid, faces: Boundaries, n: int) -> int:
-    """Return the points of the finer grid along x or y."""
-    axis = AXES[n]
-    if axis not in coarse.axes:
-        return 1
-    # A periodic axis has its last node on its first.
-    if getattr(faces, f"{axis}_min") == "periodic":
-        return FACTOR * coarse.points[n]
-    return FACTOR * (coarse.points[n] - 1) + 1
 
 
 def _changed(scenario: Scenario, **sections: object) -> Scenario:

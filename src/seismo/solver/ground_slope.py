@@ -27,7 +27,7 @@ from seismo.equations import elastic_constants
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import Surface, axis_weights, midpoint_weights
+from seismo.grid.interpolation import Surface, axis_weights
 from seismo.grid.topography import Topography
 from seismo.model import Earth
 from seismo.solver.strain_reading import joined
@@ -82,13 +82,7 @@ class GroundSlope(TiltedSurface):
     def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
         """Return the same for d_s of the velocity along an axis, at half points: see the base."""
         # w at the half points, from the nodes beside them.
-        steps, weights = midpoint_weights(MOST_REACH)
-        a = AXES.index(axis)
-        index = [np.repeat(n, steps.size) for n in (columns.x, columns.y, columns.z)]
-        index[a] = (columns[a][:, None] + 1 + steps).ravel()
-        x, y, z = (np.clip(n, 0, most - 1) for n, most in zip(index, self.grid.points, strict=True))
-        nodes = Points(x, y, z, np.outer(columns.weights, weights).ravel()).added_up()
-        return self._rates(nodes, axis)
+        return self._rates(self.nodes_beside(axis, columns), axis)
 
     def _rates(self, columns: Points, component: str) -> dict[str, Points]:
         """Return what to read for g w of a component at nodes, weighted."""

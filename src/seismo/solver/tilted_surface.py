@@ -79,18 +79,22 @@ class TiltedSurface(SurfaceSlope):
         """Return by its name what to read for d_z of the velocity along an axis: see the base."""
         points_by_field = super().shear_points(axis, columns)
         # S e_T at the half points, from the nodes beside them.
+        nodes = self.nodes_beside(axis, columns)
+        row = -1 if axis == "x" else -2
+        for name, points in self._strained(nodes, row).items():
+            earlier = (points_by_field[name],) if name in points_by_field else ()
+            points_by_field[name] = joined(*earlier, points)
+        return points_by_field
+
+    def nodes_beside(self, axis: str, columns: Points) -> Points:
+        """Return the nodes that half points along an axis are interpolated from, weighted."""
         steps, weights = midpoint_weights(MOST_REACH)
         a = AXES.index(axis)
         index = [np.repeat(n, steps.size) for n in (columns.x, columns.y, columns.z)]
         index[a] = (columns[a][:, None] + 1 + steps).ravel()
         # No node beyond the grid has a medium of its own: the last one takes its weight.
         x, y, z = (np.clip(n, 0, most - 1) for n, most in zip(index, self.grid.points, strict=True))
-        nodes = Points(x, y, z, np.outer(columns.weights, weights).ravel()).added_up()
-        row = -1 if axis == "x" else -2
-        for name, points in self._strained(nodes, row).items():
-            earlier = (points_by_field[name],) if name in points_by_field else ()
-            points_by_field[name] = joined(*earlier, points)
-        return points_by_field
+        return Points(x, y, z, np.outer(columns.weights, weights).ravel()).added_up()
 
     def _strained(self, columns: Points, row: int) -> dict[str, Points]:
         """Return what to read for a row of S e_T at nodes: 0 for zz, -2 for yz, -1 for xz."""

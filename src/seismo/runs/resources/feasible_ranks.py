@@ -45,11 +45,12 @@ class FeasibleRanks:
         physics = physics_for(name, grid.dimensions, scenario.options, slopes)
         faces = image_faces(scenario, grid, physics)
         uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
+        uncut_axes |= set("zy" if scenario.grid.refinement else "")
         halo = _widest_halo(scenario, slopes)
         # Rows that follow the ground, and those that they read.
         uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())
         z, y = (1 if axis in uncut_axes else _most(grid, axis, halo, uncut) for axis in "zy")
-        self._most = (1, 1) if scenario.grid.refinement else (z, y)
+        self._most = (z, y)
         self.shots = len(Geometry(scenario, grid, topography).shots())
         self.points = " x ".join(str(n) for n in grid.points if n > 1)
 
