@@ -141,13 +141,7 @@ def hill_rows(hill: hills.Hill, quick: bool) -> list[cases.Row]:
                     f"{hill.name}, pressure, all receivers", f"{ppw} ppw, order {order}",
                     errors[-1], HILL_BARS[order], reference="fundamental solutions",
                 ))  # fmt: skip
-        if len(errors) > 1:
-            slope = -np.polyfit(np.log(samplings), np.log(errors), 1)[0]
-            rows.append(cases.Row(
-                f"{hill.name}, pressure, order of convergence",
-                f"{', '.join(map(str, samplings))} ppw, order {order}", slope, 3.0, "",
-                reference="fundamental solutions", at_least=True,
-            ))  # fmt: skip
+        rows += hills.convergence(f"{hill.name}, pressure", order, samplings, errors)
     return rows
 
 

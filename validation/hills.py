@@ -176,14 +176,20 @@ def rows_of(hill: Hill, kind: str, quick: bool) -> list[cases.Row]:
                 ))  # fmt: skip
                 if hill is HILL and order == 8:
                     draw(hill, kind, run, traces, exact)
-        if len(errors) > 1:
-            slope = -np.polyfit(np.log(samplings), np.log(errors), 1)[0]
-            rows.append(cases.Row(
-                f"{hill.name}, {kind}, order of convergence",
-                f"{', '.join(map(str, samplings))} ppw, order {order}", slope, 3.0, "",
-                reference="fundamental solutions", at_least=True,
-            ))  # fmt: skip
+        rows += convergence(f"{hill.name}, {kind}", order, samplings, errors)
     return rows
+
+
+def convergence(name: str, order: int, samplings, errors: list[float]) -> list[cases.Row]:
+    """Give the power of the spacing by which errors fall; nothing of one sampling."""
+    if len(errors) == 1:
+        return []
+    slope = -np.polyfit(np.log(samplings), np.log(errors), 1)[0]
+    sampled = f"{', '.join(map(str, samplings))} ppw, order {order}"
+    return [cases.Row(
+        f"{name}, order of convergence", sampled, slope, 3.0, "",
+        reference="fundamental solutions", at_least=True,
+    )]  # fmt: skip
 
 
 def draw(hill: Hill, kind: str, run: cases.Run, traces: np.ndarray, exact: np.ndarray) -> None:
