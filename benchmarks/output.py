@@ -182,7 +182,8 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
     frame = 4 * series[0].cut.points
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
-        taker = SnapshotRecorder(writer, series, names, simulation.sampled)
+        sampled = [(one, simulation.sampled) for one in series]
+        taker = SnapshotRecorder(writer, sampled, names)
         ring = ring_bytes(frame, frame * len(series[0].steps))
         with Pipeline(writer, simulation.backend, ring) as pipeline:
             simulation.load(setup.shots)

@@ -88,11 +88,11 @@ def test_every_rung_of_the_processor_gives_the_products_answer():
 def test_rows_are_measured_printed_and_kept(tmp_path):
     """Those of the processor; what needs a GPU says so; a second call adds to the file."""
     file, shown = tmp_path / "ladder.json", Console(file=io.StringIO(), width=150)
-    for names in (["30", "6"], ["21", "15"]):
+    for names in (["30", "6"], ["21", "15", "28"]):
         record = report.climb(choose("cpu"), names, file, shown, TINY)
     assert json.loads(file.read_text()) == json.loads(json.dumps(record))
     rows = record["rows"]
-    assert {number for number in rows if "gain" in rows[number]} == {"30", "21"}
+    assert {number for number in rows if "gain" in rows[number]} == {"30", "21", "28"}
     assert not any("failed" in found for found in rows.values())
     assert rows["6"] == {"missing": "needs a GPU"}
     assert rows["15"] == {"missing": "needs 2 GPUs"}

@@ -58,7 +58,7 @@ def measure(stand: Stand) -> Worth:
     series = make_series(entry, setup.grid, setup.physics, setup.clock)
 
     def step(writer: Any, pipeline: Any) -> None:
-        taker = SnapshotRecorder(writer, [series], ["shot"], simulation.sampled)
+        taker = SnapshotRecorder(writer, [(series, simulation.sampled)], ["shot"])
         for stop in sorted(taker.events):
             simulation.advance(stop - simulation.step)
             taker.take(stop, simulation.last_parity, pipeline, ["shot"])

@@ -80,7 +80,7 @@ def measure(stand: Stand) -> Worth:
     def runner(backend: Any) -> tuple[Any, Nowhere]:
         sink = Nowhere(backend, series.cut.points)
         sampled = replace(simulation.sampled, backend=backend)
-        taker = SnapshotRecorder(sink, [series], ["shot"], sampled)
+        taker = SnapshotRecorder(sink, [(series, sampled)], ["shot"])
 
         def run(count: int) -> None:
             for _ in range(count):
