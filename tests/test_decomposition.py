@@ -188,13 +188,14 @@ def test_no_more_parts_fit_than_the_message_says() -> None:
     ],
 )
 def test_auto_cuts_where_fewest_points_travel(points, count, parts) -> None:
-    assert best_parts(grid(points), 2, count) == parts
+    assert best_parts(grid(points), 2, count, {}) == parts
 
 
 def test_auto_goes_round_what_cannot_be_cut() -> None:
-    assert best_parts(grid((40, 60, 60)), 2, 4, uncut_axes="y") == (4, 1)
-    assert best_parts(grid((33, 1, 90), axes="xz"), 2, 6) == (6, 1)
+    periodic = {"y": "which is periodic"}
+    assert best_parts(grid((40, 60, 60)), 2, 4, periodic) == (4, 1)
+    assert best_parts(grid((33, 1, 90), axes="xz"), 2, 6, {}) == (6, 1)
     with pytest.raises(ScenarioError, match="at most"):
-        best_parts(grid((33, 1, 30), axes="xz"), 2, 6)
+        best_parts(grid((33, 1, 30), axes="xz"), 2, 6, {})
     with pytest.raises(ScenarioError, match="periodic"):
-        best_parts(grid(), 2, 4, uncut_axes="yz")
+        best_parts(grid(), 2, 4, periodic | {"z": "which is periodic"})

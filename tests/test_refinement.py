@@ -330,7 +330,7 @@ def test_check_tells_both_grids() -> None:
         ("grid", {"refinement": [{"below": 90.0}, {"below": 420.0}]}, "one plane at most"),
         ("grid", {"extent": {"x": 910.0, "z": 1200.0}}, "use a multiple of it, such as 900 m"),
         ("grid", {"extent": {"x": 900.0, "z": 1210.0}}, "use a multiple of it, such as 1200 m"),
-        ("grid", {"decomposition": [2, 1]}, "are not cut"),
+        ("grid", {"decomposition": [2, 1]}, "cut along y alone: use .1, 1."),
         ("boundaries", {"x_min": "rigid"}, "absorbing or periodic sides"),
         ("model", {"epsilon": 0.1, "delta": 0.05, "theta": 30.0}, "tti waves do not go with it"),
         ("", {"precision": "float16"}, "does not go with grid.refinement"),
@@ -352,10 +352,10 @@ def test_what_does_not_go_together_is_refused(section: str, change: dict, messag
         discretize(from_dict(document, "."))
 
 
-def test_grids_are_not_cut() -> None:
+def test_grids_of_a_plane_are_not_cut() -> None:
     setup = discretize(from_dict(scene(), "."))
-    with pytest.raises(ScenarioError, match="one process and one GPU"):
-        Simulation(setup, ReferenceBackend("float64"), (1, 1), HypotheticalRanks(2))
+    with pytest.raises(ScenarioError, match="cannot be cut along z, where grids of two"):
+        Simulation(setup, ReferenceBackend("float64"), ranks=HypotheticalRanks(2))
 
 
 @pytest.mark.gpu

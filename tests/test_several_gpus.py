@@ -25,6 +25,7 @@ from seismo.runs.request import Request
 from seismo.runs.signals import Signals
 from seismo.solver import memory_storage
 from test_curved_rows import CURVED, on_hill
+from test_refined_cuts import case as refined
 from test_resume import contents
 
 pytestmark = pytest.mark.gpu
@@ -106,6 +107,13 @@ def test_cuts_beside_and_below_curved_rows_give_the_bits_of_one_card(
     """Along y anywhere; along z below the rows that follow the ground."""
     document = on_hill(name, dimensions, 4, precision="float32")
     assert_cuts_change_no_bit(document, count, tmp_path, monkeypatch, CURVED_CUTS)
+
+
+@pytest.mark.parametrize(("name", "order"), [("elastic", 4), ("viscoelastic", 8)])
+def test_cuts_of_refined_grids_give_the_bits_of_one_card(name, order, count, tmp_path, monkeypatch):
+    """Along y, both at once; four parts where they are wide enough."""
+    cuts = {3: {n: [(1, n)] for n in (2, 4) if n < 4 or order == 4}}
+    assert_cuts_change_no_bit(refined(name, tmp_path, order), count, tmp_path, monkeypatch, cuts)
 
 
 @pytest.mark.parametrize(("spread", "grids"), [("grid", 1), ("shots", 2)])

@@ -15,6 +15,7 @@ that the alignment of a row depends on y alone; `seismo.backends.gpu.kernels.Tur
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -233,15 +234,16 @@ def _cuts(
 
 
 def best_parts(
-    grid: Grid, halo: int, count: int, uncut_axes: str = "", uncut: frozenset[int] = frozenset()
-) -> tuple[int, int]:
+    grid: Grid, halo: int, count: int, uncut_axes: Mapping[str, str],
+    uncut: frozenset[int] = frozenset(),
+) -> tuple[int, int]:  # fmt: skip
     """Return the subdomains along z and y, of `count` in all, with the fewest points in halos.
 
     Args:
         grid: the grid.
         halo: points copied from each neighbour.
         count: subdomains in all.
-        uncut_axes: axes that must not be cut.
+        uncut_axes: axes that must not be cut, and why.
         uncut: rows z before which the grid cannot be cut.
 
     Raises:
@@ -256,7 +258,8 @@ def best_parts(
     )
     errors: list[ScenarioError] = []
     for counts in factorizations:
-        if any(n > 1 and axis in uncut_axes for n, axis in zip(counts, "zy", strict=True)):
+        cut_axes = {axis for n, axis in zip(counts, "zy", strict=True) if n > 1}
+        if cut_axes & uncut_axes.keys() or not cut_axes <= set(grid.axes):
             continue
         try:
             decompose(grid, halo, counts, uncut=uncut)
@@ -266,15 +269,16 @@ def best_parts(
             return counts
     if errors:
         raise errors[0]
+    reasons = " or ".join(f"along {axis}, {why}" for axis, why in uncut_axes.items())
     raise ScenarioError(
-        f"decomposition: a periodic axis cannot be cut into {count} subdomains; use fewer"
+        f"decomposition: {count} subdomains, and it cannot be cut {reasons}; use fewer"
     )
 
 
 def decompose(
     grid: Grid, halo: int, counts: tuple[int, int] = (1, 1), batch: int = 1, middle: int = 0,
     first: int = 0, unit: int = LINE, costs: PointCosts = EVEN,
-    uncut: frozenset[int] = frozenset(),
+    uncut: frozenset[int] = frozenset(), columns: list[int] | None = None,
 ) -> list[list[Subdomain]]:  # fmt: skip
     """Cut the grid into subdomains of about equal cost.
 
@@ -288,6 +292,7 @@ def decompose(
         unit: numbers that the length of a row is a multiple of.
         costs: of points.
         uncut: rows z before which the grid cannot be cut.
+        columns: where it is cut along y, both faces included; None for parts of equal cost.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -296,7 +301,8 @@ def decompose(
         ScenarioError: a subdomain would be narrower than the stencil or cut a layer.
     """
     rows = _cuts(grid, "z", counts[0], halo, costs, uncut)
-    columns = _cuts(grid, "y", counts[1], halo, costs, frozenset())
+    if columns is None:
+        columns = _cuts(grid, "y", counts[1], halo, costs, frozenset())
     nz, ny = counts
     # Subdomain (k, j) has neighbours on all sides but at the faces of the grid.
     return [

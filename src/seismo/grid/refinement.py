@@ -35,6 +35,7 @@ FACTOR = 3  # spacing below the plane over that above
 # Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, exact to
 # power 3; their transpose over 3 takes fine points to coarse ones, and powers 0 to 3 exactly, too.
 THIRD = np.array([-5.0, 60.0, 30.0, -4.0]) / 81.0
+REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
 _DEGREES = {2: (1, 2)}  # by order: power that l is exact for, and its half points
 _DEGREE = (2, 4)
 _HIGH = 6  # order from which on l is exact for one power more
@@ -188,7 +189,7 @@ def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
 
 def to_coarse(is_half: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return fine points - 3 i of a coarse point i, and their weights."""
-    offsets = np.array([-5, -4, -2, -1, 0, 1, 2, 4, 5])
+    offsets = np.array([-REACH, -4, -2, -1, 0, 1, 2, 4, REACH])
     a, b, c, d = THIRD / FACTOR
     weights = np.array([d, a, c, b, 1.0 / FACTOR, b, c, a, d])
     return offsets + int(is_half), weights

@@ -73,8 +73,14 @@ def _not_together(draft: Draft) -> Mistakes:
                 "fibres and receivers that move do not go with grid.refinement: use points, or "
                 "leave that out",
             )
-    if draft.grid is not None and draft.grid.decomposition not in ("auto", (1, 1)):
-        yield Mistake(("grid", "decomposition"), "refined grids are not cut: leave it out")
+    if draft.grid is not None and draft.grid.decomposition != "auto":
+        along_z, along_y = draft.grid.decomposition
+        if along_z > 1:
+            most = along_z * along_y if draft.grid.extent.y is not None else 1
+            yield Mistake(
+                ("grid", "decomposition"),
+                f"refined grids are cut along y alone: use [1, {most}], or auto",
+            )
 
 
 RULES = (refinement,)

@@ -153,7 +153,7 @@ class Discretization:
 
     def reached(self, stage: Stage) -> Box:
         """Return the points that a stage may change."""
-        return reached(stage, self.grid, self.closed_rows)
+        return reached(stage, self.grid, self.closed_rows) & self.live
 
     @property
     def pad(self) -> int:
@@ -169,7 +169,7 @@ class Discretization:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours."""
-        return halo_of(self.stencil.order, self.topography is not None)
+        return halo_of(self.stencil.order, self.topography is not None, self.finer > 1)
 
     @derived
     def curved_rows(self) -> RowWeights | None:

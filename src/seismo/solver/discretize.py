@@ -25,7 +25,7 @@ from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.curved_ground import curved
 from seismo.solver.discretization import Discretization
 from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grid_layout import make_grid, refuse_thin, refuse_unfit
+from seismo.solver.grid_layout import halo_of, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.grids import Level, above_plane, levels, refuse_beside, refuse_unrefined, showing
 from seismo.solver.ground import topography_of
 from seismo.solver.growing_rows import refuse_growing_contacts
@@ -176,7 +176,7 @@ def _refuse_near(scenario: Scenario, above: Discretization, below: Discretizatio
     fine = above.grid
     coarse = below.grid
     # Rows that closed ones read on both sides of the plane.
-    first = above.plane_rows.base - above.halo
+    first = above.plane_rows.base - halo_of(above.stencil.order, False)
     last = below.plane_rows.rows[1] + below.halo
     # Above: closed rows of the surface, or a layer at the top.
     missing = max(above.closed_rows, fine.low[2]) - first

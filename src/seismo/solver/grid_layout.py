@@ -5,6 +5,7 @@ from __future__ import annotations
 from seismo.equations.table import Physics
 from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import AXES, Grid, triple
+from seismo.grid.refinement import REACH
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.scenario import Scenario
 from seismo.solver.boundary_images import Face
@@ -54,12 +55,13 @@ def make_grid(scenario: Scenario) -> Grid:
     )
 
 
-def halo_of(order: int, curved: bool) -> int:
+def halo_of(order: int, curved: bool, finer: bool = False) -> int:
     """Return the points that parts of the grid hold of their neighbours.
 
-    Contacts and maps reach two; rows that follow the ground further than differences.
+    Contacts and maps reach two; rows that follow the ground further than differences, and so does
+    the coarser of two grids in the finer one.
     """
-    return max(2, cross_reach(order) if curved else order // 2)
+    return max(REACH if finer else 2, cross_reach(order) if curved else order // 2)
 
 
 def refuse_unfit(scenario: Scenario, physics: Physics) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,6 +16,8 @@ from seismo.errors import ScenarioError
 from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, decompose
 from seismo.grid.grid import Box
 from seismo.grid.point_costs import EVEN, PointCosts, cost
+from seismo.grid.refinement import FACTOR
+from seismo.solver.boundary_images import Face
 from seismo.solver.discretization import Discretization
 
 
@@ -139,21 +141,15 @@ def divide(
     """
     scenario = setup.scenario
     requested = scenario.grid.decomposition
-    periodic = "".join(face.axis for face in setup.image_faces if face.kind == "periodic")
+    uncut_axes = never_cut_axes(setup.image_faces, setup.meets is not None)
     ranks_per_grid = ranks.count // setup.grids
     # Factors of the ranks with the smallest cuts.
-    if setup.meets is not None and (ranks_per_grid > 1 or counts not in (None, (1, 1))):
-        raise scenario.mistake(
-            "grid", "refinement",
-            problem="grids of two spacings are not cut: use one process and one GPU, or as many as "
-            "there are shots (survey.spread: shots)",
-        )  # fmt: skip
     if counts is None and requested == "auto":
         uncut = never_cut(setup)
-        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, periodic, uncut)
+        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, uncut_axes, uncut)
     try:
         cut = counts or requested
-        _refuse(cut, ranks_per_grid, periodic)
+        _refuse(cut, ranks_per_grid, uncut_axes)
         layer = backend.pml_costs[setup.physics.differences]
         costs = point_costs(setup, backend.name, layer)
         number = ranks.number // ranks_per_grid
@@ -166,12 +162,38 @@ def divide(
         raise scenario.mistake("grid", "decomposition", problem=problem) from None
 
 
-def _refuse(counts: tuple[int, int], ranks: int, periodic: str) -> None:
-    # A periodic axis is not cut: its halo is filled from the same subdomain.
+def finer(setup: Discretization, backend: Backend, below: Partition) -> Partition:
+    """Cut the finer of two grids where the coarser one is cut along y.
+
+    Args:
+        setup: the finer grid.
+        backend: see `divide`.
+        below: the parts of the coarser grid.
+    """
+    # Cuts pass through nodes that both have: every third one of the finer grid.
+    cuts = [FACTOR * subdomain.owned.lo[1] for subdomain in below.subdomains]
+    number = below.ranks.number // below.ranks_per_grid
+    parted = subdomains(
+        setup, backend.lane_width, (1, len(cuts)), number, columns=[*cuts, setup.grid.points[1]]
+    )
+    return Partition(parted, below.ranks, below.grids)
+
+
+def never_cut_axes(faces: Iterable[Face], refined: bool) -> dict[str, str]:
+    """Return the axes that a grid is not cut along, and why.
+
+    A periodic axis is not, as its halo is filled from the same subdomain, and z is not where two
+    spacings meet in a plane.
+    """
+    axes = {face.axis: "which is periodic" for face in faces if face.kind == "periodic"}
+    return axes | ({"z": "where grids of two spacings meet"} if refined else {})
+
+
+def _refuse(counts: tuple[int, int], ranks: int, uncut_axes: Mapping[str, str]) -> None:
     for axis, count in zip("zy", counts, strict=True):
-        if count > 1 and axis in periodic:
+        if count > 1 and axis in uncut_axes:
             raise ScenarioError(
-                f"decomposition: {count} parts along {axis}, which is periodic; use 1 part there"
+                f"decomposition: {count} parts along {axis}, {uncut_axes[axis]}; use 1 part there"
             )
     if counts[0] * counts[1] < ranks:
         raise ScenarioError(
@@ -202,7 +224,8 @@ def subdomains(
     lane: int,
     counts: tuple[int, int] = (1, 1),
     number: int = 0,
-    **how: PointCosts,
+    costs: PointCosts = EVEN,
+    columns: list[int] | None = None,
 ) -> list[list[Subdomain]]:
     """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
 
@@ -216,5 +239,5 @@ def subdomains(
     unit = SECTOR if short else LINE
     uncut = never_cut(setup)
     return decompose(
-        setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, uncut=uncut, **how
+        setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, costs, uncut, columns
     )

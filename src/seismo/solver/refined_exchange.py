@@ -6,6 +6,9 @@
 Each value stands in a row beyond the plane, where sweeps find it (`seismo.grid.refinement`). After
 a step the rows of the coarser grid above the plane, which no sweep updates, take the points of the
 finer one that stand on theirs: snapshots see one grid.
+
+Both are cut at the same y. What crosses is found in the halos, too, from the values that halos have
+of the stage before: nothing more is sent.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from seismo.solver.subdomain import SubdomainSolver
 
 
 class RefinedExchange:
-    """The launches of the exchange between two grids, each of them one subdomain."""
+    """The launches of the exchange between subdomains of two grids, one above the other."""
 
     def __init__(
         self, backend: Backend, coarse: SubdomainSolver, fine: SubdomainSolver,
@@ -33,8 +36,8 @@ class RefinedExchange:
 
         Args:
             backend: where both are.
-            coarse: the grid below.
-            fine: the grid above.
+            coarse: of the grid below.
+            fine: of the grid above.
             setup: of the grid below, which knows that above.
         """
         assert setup.fine is not None
@@ -42,6 +45,7 @@ class RefinedExchange:
         self._axes = setup.grid.axes
         self._periodic = {face.axis for face in setup.image_faces if face.kind == "periodic"}
         self._fields = [f for f in setup.physics.fields if not f.remembers and f.buffer is None]
+        self._points = [one.grid.points for one in (setup, setup.fine)]
         self._rows = [setup.plane_rows, setup.fine.plane_rows]
         self._solvers = [coarse, fine]
         self._arrays = [solver.fields.arrays(0) for solver in self._solvers]
@@ -68,7 +72,10 @@ class RefinedExchange:
         sub = solver.subdomain
         target, sources, weights = _values_on_plane(beside, field)
         # One row of each shot and y, from which rows of the grid are counted.
-        bases, shots = _rows(solver, 0)
+        # Halos along y, too: a part of the other grid takes points of them.
+        _, last, _ = self._points[grid]
+        first, behind = (np.clip(end[1], 0, last) for end in (sub.padded.lo, sub.padded.hi))
+        bases, shots = _rows(solver, 0, np.arange(first, behind))
         stride = sub.strides[1]
         array = self._arrays[grid][field.name]
         put = self._backend.array
@@ -94,7 +101,8 @@ class RefinedExchange:
         sub = source.subdomain
         number = self._backend.precision
         # Rows of the taker, and for each the rows of the giver that it takes.
-        target_rows, shots = _rows(target, _values_on_plane(self._rows[taker], field)[0])
+        row = _values_on_plane(self._rows[taker], field)[0]
+        target_rows, shots = _rows(target, row, _owned(target, "y"))
         row = _values_on_plane(self._rows[giver], field)[0]
         at = sub.flat(0, y_points, row)
         source_rows = np.concatenate([at + n * sub.volume for n in range(sub.batch)])
@@ -113,27 +121,29 @@ class RefinedExchange:
     def _along(self, axis: str, is_half: bool, taker: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights (points, n) of the other grid's points (points, n) along an axis."""
         n = AXES.index(axis)
-        ends = [solver.subdomain.owned.hi[n] for solver in self._solvers]
+        end = self._points[1 - taker][n]
         if axis not in self._axes:
             return np.ones((1, 1)), np.zeros((1, 1), np.int64)
-        index = np.arange(ends[taker])
+        index = _owned(self._solvers[taker], axis)
         # Coarse points take an average of fine ones, the adjoint of what these take of them.
         if taker == 0:
             offsets, some = refinement.to_coarse(is_half)
             points = FACTOR * index[:, None] + offsets
             weights = np.tile(some, (index.size, 1))
         else:
-            points, weights = (np.zeros((index.size, len(refinement.THIRD))) for _ in range(2))
+            count = len(refinement.THIRD)
+            points = np.tile(index[:, None] // FACTOR, count)
+            weights = np.zeros((index.size, count))
             for kind, offsets, some in refinement.to_fine(is_half):
                 chosen = index % FACTOR == kind
                 points[chosen, : some.size] = index[chosen, None] // FACTOR + offsets
                 weights[chosen, : some.size] = some
         # Around a periodic axis the first points follow the last ones.
         if axis in self._periodic:
-            points %= ends[1 - taker]
+            points %= end
         # Beyond the outer side of a layer there is nothing.
-        inside = (points >= 0) & (points < ends[1 - taker])
-        return np.where(inside, weights, 0.0), np.where(inside, points, 0).astype(np.int64)
+        weights[(points < 0) | (points >= end)] = 0.0
+        return weights, np.clip(points, 0, end - 1)
 
     def fill(self) -> list[Launch]:
         """Return the launches that copy the finer grid to the coarser one above the plane."""
@@ -146,11 +156,11 @@ class RefinedExchange:
             shift = {a: int(a in field.half) for a in AXES}
             # Half points at the far ends have no fine one.
             nx, ny = (
-                coarse.subdomain.owned.hi[n]
-                - shift[a] * (a in self._axes and a not in self._periodic)
+                self._points[0][n] - shift[a] * (a in self._axes and a not in self._periodic)
                 for n, a in enumerate("xy")
             )
-            y, z = (np.ravel(some) for some in np.meshgrid(np.arange(ny), np.arange(plane)))
+            y = _owned(coarse, "y")
+            y, z = (np.ravel(some) for some in np.meshgrid(y[y < ny], np.arange(plane)))
             y_fine = FACTOR * y + shift["y"] if "y" in self._axes else y
             # A row for each y, z and shot.
             targets = coarse.subdomain.flat(0, y, z)
@@ -179,9 +189,15 @@ def _values_on_plane(beside: BesideRefinement, field: Field) -> tuple[int, np.nd
     return beside.nodes, np.array([beside.plane]), np.ones(1)
 
 
-def _rows(solver: SubdomainSolver, z: int) -> tuple[np.ndarray, np.ndarray]:
+def _owned(solver: SubdomainSolver, axis: str) -> np.ndarray:
+    """Return the grid indices that a subdomain owns along an axis."""
+    owned = solver.subdomain.owned
+    n = AXES.index(axis)
+    return np.arange(owned.lo[n], owned.hi[n])
+
+
+def _rows(solver: SubdomainSolver, z: int, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the flat indices where a row begins for every shot and y, and the shots."""
     sub = solver.subdomain
-    y = np.arange(sub.owned.hi[1])
     shots = np.repeat(np.arange(sub.batch), y.size)
     return np.tile(sub.flat(0, y, z), sub.batch) + shots * sub.volume, shots

@@ -37,7 +37,7 @@ from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
 from seismo.solver.map_reading import MapReading
 from seismo.solver.moving_part import phases, updates
-from seismo.solver.partition import divide, never_cut
+from seismo.solver.partition import Partition, divide, finer, never_cut
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
 from seismo.solver.refined_exchange import RefinedExchange
@@ -65,18 +65,23 @@ class Simulation:
 
     def __init__(
         self, setup: Discretization, backend: Backend, counts: tuple[int, int] | None = None,
-        ranks: SerialCommunicator | None = None, *, from_rest: bool = False, loads: bool = True,
+        ranks: SerialCommunicator | None = None, *, from_rest: bool = False,
+        below: Partition | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`.
 
         `from_rest` promises that nothing moves before the first step: steps then leave out points
-        that no wave has reached (`moving_part`). One without `loads` is stepped by another.
+        that no wave has reached (`moving_part`). That of the finer of two grids is stepped with the
+        coarser one, whose parts are `below`.
         """
         refuse_processor(setup, backend)
         self.setup = setup
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
-        self.division = divide(setup, backend, self.ranks, counts)
+        if below is None:
+            self.division = divide(setup, backend, self.ranks, counts)
+        else:
+            self.division = finer(setup, backend, below)
         self.phases = phases(setup, from_rest)
         self._numbered = {
             n: SubdomainSolver(setup, backend, self.division.subdomains[n], self.phases)
@@ -85,11 +90,13 @@ class Simulation:
         self.solvers = list(self._numbered.values())
         # The finer grid above, whose steps are taken with these.
         self.fine: Simulation | None = None
-        self.exchange: RefinedExchange | None = None
+        self.exchanges: list[RefinedExchange] = []
         if setup.fine is not None:
-            self.fine = Simulation(setup.fine, backend, (1, 1), self.ranks, loads=False)
-            (solver,) = self.solvers
-            self.exchange = RefinedExchange(backend, solver, self.fine.solvers[0], setup)
+            self.fine = Simulation(setup.fine, backend, ranks=self.ranks, below=self.division)
+            self.exchanges = [
+                RefinedExchange(backend, coarse, fine, setup)
+                for coarse, fine in zip(self.solvers, self.fine.solvers, strict=True)
+            ]
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
@@ -108,7 +115,7 @@ class Simulation:
         self.recorder: Recorder = Recorder(setup, self.division, self.sampled, above)
         reading = MapReading(setup.interpolation, never_cut(setup))
         self.maps = PeakMaps(self.sampled, reading, setup.maps, setup.clock)
-        if loads:
+        if below is None:
             self.load(setup.shots[: setup.batch])
 
     @property

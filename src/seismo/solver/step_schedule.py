@@ -20,12 +20,12 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
     schedule = [group for level in levels for group in _evaluations(level)]
     # Stages in the order of the time step; what grids exchange comes before each of all.
     for n, stage in enumerate(simulation.setup.physics.stages):
-        if simulation.exchange is not None:
-            schedule += _each(simulation.exchange.before(stage), f"{stage.name} refinement")
+        for exchange in simulation.exchanges:
+            schedule += _each(exchange.before(stage), f"{stage.name} refinement")
         for level in levels:
             schedule += _stage(level, n, parity, phase)
-    if simulation.exchange is not None:
-        schedule += _each(simulation.exchange.fill(), "refinement")
+    for exchange in simulation.exchanges:
+        schedule += _each(exchange.fill(), "refinement")
     # After the last stage: sample receivers, raise the peaks of maps.
     for level in levels:
         schedule += _each(level.recorder.launches(parity), "receivers")

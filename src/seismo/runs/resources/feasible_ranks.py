@@ -20,7 +20,9 @@ from seismo.runs.resources.placement import grids_of
 from seismo.scenario import Scenario
 from seismo.solver.accuracy import AUTO_ORDERS
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
+from seismo.solver.grids import levels
 from seismo.solver.ground import topography_of
+from seismo.solver.partition import never_cut_axes
 
 
 class FeasibleRanks:
@@ -38,21 +40,22 @@ class FeasibleRanks:
             ScenarioError: a position in it will not do.
         """
         self._scenario = scenario
-        grid = make_grid(scenario)
-        topography = topography_of(scenario, grid)
+        region = make_grid(scenario)
+        topography = topography_of(scenario, region)
         slopes = topography is not None
         name = scenario.equation.name
-        physics = physics_for(name, grid.dimensions, scenario.options, slopes)
-        faces = image_faces(scenario, grid, physics)
-        uncut_axes = {face.axis for face in faces if face.kind == "periodic"}
-        uncut_axes |= set("zy" if scenario.grid.refinement else "")
+        physics = physics_for(name, region.dimensions, scenario.options, slopes)
+        # Of two grids the coarser one is cut, and the finer one with it.
+        refined = bool(scenario.grid.refinement)
+        grid = levels(scenario)[1].grid if refined else region
+        uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
         halo = _widest_halo(scenario, slopes)
         # Rows that follow the ground, and those that they read.
         uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())
         z, y = (1 if axis in uncut_axes else _most(grid, axis, halo, uncut) for axis in "zy")
         self._most = (z, y)
-        self.shots = len(Geometry(scenario, grid, topography).shots())
-        self.points = " x ".join(str(n) for n in grid.points if n > 1)
+        self.shots = len(Geometry(scenario, region, topography).shots())
+        self.points = " x ".join(str(n) for n in region.points if n > 1)
 
     def suits(self, ranks: int) -> bool:
         """Whether there is a way for so many to share it."""

@@ -38,7 +38,7 @@ from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import batched
 from seismo.solver.grids import field_size
-from seismo.solver.partition import Partition, divide
+from seismo.solver.partition import Partition, divide, finer
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos
@@ -59,17 +59,26 @@ def step_seconds(
         rate: point updates a second of one.
         division: of the grid among them.
     """
-    subdomains = division.subdomains
     computing = division.largest * setup.points * setup.each / rate
-    if len(subdomains) == 1:
+    if len(division.subdomains) == 1:
         return computing
+    exchanging = _exchange_seconds(setup, backend, division)
+    if setup.fine is not None:
+        above = finer(setup.fine, backend, division)
+        exchanging += _exchange_seconds(setup.fine, backend, above)
+    return computing + exchanging
+
+
+def _exchange_seconds(setup: Discretization, backend: Backend, division: Partition) -> float:
+    """Estimate the time that halos of a grid take in a step."""
     exchanged = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
     numbers = setup.each * max(
-        sum(len(stage.writes) * _edges(one, box) for stage, box in exchanged) for one in subdomains
+        sum(len(stage.writes) * _edges(one, box) for stage, box in exchanged)
+        for one in division.subdomains
     )
     exchanges = sum(box.size > 0 for _, box in exchanged)
     bytes_ = numbers * np.dtype(backend.precision).itemsize
-    return computing + bytes_ / LINK + exchanges * EXCHANGE_SECONDS
+    return bytes_ / LINK + exchanges * EXCHANGE_SECONDS
 
 
 def _edges(subdomain: Subdomain, changed: Box) -> int:
