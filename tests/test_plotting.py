@@ -624,6 +624,24 @@ def test_distances_are_told_in_the_unit_of_the_line():
     assert np.allclose(place, (x - 2000.0) / 1e3)
 
 
+def test_a_gather_of_zeros_says_so(tmp_path):
+    """One whose waves have not arrived."""
+    where = {axis: np.zeros(3) for axis in "xyz"}
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.write_sources([{"name": "s", "type": "force", "x": 0.0, "y": 0.0, "z": 0.0}])
+        writer.create_traces(
+            "far", shots=["shot"], codes=["A", "B", "C"], positions=where, requested=where,
+            time=np.arange(5.0), quantities={"vx": "m/s", "vz": "m/s"},
+        )  # fmt: skip
+        writer.write("traces/far/vx", 0, np.ones((3, 5)))
+        writer.write("traces/far/vz", 0, np.zeros((3, 5)))
+    with open_results(tmp_path / "a.h5") as results:
+        for mode in ("wiggle", "image"):
+            moving, still = panels_of(gather(results, mode=mode))[:2]
+            assert "all samples are 0" not in [text.get_text() for text in moving.texts]
+            assert "all samples are 0" in [text.get_text() for text in still.texts]
+
+
 def test_a_normalised_gather_says_so(two):
     figure = gather(two, normalise=True, mode="image", quantities="vx")
     assert "$v_{x}$, of each trace's peak" in [axes.get_xlabel() for axes in figure.axes]

@@ -7,7 +7,7 @@ all of them are reported at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -192,7 +192,7 @@ def _not_allowed(
     if owner and item["input"] is None:
         return _no_value(owner)
     converted = _converted(value_at(data, path), item["input"], schema_text.quantity(annotation))
-    hint = _listed(item["input"]) if kind == "tuple_type" else converted
+    hint = _listed(item["input"], annotation) if kind == "tuple_type" else converted
     allowed = _with_keys(schema_text.allowed(annotation))
     negative = str(item["input"]).lstrip().startswith("-")
     if kind == "greater_than_equal" and negative and item["ctx"]["ge"] > 0.0:
@@ -223,8 +223,11 @@ def _converted(written: Any, number: Any, quantity: Quantity | None) -> str:
     return f" (it is {number:g} {quantity.dimension.symbol}".rstrip() + ")"
 
 
-def _listed(value: Any) -> str:
-    """Describe how one entry is written as a list."""
+def _listed(value: Any, annotation: Any) -> str:
+    """Describe how a value is written as a list of one entry, or of as many as there have to be."""
+    entries = get_args(schema_text.unwrapped(schema_text.branches(annotation)[0]))
+    if isinstance(value, Mapping) and value and Ellipsis not in entries:
+        return f"; write [{', '.join(map(str, value.values()))}]"
     if isinstance(value, Mapping) and value:
         return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
     return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""

@@ -115,6 +115,8 @@ def gather(
         draw(panel, Record(
             name, unit, positions, codes, traces.time, samples, clip, normalise, least, colours
         ))  # fmt: skip
+        if not samples.any():
+            panel.text(0.5, 0.5, "all samples are 0", ha="center", transform=panel.transAxes)
         _label(panel, label, ticks, len(positions), time_label)
         panel.set_ylim(traces.time[-1], traces.time[0])
     outer_labels(grid, len(names))

@@ -252,22 +252,23 @@ def _at_the_surface(setup: Discretization) -> WarningLines:
     """Name what acts on, or records, the pressure of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
         return
-    top = setup.grid.origin[2]
+    # The ground has a z of its own in each place.
+    level = f" (z = {setup.grid.origin[2]:g} m)" if setup.topography is None else ""
     sources = {s.name: s for shot in setup.shots for s in shot.sources}
     for source in sources.values():
         if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
             setup, np.array([source.position])
         ):
             yield (
-                f"source {source.name}: less than half a spacing under the free surface "
-                f"(z = {top:g} m), where pressure vanishes: it hardly radiates; move it down"
+                f"source {source.name}: less than half a spacing under the free surface"
+                f"{level}, where pressure vanishes: it hardly radiates; move it down"
             )
     for group in setup.groups:
         on = group.count_where(partial(_on_water, setup))
         if on and "pressure" in group.quantities:
             yield (
                 f"receivers {group.name}: {on} record pressure less than half a spacing under the "
-                f"free surface (z = {top:g} m), where it vanishes: move them down"
+                f"free surface{level}, where it vanishes: move them down"
             )
 
 
