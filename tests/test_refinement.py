@@ -20,6 +20,7 @@ from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
+from test_finite_fault import GEOGRAPHIC, RATE, TIMES, as_tensor, fault, point, srf
 from test_resume import contents
 from test_solver_conservation import Energy
 
@@ -373,3 +374,24 @@ def test_a_card_gives_the_answer_of_the_processor(name: str, dimensions: int) ->
     wanted = traces(solver.build(document))
     found = traces(solver.build(document, backend=choose("gpu").make))
     assert np.abs(found - wanted).max() < 1e-11 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("depths", [(90.0, 150.0), (720.0, 810.0)], ids=["above", "below"])
+def test_a_fault_is_its_subfaults_on_either_side(depths, tmp_path) -> None:
+    """As moment tensors at the same places; one that meets the plane is refused."""
+    document = scene(3, geographic=GEOGRAPHIC)
+    document["time"] = {"duration": 0.12}
+    places = [(260.0, 250.0, depths[0]), (287.0, 270.0, depths[1])]
+    np.savetxt(tmp_path / "rate.txt", np.stack([TIMES, RATE], axis=1))
+    text = srf([point(*place) for place in places])
+    records = []
+    for sources in ([fault(tmp_path, text)], [as_tensor(place) for place in places]):
+        simulation = solver.build(document | {"sources": sources}, tmp_path)
+        records.append(traces(simulation))
+    assert np.abs(records[0]).max() > 0.0
+    assert np.abs(records[1] - records[0]).max() < 2e-3 * np.abs(records[0]).max()
+    text = srf([point(260.0, 250.0, 200.0), point(287.0, 270.0, 700.0)])
+    with pytest.raises(
+        ScenarioError, match="the fault fault from z = 200 to 700 m meets the plane"
+    ):
+        solver.build(document | {"sources": [fault(tmp_path, text)]}, tmp_path)

@@ -61,10 +61,10 @@ def _not_together(draft: Draft) -> Mistakes:
     if draft.has_topography:
         yield Mistake(path, "does not go with topography yet: leave one of both out")
     for index, source in enumerate(draft.sources or ()):
-        if source is not None and source.type in ("finite_fault", "plane_wave"):
+        if source is not None and source.type == "plane_wave":
             yield Mistake(
                 ("sources", index, "type"),
-                "does not go with grid.refinement: use point sources, or leave that out",
+                "does not go with grid.refinement: use other sources, or leave that out",
             )
     for index, group in enumerate(draft.receivers or ()):
         if group is not None and (isinstance(group, FibreReceivers) or group.moves):

@@ -165,14 +165,27 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
     Raises:
         ScenarioError: it names the plane, and where it may be.
     """
+    top = plane - reach
+    bottom = plane + FACTOR * reach
     for source in (one for shot in shots for one in shot.points):
         z = float(source.position[2])
-        if plane - reach < z < plane + FACTOR * reach:
+        if top < z < bottom:
             raise scenario.mistake(
                 "grid", "refinement", 0, "below",
                 problem=f"the source {source.name} at z = {z:g} m lies too near the plane: move "
-                f"it to {plane - reach:g} m or less, or to {plane + FACTOR * reach:g} m or more, "
-                "or move the plane",
+                f"it to {top:g} m or less, or to {bottom:g} m or more, or move the plane",
+            )  # fmt: skip
+    # One grid has all subfaults of a fault.
+    for fault in (one for shot in shots for one in shot.faults):
+        depths = fault.positions[:, 2]
+        first = depths.min()
+        last = depths.max()
+        if first < bottom and last > top:
+            raise scenario.mistake(
+                "grid", "refinement", 0, "below",
+                problem=f"the fault {fault.name} from z = {first:g} to {last:g} m meets the "
+                f"plane, or lies too near it: move the plane to {first - FACTOR * reach:g} m or "
+                f"less, or to {last + reach:g} m or more",
             )  # fmt: skip
 
 

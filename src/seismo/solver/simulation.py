@@ -151,8 +151,9 @@ class Simulation:
     def load(self, shots: list[Shot]) -> None:
         """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
         self.start(self.prepare(shots))
-        self._faults = [f for p in self.solvers for f in p.faults if any(s.faults for s in shots)]
-        for fault in (f for p in self.solvers for f in p.faults if not self._faults):
+        faults = [f for level in self.levels for p in level.solvers for f in p.faults]
+        self._faults = faults if any(shot.faults for shot in shots) else []
+        for fault in faults[len(self._faults) :]:
             fault.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:

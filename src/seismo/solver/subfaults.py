@@ -135,7 +135,9 @@ class Subfaults:
 
 def placed_faults(run: Any) -> list[Subfaults]:
     """Return the faults of a run on its grid (`seismo.solver.discretization.Discretization`)."""
-    faults = [fault for shot in run.shots for fault in shot.faults]
+    # Of two grids the one has them on whose side of the plane they lie.
+    every = (fault for shot in run.shots for fault in shot.faults)
+    faults = [fault for fault in every if run.has(fault.positions).all()]
     if not faults:
         return []
     breaks = run.contact_depths if run.earth.layered else np.zeros(0)

@@ -112,13 +112,13 @@ def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
 
 def acts_on(grid: Discretization) -> bool:
     """Whether a grid has any of the sources."""
-    return any(_acting(grid, shot).points for shot in grid.shots)
+    return any(_acting(grid, shot).sources for shot in grid.shots)
 
 
 def with_own(grid: Discretization) -> Discretization:
     """Return a grid's side of the plane with the sources and receivers there; all if none are."""
     groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
-    shots = [shot for one in grid.shots if (shot := _acting(grid, one)).points]
+    shots = [shot for one in grid.shots if (shot := _acting(grid, one)).sources]
     names = frozenset(
         (
             *(("snapshots", one.name) for one in grid.series),
@@ -150,7 +150,8 @@ def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverG
 def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
     """Return a shot of the other side at the plane."""
     points = (replace(one, position=_at_plane(grid, one.position)) for one in shot.points)
-    return replace(shot, points=tuple(points))
+    faults = (replace(one, positions=_at_plane(grid, one.positions)) for one in shot.faults)
+    return replace(shot, points=tuple(points), faults=tuple(faults))
 
 
 def _at_plane(grid: Discretization, positions: np.ndarray) -> np.ndarray:
@@ -170,4 +171,5 @@ def _side(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
 
 def _acting(grid: Discretization, shot: Shot) -> Shot:
     points = tuple(source for source in shot.points if grid.has(source.position))
-    return replace(shot, points=points)
+    faults = tuple(fault for fault in shot.faults if grid.has(fault.positions).all())
+    return replace(shot, points=points, faults=faults)
