@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import model_validator
 
 from seismo.scenario import units
+from seismo.scenario.auto_values import AutoOrCount
 from seismo.scenario.base import (
-    AutoOrCount,
     Field,
     PositiveFrequency,
     PositiveTime,

@@ -9,6 +9,7 @@ from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validat
 
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.scenario import units
+from seismo.scenario.auto_values import AUTO, OrAuto
 from seismo.scenario.base import (
     Angle,
     Field,
@@ -133,10 +134,10 @@ class GridSpec(ScenarioSection):
         json_schema_extra=or_one_length,
     )
     origin: Origin = Field(Origin(), description="coordinates of the first point")
-    refinement: tuple[Refinement, ...] = Field(
+    refinement: Annotated[tuple[Refinement, ...], OrAuto()] = Field(
         (),
         description="planes below which the spacing is three times larger, where waves are longer; "
-        "one at most",
+        "one at most; auto: the shallowest that the velocities allow, if any",
     )
     order: Orders = Field(
         8,
@@ -157,6 +158,16 @@ class GridSpec(ScenarioSection):
     decomposition: SubdomainCounts = Field(
         "auto", description="subdomains along z and y; auto: one for each rank"
     )
+
+    @property
+    def planes(self) -> tuple[Refinement, ...]:
+        """Planes below which the spacing is larger; none where auto has not been worked out."""
+        return () if self.plane_is_open else self.refinement
+
+    @property
+    def plane_is_open(self) -> bool:
+        """Whether the plane is left to the program."""
+        return self.refinement == AUTO
 
     @field_validator("spacing", mode="wrap")
     @classmethod

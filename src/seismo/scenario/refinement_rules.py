@@ -16,15 +16,15 @@ def refinement(draft: Draft) -> Mistakes:
     if draft.grid is None or not draft.grid.refinement:
         return
     path = ("grid", "refinement")
-    if len(draft.grid.refinement) > 1:
+    if len(draft.grid.planes) > 1:
         yield Mistake((*path, 1), "there is one plane at most: leave it out")
     if draft.grid.spacing.grows:
         yield Mistake(
             ("grid", "spacing", "z"), "grows, and refined grids have one height each: use a length"
         )
     limits = draft.limits("z")
-    below = draft.grid.refinement[0].below
-    if limits is not None and not limits[0] < below < limits[1]:
+    below = [plane.below for plane in draft.grid.planes[:1]]
+    if limits is not None and below and not limits[0] < below[0] < limits[1]:
         yield Mistake(
             (*path, 0, "below"), f"must lie between {limits[0]:g} m and {limits[1]:g} m, the top "
             "and the bottom of the grid",

@@ -13,7 +13,8 @@ from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
-from seismo.scenario.base import TAG, AutoOrCount, FilePath, Name, Quantity
+from seismo.scenario.auto_values import AutoOrCount, OrAuto
+from seismo.scenario.base import TAG, FilePath, Name, Quantity
 from seismo.scenario.row_spacing import LengthOrGrowth
 
 
@@ -100,7 +101,9 @@ def allowed(annotation: Any) -> str:
     if bare is str:
         return _text(annotation)
     if get_origin(bare) is tuple:
-        return _list(get_args(bare))
+        listed = _list(get_args(bare))
+        is_open = any(isinstance(item, OrAuto) for item in _metadata(annotation))
+        return f"auto, or {listed}" if is_open else listed
     model = model_at(annotation)
     return "keys " + ", ".join(model.model_fields) if model else "any value"
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from seismo.acquisition.source_frequencies import dominant_frequencies
 from seismo.grid.coefficients import TOLERANCES, Stencil
+from seismo.grid.dispersion import Spectra
 from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import Scenario
 from seismo.scenario.grid import Boundaries, GridSpec
@@ -60,6 +61,13 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
     ClosureKind.FORCES: PowerLaw(4.8e-3, 4.0),
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
+# What a plane of refinement sends back, by the points in the wavelength below it, by the order: S
+# waves at normal incidence, rock alike on both sides; P waves the same or less (validation/).
+CROSSED = {
+    2: PowerLaw(0.03, 2.3), 4: PowerLaw(0.02, 4.0), 6: PowerLaw(0.017, 4.0),
+    **dict.fromkeys((8, 10, 12), PowerLaw(0.0154, 5.0)),
+    **dict.fromkeys((14, 16), PowerLaw(0.03, 4.5)),
+}  # fmt: skip
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
 WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread
 _NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
@@ -230,6 +238,18 @@ def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
 def least_order(spec: GridSpec) -> int:
     """Return the lowest order that a run may have, by its scenario's grid."""
     return AUTO_ORDERS[0] if spec.order == "auto" else spec.order
+
+
+def crossing_error(spectra: Spectra, order: int, velocity: float, spacing: float) -> float:
+    """Return the relative error of waves that cross a plane of refinement.
+
+    Args:
+        spectra: of the traces.
+        order: of the differences below the plane.
+        velocity: of the slowest waves there in m/s.
+        spacing: the largest there in m.
+    """
+    return spectra.error(CROSSED[order](velocity / (spectra.frequency * spacing)))
 
 
 def choose_stencil(spec: GridSpec, waves: Waves) -> Stencil:

@@ -33,6 +33,7 @@ from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
+from seismo.solver.refinement_plane import with_plane
 from seismo.solver.time_step import Scheme, limits_of, make_clock
 from seismo.solver.waves import waves_of
 
@@ -52,10 +53,11 @@ def discretize(
     Raises:
         ScenarioError: a model file, position or time step will not do.
     """
+    scenario = with_plane(scenario)
     # All of the region with one spacing, which models, sources and receivers refer to.
     region = make_grid(scenario)
     geometry = partial(Geometry, scenario, region)
-    if not scenario.grid.refinement:
+    if not scenario.grid.planes:
         setup = _on_grid(Level(scenario, region), geometry, region, share)
         refuse_background(setup)
         return batched(setup, batch_points)

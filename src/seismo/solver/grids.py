@@ -70,7 +70,7 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
         ScenarioError: the plane lies between rows of the coarser grid.
     """
     spec = scenario.grid
-    (refinement,) = spec.refinement
+    (refinement,) = spec.planes
     # Above the plane all is as the scenario says, but for the bottom, which has no layer.
     faces = scenario.boundaries
     layer = faces.layer
@@ -120,7 +120,7 @@ def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
 
 def field_size(scenario: Scenario) -> int:
     """Return the numbers of a field on all grids of a scenario."""
-    if not scenario.grid.refinement:
+    if not scenario.grid.planes:
         return make_grid(scenario).size
     return sum(level.grid.size for level in levels(scenario))
 

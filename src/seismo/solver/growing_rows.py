@@ -25,7 +25,7 @@ from seismo.solver.ground import ground_of, rows_under, topography_of
 from seismo.solver.medium import earth_of
 
 _ACROSS = 41  # places along x, and along y, whose velocities are asked for
-_CLEAR = 28  # rows of one height below a contact of fluid and solid
+CLEAR = 28  # rows of one height below a contact of fluid and solid
 _FINE = 2  # depths in a cell of the top's height
 _KEPT = 4  # scenarios whose rows are remembered
 
@@ -146,13 +146,13 @@ def _by_velocities(scenario: Scenario, physics: Physics, grid: Grid) -> Callable
     topography = topography_of(scenario, grid)
     earth = earth_of(scenario, grid, physics, relaxation_of(scenario), topography)
     z = grid.coordinate("z", np.arange(_FINE * (grid.points[2] - 1) + 1) / _FINE)
-    slowest, wet = _slowest(earth, grid, z)
+    slowest, wet = slowest_waves(earth, grid, z)
     # Slowest wave at a depth or below it: waves come back up from there.
     below = np.minimum.accumulate(slowest[::-1])[::-1]
     factors = np.minimum(LARGEST, below / below[0])
     if wet.any() and not wet.all():
         # Rows about contacts of fluid and solid have one height.
-        factors[: np.flatnonzero(wet)[-1] + _FINE * _CLEAR] = 1.0
+        factors[: np.flatnonzero(wet)[-1] + _FINE * CLEAR] = 1.0
 
     def wanted(depth: float) -> float:
         return float(factors[max(0, int(np.searchsorted(z, depth, side="right")) - 1)])
@@ -180,7 +180,7 @@ def _even_grid(scenario: Scenario, ground: Ground | None) -> Grid:
     return Grid(axes, (counts[0], counts[1], counts[2]), spacing, origin, (0, 0, 0), (0, 0, 0))
 
 
-def _slowest(earth: Earth, grid: Grid, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def slowest_waves(earth: Earth, grid: Grid, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the slowest wave (n) in m/s at depths z (n), and whether there is any fluid (n)."""
     # Places all over the extent; one in an earth that varies with depth only.
     across = {a: np.linspace(*grid.limits(a), _ACROSS) for a in grid.axes if a != "z"}

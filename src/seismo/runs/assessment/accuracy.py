@@ -118,7 +118,7 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
     # Layers end at a plane of refinement: their contacts err as those of any earth.
-    refined = setup.scenario.grid.refinement
+    refined = setup.scenario.grid.planes
     if setup.earth.layered and setup.scenario.equation.layered and not refined:
         contacts = layered_error(setup)
     else:

@@ -60,7 +60,7 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
     expected of that grid is asked as of any other.
     """
     spec = setup.scenario.grid
-    refined = bool(setup.scenario.grid.refinement)
+    refined = bool(setup.scenario.grid.planes)
     if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
         return None
     kept = mended(setup, expected)

@@ -12,27 +12,17 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
+from seismo.grid.refinement import READ_ABOVE, READ_BELOW
 from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import warned_of
-from seismo.solver.accuracy import PowerLaw
+from seismo.solver.accuracy import crossing_error
 from seismo.solver.discretization import Discretization
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grids import showing
 
 CROSSING = "waves that cross the plane of refinement"
-# What the plane sends back, of one frequency, by the points in the wavelength below it: S waves at
-# normal incidence, rock alike on both sides; P waves the same or less (validation/).
-SENT_BACK = {
-    2: PowerLaw(0.03, 2.3), 4: PowerLaw(0.02, 4.0), 6: PowerLaw(0.017, 4.0),
-    **dict.fromkeys((14, 16), PowerLaw(0.03, 4.5)),
-}  # fmt: skip
-_SENT_BACK = PowerLaw(0.0154, 5.0)  # of other orders
-# Receivers so many rows above and below it read its closed rows: 10 points per shortest wavelength
-# in the coarser grid, at the plane 1.4 to 4.5 %, 2 rows above and 5 below 0.3 and 0.4 %.
-READ_ABOVE = 3
-READ_BELOW = 5
-READ_ERROR = 0.04
+READ_ERROR = 0.04  # of receivers beside it
 
 
 def refinement_error(setup: Discretization) -> float:
@@ -40,8 +30,7 @@ def refinement_error(setup: Discretization) -> float:
     if setup.fine is None:
         return 0.0
     waves = setup.waves
-    points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    return waves.spectra.error(SENT_BACK.get(setup.stencil.order, _SENT_BACK)(points))
+    return crossing_error(waves.spectra, setup.stencil.order, waves.slowest, max(waves.spacing))
 
 
 def refined_error(setup: Discretization) -> Expected:

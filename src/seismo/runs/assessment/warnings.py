@@ -50,7 +50,7 @@ def cautions(
     run: Discretization | None = None, acts: bool = True,
 ) -> list[str]:  # fmt: skip
     """List what is suspicious of a run, or of one of the grids of a `run`, if sources act there."""
-    two = setup.scenario.grid.refinement
+    two = setup.scenario.grid.planes
     errs = inaccurate_refined(setup, expected) if two else inaccurate(setup, layers, expected)
     lines = [*uncarried(setup, layers), *errs]
     lines += [line for look in _EARTH for line in look(setup, layers)]

@@ -10,10 +10,17 @@ from seismo.runs.assessment.refined import refinement_error
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 
+_NONE = (
+    "auto: no plane spares a fifth of the points, below which waves are three times as long as the "
+    "slowest, that these cross accurately, and that sources and receivers keep away from"
+)
+
 
 def refinement_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     """Yield how the grid is refined above a plane, against one that is as fine everywhere."""
     if setup.fine is None:
+        if setup.scenario.grid.plane_is_open:
+            yield "refinement", _NONE
         return
     fine = setup.fine.grid
     size = " x ".join(str(setup.fine.live.shape[AXES.index(a)]) for a in fine.axes)

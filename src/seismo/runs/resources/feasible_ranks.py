@@ -23,6 +23,7 @@ from seismo.solver.grid_layout import halo_of, image_faces, make_grid
 from seismo.solver.grids import levels
 from seismo.solver.ground import topography_of
 from seismo.solver.partition import never_cut_axes
+from seismo.solver.refinement_plane import with_plane
 
 
 class FeasibleRanks:
@@ -39,14 +40,14 @@ class FeasibleRanks:
         Raises:
             ScenarioError: a position in it will not do.
         """
-        self._scenario = scenario
+        self._scenario = scenario = with_plane(scenario)
         region = make_grid(scenario)
         topography = topography_of(scenario, region)
         slopes = topography is not None
         name = scenario.equation.name
         physics = physics_for(name, region.dimensions, scenario.options, slopes)
         # Of two grids the coarser one is cut, and the finer one with it.
-        refined = bool(scenario.grid.refinement)
+        refined = bool(scenario.grid.planes)
         grid = levels(scenario)[1].grid if refined else region
         uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
         halo = _widest_halo(scenario, slopes)
