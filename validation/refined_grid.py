@@ -4,9 +4,10 @@ A half-space with a plane a few shortest wavelengths deep, spacing h above it an
 the force lies above the plane, receivers stand on the surface, above the plane and below it. A
 soft layer over rock with the plane at twice its depth, where the rock has as many points in a
 wavelength as the layer. Both against exact solutions, with the error of the even grid of spacing h
-beside. Plane waves of vertical incidence: what the plane sends back, as the difference of the
-traces from those of the even grid with the same time step. Points per shortest wavelength are those
-below the plane, where nothing else is said.
+beside. A hill on rock that grows stiffer with depth, against a grid of half the spacing. Plane
+waves of vertical incidence: what the plane sends back, as the difference of the traces from those
+of the even grid with the same time step. Points per shortest wavelength are those below the plane,
+where nothing else is said.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SOFT = Medium(1500.0, 600.0, 1900.0)
 HARD = Medium(3800.0, 2000.0, 2400.0)
 THICK = 1.5  # of the soft layer, in its shortest wavelengths
 FACTOR = 3  # spacing below the plane over that above
+HILL_SPACING = 8.0  # m above the plane
 # Runs end before waves grow in the layers, and what their damping sends back is not the plane's.
 MATCHED = {"damping": 0.0}
 ON_SURFACE, ABOVE, BELOW = "on the surface", "above the plane", "below the plane"
@@ -221,6 +223,56 @@ def under_layer(points: float, order: int) -> cases.Row:
     )  # fmt: skip
 
 
+def on_hill(spacing: float, order: int, depth: float, refined: bool) -> np.ndarray:
+    """Run a hill of 20 degrees on rock that grows stiffer below the ground; return its traces.
+
+    Args:
+        spacing: above the plane in m; steps are as many times as long.
+        order: of the differences.
+        depth: z of the force in m.
+        refined: whether cells below the plane are three times as large.
+
+    Returns:
+        (receiver, component, time), at the times of steps of a grid of 8 m.
+    """
+    ends = {name: {"top": getattr(SOFT, name), "bottom": getattr(HARD, name)}
+            for name in ("vp", "vs", "rho")}  # fmt: skip
+    document = {
+        "title": "hill above a plane", "physics": "elastic", "precision": "float64",
+        "grid": {"extent": {"x": 1200.0, "z": 960.0}, "origin": {"z": -80.0}, "order": order,
+                 "spacing": spacing, "refinement": [{"below": 496.0}] if refined else []},
+        "time": {"duration": 1.8, "step": 0.7e-3 * spacing / HILL_SPACING},
+        "boundaries": {"top": "free_surface", "layer": MATCHED | {
+            "points": 12 if refined else round(12 * FACTOR * HILL_SPACING / spacing)}},
+        "topography": {"type": "hills", "hills": [
+            {"center": {"x": 600.0}, "height": 64.0, "width": 150.0}]},
+        "model": [{"type": "gradient", "relative_to": "ground", "z_top": 0.0, "z_bottom": 400.0,
+                   **ends}],
+        "sources": [{"type": "force", "position": {"x": 480.0, "z": depth},
+                     "force": {"x": 0.8e9, "z": 0.6e9},
+                     "wavelet": ricker(10 * FACTOR * HILL_SPACING, HARD.vs)}],
+        "receivers": [{"type": "points", "quantities": ["velocity"], "positions": [
+            {"x": x, "depth": 0.0} for x in (300.0, 450.0, 520.0, 600.0, 680.0, 750.0, 900.0)]}],
+    }  # fmt: skip
+    traces = cases.simulate(document).components("vx", "vz")
+    steps = int(1.8 / 0.7e-3)
+    return traces[..., :: round(HILL_SPACING / spacing)][..., :steps]
+
+
+def under_hill(order: int, depth: float, reference: np.ndarray) -> cases.Row:
+    """Compare the errors of traces on a hill with a plane below it and without."""
+    even, refined = (
+        metrics.relative_l2(on_hill(HILL_SPACING, order, depth, some), reference)
+        for some in (False, True)
+    )
+    side = "above" if depth < 496.0 else "below"
+    return cases.Row(
+        f"hill of 20 degrees, force {side} the plane, error over that of the even grid",
+        f"10 ppw below, {10 * FACTOR * SOFT.vs / HARD.vs:.3g} on the ground, order {order}; "
+        f"{100 * refined:.3g} %", refined / even, 1.15, unit="", reference="half the spacing",
+    )  # fmt: skip
+
+
 def plane_wave(wave: str, points: float, order: int, refined: bool, step: float | None) -> dict:
     """Send a plane wave down on the plane, by forces on a level line between periodic sides."""
     velocity = ROCK.vs if wave == "S" else ROCK.vp
@@ -268,6 +320,9 @@ def case(quick: bool) -> list[cases.Row]:
             rows += across(PLANE, points, order, draws=order == 8 and points == 20 / 3)
     rows += across(SPACE, 5.0, 8)
     rows += [under_layer(points, order) for order in (8, 4) for points in (8.0, 10.0)]
+    for depth in (86.0, 719.2):
+        half = on_hill(0.5 * HILL_SPACING, 8, depth, False)
+        rows += [under_hill(order, depth, half) for order in (8, 4)]
     rows += [sent_back(*key[:1], key[2], key[1]) for key in SENT_BACK]
     return rows
 

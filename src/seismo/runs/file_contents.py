@@ -188,11 +188,11 @@ def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np
 
 def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
-    positions = true_positions(setup.topography, positions)
+    positions = true_positions(setup.ground, positions)
     metres = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
-    if setup.topography is not None:
+    if setup.ground is not None:
         (x, y, z) = positions.T
-        ground = setup.topography.ground(y, x)
+        ground = setup.ground.ground(y, x)
         metres["depth"] = z - ground
         metres["elevation"] = datum_of(setup.scenario) - ground
     return metres
@@ -200,10 +200,11 @@ def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarra
 
 def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
     """Store the ground at the nodes of the extent, and how rows follow it; nothing where flat."""
-    topography = setup.topography
+    topography = setup.ground
     if topography is None:
         return
-    grid = setup.grid
+    # Of two grids the finer one has columns for both.
+    grid = topography.grid
     lines = {
         a: grid.ticks(a, np.arange(grid.extent.lo[AXES.index(a)], grid.extent.hi[AXES.index(a)]))
         for a in "yx"

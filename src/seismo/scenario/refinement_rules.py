@@ -12,7 +12,7 @@ _WHOLE = 1e-6  # of a cell, by which a length may miss whole cells
 
 
 def refinement(draft: Draft) -> Mistakes:
-    """Check that the plane of a refinement lies in the region, and what does not go with one."""
+    """Check that the region of a refinement is whole cells, and what does not go with one."""
     if draft.grid is None or not draft.grid.refinement:
         return
     path = ("grid", "refinement")
@@ -22,13 +22,6 @@ def refinement(draft: Draft) -> Mistakes:
         yield Mistake(
             ("grid", "spacing", "z"), "grows, and refined grids have one height each: use a length"
         )
-    limits = draft.limits("z")
-    below = [plane.below for plane in draft.grid.planes[:1]]
-    if limits is not None and below and not limits[0] < below[0] < limits[1]:
-        yield Mistake(
-            (*path, 0, "below"), f"must lie between {limits[0]:g} m and {limits[1]:g} m, the top "
-            "and the bottom of the grid",
-        )  # fmt: skip
     for axis in "xyz":
         spacing = draft.grid.spacing.at_top(axis)
         length = getattr(draft.grid.extent, axis)
@@ -57,9 +50,6 @@ def _faces(draft: Draft) -> Mistakes:
 
 def _not_together(draft: Draft) -> Mistakes:
     """Check what does not go together with a refinement."""
-    path = ("grid", "refinement")
-    if draft.has_topography:
-        yield Mistake(path, "does not go with topography yet: leave one of both out")
     for index, source in enumerate(draft.sources or ()):
         if source is not None and source.type == "plane_wave":
             yield Mistake(

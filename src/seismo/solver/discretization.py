@@ -236,13 +236,15 @@ class Discretization:
     @property
     def live(self) -> Box:
         """The points that are updated."""
-        box = self.grid.box
-        if self.meets is None:
-            return box
+        nx, ny, rows = self.live_grid.points
         # Above the plane all rows down to it, below it all from it on.
-        if self.finer > 1:
-            return Box(box.lo, self.live_grid.points)
-        return Box((*box.lo[:2], self.meets), box.hi)
+        first = 0 if self.finer > 1 else self.grid.points[2] - rows
+        return Box((0, 0, first), (nx, ny, first + rows))
+
+    @property
+    def ground(self) -> Topography | None:
+        """The ground that rows of any of its grids follow; None where it is flat."""
+        return self.grids_of_spacing[-1].topography
 
     @property
     def own_earth(self) -> Earth:
@@ -303,11 +305,9 @@ class Discretization:
         return [one for one in every if self._shows("maps", one.name)]
 
     def _shows(self, kind: str, name: str) -> bool:
-        """Whether a set of snapshots or maps is of this grid (`grids.above_plane`)."""
-        if self.fine is None:
-            return True
-        # The coarser grid shows all that the finer one does not.
-        return all(name != one.name for one in getattr(self.fine.scenario.output, kind))
+        """Whether a set is of this grid: of the coarser one if not of the finer one."""
+        shown = () if self.fine is None else getattr(self.fine.scenario.output, kind)
+        return all(name != one.name for one in shown)
 
     @property
     def grids_of_spacing(self) -> list[Discretization]:

@@ -56,14 +56,18 @@ def discretize(
     scenario = with_plane(scenario)
     # All of the region with one spacing, which models, sources and receivers refer to.
     region = make_grid(scenario)
-    geometry = partial(Geometry, scenario, region)
     if not scenario.grid.planes:
-        setup = _on_grid(Level(scenario, region), geometry, region, share)
+        ground = topography_of(scenario, region)
+        setup = _on_grid(Level(scenario, region), ground, region, scenario, share)
         refuse_background(setup)
         return batched(setup, batch_points)
     # Two grids: each with its own spacing, order, closure and layers, on its side of the plane.
     fine, coarse = levels(scenario)
-    grids = [_on_grid(level, geometry, region, share) for level in (fine, coarse)]
+    on_grid = partial(
+        _on_grid, ground=topography_of(scenario, fine.grid), region=region, run=scenario,
+        share=share,
+    )  # fmt: skip
+    grids = [on_grid(level) for level in (fine, coarse)]
     # One time step: the shortest of both.
     clocks = [setup.clock for setup in grids]
     dt = min(clock.dt for clock in clocks)
@@ -71,7 +75,7 @@ def discretize(
     clock = replace(shortest, limit=min(clock.limit for clock in clocks))
     above, below = (
         setup if setup.clock.dt == dt
-        else _on_grid(level.stepped(dt), geometry, region, share)
+        else on_grid(level.stepped(dt))
         for setup, level in zip(grids, (fine, coarse), strict=True)
     )  # fmt: skip
     # What lies across the plane is refused; what lies above it is shown by the finer grid.
@@ -95,22 +99,22 @@ def discretize(
 
 
 def _on_grid(
-    level: Level, geometry: Callable[[Topography | None], Geometry], region: Grid,
-    share: Share | None,
-) -> Discretization:  # fmt: skip
-    """Discretize a scenario on one of its grids, of all shots or a share."""
+    level: Level, ground: Topography | None, region: Grid, run: Scenario, share: Share | None
+) -> Discretization:
+    """Discretize a run over some ground on one of its grids, of all shots or a share."""
     scenario = level.scenario
     grid = level.grid
     relaxation = relaxation_of(scenario)
-    topography = topography_of(scenario, grid)
+    # Below a plane where two grids meet rows are flat.
+    topography = ground if level.meets is None or level.finer > 1 else None
     slopes = topography is not None
     name = scenario.equation.name
     physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
     refuse_unfit(scenario, physics)
     refuse_unrefined(level, physics)
     # Earth, sources and receivers: what is wrong with any is told together.
-    placed = geometry(topography)
-    earth_of = partial(read_earth, scenario, level.live, physics, relaxation, topography, region)
+    placed = Geometry(run, region, ground)
+    earth_of = partial(read_earth, scenario, level.live, physics, relaxation, ground, region)
     steps: tuple[Callable[[], Any], ...] = (earth_of, placed.shots, placed.groups)
     (earth, extremes, sample), placed_shots, groups = gathered(steps)
     faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)

@@ -1,7 +1,8 @@
 """The grids of a scenario: one, or a finer one above a plane and a coarser one below it.
 
 The coarser one has the rows of all depths: those above the plane are not updated, and show what
-the finer one has found (`refined_exchange`). Absorbing layers are as thick on both.
+the finer one has found (`refined_exchange`). Absorbing layers are as thick on both. Rows of the
+finer one follow the ground where that is not flat, and are level above the plane.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from seismo.acquisition.shots import Shot
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
-from seismo.grid.grid import Grid, triple
+from seismo.grid.grid import AXES, Grid, triple
 from seismo.grid.refinement import FACTOR, beside, side
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
@@ -82,11 +83,11 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
     spacing = spec.spacing.model_copy(
         update={a: FACTOR * h for a in "xyz" if (h := getattr(spec.spacing, a)) is not None}
     )
-    coarse_scenario = _changed(scenario, grid=spec.model_copy(update={"spacing": spacing}))
-    coarse = make_grid(coarse_scenario)
     # The coarser grid has rows above the plane, but no free surface there: these do not step.
     under = faces.model_copy(update={"top": "absorbing"})
-    coarse_scenario = _changed(coarse_scenario, boundaries=under)
+    coarse_spec = spec.model_copy(update={"spacing": spacing})
+    coarse_scenario = _changed(scenario, grid=coarse_spec, boundaries=under)
+    coarse = _coarser(make_grid(scenario))
     plane = _plane(scenario, coarse, refinement.below)
     # The finer grid covers the coarser one along x and y, layers included. Its last rows are the
     # nodes on the plane, and the row that holds values on it.
@@ -103,13 +104,28 @@ def _changed(scenario: Scenario, **sections: object) -> Scenario:
     return scenario.model_copy(update=sections)
 
 
+def _coarser(grid: Grid) -> Grid:
+    """Return a grid of the same extent with larger cells, and as many points in its layers."""
+    ends = zip(grid.points, grid.low, grid.high, strict=True)
+    points = [low + high + (n - low - high - 1) // FACTOR + 1 for n, low, high in ends]
+    lengths = zip(AXES, grid.spacing, strict=True)
+    x, y, z = (FACTOR * h if axis in grid.axes else h for axis, h in lengths)
+    return replace(grid, points=triple(points), spacing=(x, y, z))
+
+
 def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
     """Return the row of nodes on the plane, of the coarser grid."""
+    key = ("grid", "refinement", 0, "below")
+    top, bottom = coarse.limits("z")
+    if not top < z < bottom:
+        raise scenario.mistake(
+            *key, problem=f"must lie between {top:g} m and {bottom:g} m, the first row of the grid "
+            "and its last one",
+        )  # fmt: skip
     # Nodes of both grids stand on the plane: a row of the coarser one.
     row = float(coarse.index("z", z))
     h = coarse.spacing[2]
     plane = round(row)
-    key = ("grid", "refinement", 0, "below")
     if abs(row - plane) > 1e-6:
         nearest = float(coarse.coordinate("z", plane))
         raise scenario.mistake(

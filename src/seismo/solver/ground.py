@@ -9,7 +9,10 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import VARIANTS, physics_for
+from seismo.errors import KeyPath
+from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import Grid
+from seismo.grid.refinement import FACTOR
 from seismo.grid.topography import POWER, GroundSpline, Topography
 from seismo.model import Earth
 from seismo.model.cells import GridCells
@@ -41,7 +44,7 @@ def ground_of(scenario: Scenario) -> Ground | None:
         return None
     # It follows from the scenario alone, and is asked for with every grid.
     for known, ground in _known:
-        if known is scenario:
+        if _same_ground(known, scenario):
             return ground
     optional_package("scipy", "topography", "topography")
     # A quintic spline goes through six points at least.
@@ -58,6 +61,17 @@ def ground_of(scenario: Scenario) -> Ground | None:
     return ground
 
 
+def _same_ground(scenario: Scenario, other: Scenario) -> bool:
+    """Whether two scenarios, such as those of two grids of a run, have one ground."""
+    names = ("topography", "grid", "geographic", "base")
+    sides = [
+        [getattr(one.boundaries, f"{a}_{end}") for a in "xy" for end in ("min", "max")]
+        for one in (scenario, other)
+    ]
+    same = all(getattr(scenario, name) is getattr(other, name) for name in names)
+    return same and sides[0] == sides[1]
+
+
 def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
     """Return z in m of the grid's first row over flat ground, and the cells below it.
 
@@ -66,7 +80,12 @@ def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
     """
     spec = scenario.grid
     height = spec.spacing.at_top("z") or 1.0
+    unit = FACTOR * height if spec.refinement else height
     top = ground.highest if spec.origin.z is None else spec.origin.z
+    # Rows of both grids stand on the plane where two meet.
+    if spec.planes and spec.origin.z is None:
+        below = spec.planes[0].below
+        top = below - math.ceil((below - ground.highest) / unit - _EVEN) * unit
     if ground.highest < top - _EVEN * height:
         x, y = ground.position(int(ground.z.argmin()))
         raise scenario.mistake(
@@ -74,11 +93,12 @@ def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
             problem=f"lies below the highest ground, z = {ground.highest:.6g} m at "
             f"{_named(scenario, x, y)}; leave it out, or give that or less",
         )  # fmt: skip
+    cells = round(unit / height)
     # Flat ground is the first row, wherever the top of the scenario lies.
     if ground.relief <= _LEVEL * height:
-        return ground.highest, round((top + spec.extent.z - ground.highest) / height)
+        return ground.highest, cells * round((top + spec.extent.z - ground.highest) / unit)
     # Rows stay whole spacings below the top: cells are taller above the level, lower below it.
-    down = round((ground.highest + _ABOVE * ground.relief - top) / height)
+    down = cells * round((ground.highest + _ABOVE * ground.relief - top) / unit)
     return top + down * height, round(spec.extent.z / height) - down
 
 
@@ -100,19 +120,30 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     free = max(order // 2, 4) + _FREE
     last = grid.points[2] - 1 - grid.high[2] - free
     deepest = last * grid.spacing[2]
+    planes = scenario.grid.planes
+    if planes:
+        # Or above the rows that a plane of refinement closes, which curved ones do not read.
+        free = cross_reach(order) + _FREE + 1
+        deepest = planes[0].below - grid.origin[2] - free * grid.spacing[2]
     if grid.stretching is not None:
         deepest = float(grid.coordinate("z", last)) - grid.origin[2]
     # The depth L of the mapping, and the least that leaves cells their height.
-    wanted = max(_RELIEFS * ground.relief, _ROWS * grid.spacing[2])
     lowest = float(ground.z.max()) - grid.origin[2]
     # g = 1 - POWER f / L on the ground.
     least = POWER * lowest / (1.0 - _LOWEST)
-    if min(deepest, wanted) < max(least, grid.spacing[2]):
-        enough = scenario.grid.extent.z + max(least, grid.spacing[2]) - deepest
+    wanted = max(_RELIEFS * ground.relief, _ROWS * grid.spacing[2], least)
+    missing = max(least, grid.spacing[2]) - deepest
+    if missing > 0.0:
+        key: KeyPath = ("grid", "extent", "z")
+        enough = float(math.ceil(scenario.grid.extent.z + missing))
+        if planes:
+            key = ("grid", "refinement", 0, "below")
+            unit = FACTOR * grid.spacing[2]
+            enough = planes[0].below + math.ceil(missing / unit) * unit
         raise scenario.mistake(
-            "grid", "extent", "z",
+            *key,
             problem=f"leaves too little under ground of {ground.relief:.6g} m relief: cells would "
-            f"be less than {_LOWEST:g} of their height; use {math.ceil(enough):g} m or more, or "
+            f"be less than {_LOWEST:g} of their height; use {enough:g} m or more, or "
             "ground of less relief",
         )  # fmt: skip
     _refuse_waves(scenario)

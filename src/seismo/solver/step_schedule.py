@@ -18,12 +18,15 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
     """
     levels = simulation.levels
     schedule = [group for level in levels for group in _evaluations(level)]
-    # Stages in the order of the time step; what grids exchange comes before each of all.
-    for n, stage in enumerate(simulation.setup.physics.stages):
-        for exchange in simulation.exchanges:
+    # Stages in the order of the time step; what grids exchange comes before each of all. Rows that
+    # follow the ground have stages of their own, which only the finest grid has.
+    numbers = [{s.name: n for n, s in enumerate(one.setup.physics.stages)} for one in levels]
+    for stage in levels[-1].setup.physics.stages:
+        for exchange in simulation.exchanges if stage.name in numbers[0] else ():
             schedule += _each(exchange.before(stage), f"{stage.name} refinement")
-        for level in levels:
-            schedule += _stage(level, n, parity, phase)
+        for level, number in zip(levels, numbers, strict=True):
+            if stage.name in number:
+                schedule += _stage(level, number[stage.name], parity, phase)
     for exchange in simulation.exchanges:
         schedule += _each(exchange.fill(), "refinement")
     # After the last stage: sample receivers, raise the peaks of maps.

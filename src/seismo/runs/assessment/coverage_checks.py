@@ -208,8 +208,8 @@ def bodies_outside(setup: Discretization) -> WarningLines:
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
             first, last = setup.grid.limits(axis)
-            if axis == "z" and setup.topography is not None:
-                first = setup.topography.highest
+            if axis == "z" and setup.ground is not None:
+                first = setup.ground.highest
             if low > last or high < first:
                 far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
                 before = (

@@ -161,7 +161,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
 
 def _flat(setup: Discretization) -> WarningLines:
     """Stations of lists lie below the ground of the run, whatever their elevation."""
-    ground = "the surface is flat" if setup.topography is None else "topography has the ground"
+    ground = "the surface is flat" if setup.ground is None else "topography has the ground"
     for group in setup.groups:
         if group.elevations:
             yield (

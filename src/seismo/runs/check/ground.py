@@ -14,7 +14,7 @@ from seismo.solver.ground import ground_of, steepest_place
 def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     """Yield lines about the ground, none where it is flat, each a label and a text."""
     ground = ground_of(setup.scenario)
-    topography = setup.topography
+    topography = setup.ground
     if ground is None or topography is None:
         return
     dip = math.degrees(math.atan(topography.steepest))
@@ -35,7 +35,8 @@ def _smoothing(setup: Discretization, ground: Ground) -> str:
     """Describe what of the ground the grid does not carry, and what becomes of it at the sides."""
     if ground.is_plane:
         return "a plane, exact up to the absorbing layers at the sides, where it bends to level"
-    spacing = max(setup.grid.spacing[:2] if ground.y is not None else setup.grid.spacing[:1])
+    grid = setup.grids_of_spacing[-1].grid
+    spacing = max(grid.spacing[: grid.dimensions - 1])
     text = "nothing is smoothed off"
     if ground.smoothed:
         text = (
@@ -49,16 +50,18 @@ def _smoothing(setup: Discretization, ground: Ground) -> str:
 
 def _cost(setup: Discretization) -> str:
     """Describe what topography costs against a flat grid of the same extent."""
-    grid = setup.grid
-    assert setup.topography is not None  # `ground_facts`
-    shorter = growth(setup.topography, setup.stencil)
-    inner = grid.points[2] - grid.high[2]
-    flat = 1 + round(setup.scenario.grid.extent.z / grid.spacing[2])
-    points = (inner + grid.high[2]) / (flat + grid.high[2])
+    finest = setup.grids_of_spacing[-1]
+    grid = finest.grid
+    assert finest.topography is not None  # `ground_facts`
+    shorter = growth(finest.topography, finest.stencil)
+    # Rows of the finest spacing that a flat grid has above the first one.
+    rows = 1 + finest.finer * (setup.grid.points[2] - setup.grid.high[2] - 1)
+    above = 1 + round(setup.scenario.grid.extent.z / grid.spacing[2]) - rows
+    points = setup.points / (setup.points + above * math.prod(grid.points[:2]))
     return (
         f"against a flat grid from the highest ground down: {points:.2f} of the points, steps "
         f"{1.0 / shorter:.2f} as long, so {points * shorter:.2f} of the point updates; "
-        f"{setup.topography.rows} of {grid.points[2]} rows follow the ground"
+        f"{finest.topography.rows} of {finest.live.shape[2]} rows follow the ground"
     )
 
 

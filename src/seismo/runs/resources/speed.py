@@ -163,7 +163,8 @@ def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
 def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
     batches = -(-len(setup.shots) // setup.batch)
-    at_surface = sum(stage.where in ("surface", "closed") for stage in setup.physics.stages)
+    stages = setup.grids_of_spacing[-1].physics.stages
+    at_surface = sum(stage.where in ("surface", "closed") for stage in stages)
     a_step = STEP_SECONDS[backend.name] + at_surface * SURFACE_STAGE_SECONDS
     launching = setup.total_steps * batches * a_step
     moving = sum(
