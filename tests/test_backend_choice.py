@@ -7,6 +7,7 @@ stand-in.
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from dataclasses import replace
 from functools import partial
@@ -329,6 +330,49 @@ def test_nvvm_says_which_kernels_it_writes():
     ptx, trouble = detect._try_nvvm()
     assert not trouble, trouble
     assert ptx >= (8, 0)
+
+
+def test_nvvm_is_tried_once_for_the_same_packages(monkeypatch, tmp_path):
+    """An earlier process's answer will do, but errors are not kept, nor other folders' answers."""
+    answers = [(None, "broken"), ((9, 0), ""), ((8, 5), "")]
+    monkeypatch.setattr(detect, "_try_nvvm", lambda: answers.pop(0))
+    monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
+    assert detect._kept_nvvm() == (None, "broken")
+    assert detect._kept_nvvm() == detect._kept_nvvm() == ((9, 0), "")
+    monkeypatch.setenv("CUDA_HOME", "/another")
+    assert detect._kept_nvvm() == ((8, 5), "")
+    assert not answers
+
+
+def test_the_context_is_made_while_cupy_is_imported(monkeypatch):
+    """Of the GPU that was asked for, and of none where packages are missing."""
+    made = []
+    monkeypatch.setattr(detect, "_query_driver", lambda: ((13, 0), (H200, H200), "", ()))
+    monkeypatch.setattr(detect, "_make_context", made.append)
+    monkeypatch.setattr(detect, "_import_cupy", lambda: ((13, 0), ""))
+    monkeypatch.setattr(detect, "_try_nvvm", lambda: ((9, 0), ""))
+    for installed in (None, "1.0"):
+        monkeypatch.setattr(detect, "_installed", lambda name, installed=installed: installed)
+        detect.detect(number=1)
+        detect.detect()
+    assert made == [1]
+
+
+def test_the_driver_makes_the_primary_context(monkeypatch):
+    called = threading.Event()
+
+    def get(device, number):
+        device._obj.value = 10 + number
+        return 0
+
+    def retain(context, device):
+        assert device.value == 11
+        called.set()
+
+    driver = SimpleNamespace(cuDeviceGet=get, cuDevicePrimaryCtxRetain=retain)
+    monkeypatch.setattr(detect.ctypes, "CDLL", lambda name: driver)
+    detect._make_context(1)
+    assert called.wait(10)
 
 
 def test_the_extras_install_what_is_tested():

@@ -311,15 +311,13 @@ def test_planes_share_kernels(tmp_path, monkeypatch):
 )
 def test_code_of_the_card(make, further, tmp_path, monkeypatch):
     """The kernel compiles: shared memory, rows handed over and counted by bytes."""
-    from numba.cuda import types
-
     code_cache.without_card((9, 0))
     simulation = solver.build(make(), tmp_path, backend=in_clusters(monkeypatch, 4))
     kernel, sizes, arguments = simulation.backend.taken[0]
     assert isinstance(kernel, ClusterKernel)
     arrays, plane, coefficients = map(len, arguments)
-    counted = ((types.uint64, arrays), (types.int64, plane), (types.float32, coefficients))
-    signature = (*(types.UniTuple(*some) for some in counted), types.int64, types.int64)
+    counted = (("uint64",) * arrays, ("int64",) * plane, ("float32",) * coefficients)
+    signature = (*counted, "int64", "int64")
     request = code_cache.CompileRequest(kernel, signature, (sizes[2], 1), True, (9, 0))
     text = code_cache.compile_ptx(request)
     common = ("st.async.shared::cluster", "mbarrier.try_wait", "ld.shared.v4.f32")

@@ -12,6 +12,7 @@ import math
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -315,6 +316,23 @@ def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
         assert code.lstrip().startswith(start)
         assert entry.encode() in code
     assert request.name != name  # the assembler is part of it
+
+
+BOUND = """\
+import sys, solver
+from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.compiling_card import CompilingCard
+card = CompilingCard((9, 0))
+solver.build(solver.plan("elastic", 2), backend=lambda precision: GpuBackend(precision, card))
+print(len(card.requests) > 5, "numba" in sys.modules)
+"""
+
+
+def test_kernels_are_bound_and_named_without_numba():
+    """Half a second of imports, which a run whose kernels are kept does without."""
+    command = [sys.executable, "-c", BOUND]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent)
+    assert done.stdout == "True False\n", done.stderr
 
 
 def test_what_the_assembler_cannot_read_is_left_to_the_driver(monkeypatch, tmp_path):

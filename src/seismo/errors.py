@@ -66,6 +66,11 @@ class ModelError(ScenarioError):
         return ModelError(self.problem, *key, *self.key)
 
 
+def printable(text: object) -> str:
+    """Return a text from outside for a message: what could steer a terminal becomes '?'."""
+    return "".join(char if char.isprintable() else "?" for char in str(text))
+
+
 def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     """Return what steps give that do not need one another.
 

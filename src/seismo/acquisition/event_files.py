@@ -20,9 +20,9 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.catalogue_event import CatalogueEvent, EventProblem
 from seismo.acquisition.cmtsolution import read_cmtsolution
 from seismo.acquisition.quakeml import read_quakeml
-from seismo.errors import ModelError
+from seismo.errors import ModelError, printable
 from seismo.scenario.source_files import EventSource
-from seismo.scenario.text_files import LARGEST, printable, version_of
+from seismo.scenario.text_files import LARGEST, version_of
 from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
 
 _LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more

@@ -12,9 +12,8 @@ import numpy as np
 
 from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin, EventProblem
 from seismo.acquisition.moment_tensor import double_couple, from_components, moment_of
-from seismo.errors import ModelError
+from seismo.errors import ModelError, printable
 from seismo.scenario.optional_package import optional_package
-from seismo.scenario.text_files import printable
 
 _TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 

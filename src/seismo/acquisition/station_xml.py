@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from seismo.acquisition.station import Station, StationList, station_code
-from seismo.errors import ModelError, ScenarioError
+from seismo.errors import ModelError, ScenarioError, printable
 from seismo.scenario.optional_package import optional_package
-from seismo.scenario.text_files import LARGEST, printable
+from seismo.scenario.text_files import LARGEST
 
 _SHOWN = 3  # times at which a station moved, in a message
 

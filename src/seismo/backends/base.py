@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -46,9 +47,9 @@ def computed_in(precision: str) -> str:
     return "float32" if precision == SHORT else precision
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KernelConstants:
-    """The arrays a sweep needs beside the fields.
+    """The arrays a sweep needs beside the fields; equal to itself alone.
 
     Attributes:
         strides: (2) distance of neighbours along y and z.
@@ -78,10 +79,10 @@ class KernelConstants:
     down: np.ndarray
     surface: int
 
+    @cached_property
     def turned(self) -> KernelConstants:
-        """Return the tables of the same grid with y and z swapped, but for the surface's."""
-        # Axes in the order x, z, y.
-        swapped = [0, 2, 1]
+        """The tables of the same grid with y and z swapped, but for the surface's."""
+        swapped = [0, 2, 1]  # axes in the order x, z, y
         (x, y, z) = self.profiles
         (within_x, within_y, within_z) = self.inside
         return replace(

@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import numpy as np
-
 from seismo.errors import DeviceError
 
-# A module that imports this one.
+# NumPy takes 0.1 s to import; the other module imports this one.
 if TYPE_CHECKING:
+    import numpy as np
+
     from seismo.backends.base import Backend
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE")  # as Open MPI, and MPICH and its kin, tell them
@@ -180,6 +180,8 @@ class MpiCommunicator(SerialCommunicator):
 
     def gather_arrays(self, array: np.ndarray) -> list[np.ndarray] | None:
         """Send them one by one: all together may exceed what MPI can count."""
+        import numpy as np
+
         # Shapes first, so that the root can allocate; then one message per rank.
         contiguous = np.ascontiguousarray(array)
         shapes = self._world.gather(contiguous.shape)

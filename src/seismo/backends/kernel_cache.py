@@ -34,7 +34,7 @@ UNUSED = 30 * DAY
 MOST_BYTES = 2**30  # beyond that, what was used last stays
 _EVICTION_MARK = ".tidied"
 # A folder may hold files of others: ours are named by a hash.
-_CACHE_FILE = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|cubin|obj|nbi|\d+\.nbc)")
+_CACHE_FILE = re.compile(r"(^|\.)[0-9a-f]{32,40}\.(ptx|cubin|obj|nbi|txt|\d+\.nbc)")
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _ANEW = "so kernels are compiled anew in every run; name a folder of your own by SEISMO_CACHE_DIR"
 

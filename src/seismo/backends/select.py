@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu.compile_server import detect_and_start_server
@@ -51,7 +52,7 @@ def choose(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    detect: Callable[[], GpuEnvironment] = detect_and_start_server,
+    detect: Callable[[], GpuEnvironment] | None = None,
     opened: Callable[[int], Card] | None = None,
 ) -> BackendChoice:
     """Choose the backend of a run.
@@ -61,7 +62,7 @@ def choose(
         device: number of the GPU, the first that will do when None.
         threads: threads to use on the CPU, all cores when None.
         ranks: that run together; each takes a GPU of its own.
-        detect: function that finds out what there is.
+        detect: function that finds out what there is; None to look.
         opened: function (number) -> card; the card itself when None.
 
     Raises:
@@ -81,11 +82,9 @@ def choose(
     if ranks.has_others and device is not None:
         raise DeviceError(f"device: {device} for {ranks.count} ranks; leave it out: each has one")
     # One GPU for each rank of a machine, in the order of the ranks on it.
+    detect = detect or partial(detect_and_start_server, _number(visible_gpus(), device, ranks))
     environment = detect()
-    if ranks.has_others:
-        number = ranks.node_rank % max(1, len(environment.gpus))
-    else:
-        number = _number(environment, device)
+    number = _number(environment.gpus, device, ranks)
     card, problem = _try_opening(environment, number, opened or _open)
     # All ranks must decide alike, or they would wait for one another: exchange the problems.
     if ranks.has_others:
@@ -135,7 +134,7 @@ def choose_all(
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
     *,
-    detect: Callable[[], GpuEnvironment] = detect_and_start_server,
+    detect: Callable[[], GpuEnvironment] | None = None,
     opened: Callable[[int], Card] | None = None,
 ) -> list[BackendChoice]:
     """Choose the backend of a run, or the GPUs that share it; each is made in a thread of its own.
@@ -155,9 +154,9 @@ def choose_all(
     if gpus is None:
         return [choose(wanted, device, threads, ranks, detect=detect, opened=opened)]
     _refuse_besides(gpus, wanted, device, threads, ranks)
-    environment = detect()
+    environment = (detect or detect_and_start_server)()
     open_card = opened or _open
-    numbers = able_gpus(environment)
+    numbers = able_gpus(environment.gpus)
     problem = next(problems(environment, numbers[0] if numbers else 0), "")
     if problem and (wanted, gpus) == ("auto", "auto"):
         return [_on_processor(None, problem)]
@@ -222,12 +221,14 @@ def optional_gpu(
     return next((gpu.name for gpu in visible() if is_able(gpu)), "")
 
 
-def _number(environment: GpuEnvironment, device: int | None) -> int:
+def _number(gpus: tuple[Gpu, ...], device: int | None, ranks: SerialCommunicator) -> int:
     """Return the number of the GPU to use: the one named, else the first that is new enough."""
+    if ranks.has_others:
+        return ranks.node_rank % max(1, len(gpus))
     if device is None:
-        return next(iter(able_gpus(environment)), 0)
-    if environment.gpus and not 0 <= device < len(environment.gpus):
-        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(environment.gpus))
+        return next(iter(able_gpus(gpus)), 0)
+    if gpus and not 0 <= device < len(gpus):
+        listed = ", ".join(f"{n} {gpu.name}" for n, gpu in enumerate(gpus))
         raise DeviceError(f"device: there is no GPU {device}; choose from {listed}")
     return device
 
@@ -256,15 +257,12 @@ def _open(number: int) -> Card:
 
 
 def _on_processor(threads: int | None, problem: str) -> BackendChoice:
-    import numba
-
     from seismo.backends.cpu.backend import CpuBackend
 
-    config: Any = numba.config
-    most = config.NUMBA_NUM_THREADS
+    most = machine.most_threads()
     if threads is not None and not 1 <= threads <= most:
         raise DeviceError(f"threads: {threads}; this machine offers 1 to {most}")
-    count = threads or numba.get_num_threads()
+    count = threads or machine.threads()
     note = f"on the CPU, {count} thread{'s' * (count > 1)}"
     return BackendChoice(
         "cpu",

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 I32 = ir.IntType(32)
 INTEGER = ir.IntType(64)
@@ -260,9 +259,16 @@ def pointer(
     return builder.bitcast(builder.gep(first, [index.value]), _pointer_type(kind, space))
 
 
+def declared(module: ir.Module, kind: ir.FunctionType, name: str) -> ir.Function:
+    """Return a function that is known elsewhere, such as one of LLVM's own."""
+    return module.globals.get(name) or ir.Function(module, kind, name)
+
+
 @contextmanager
 def loop(first: IRValue, last: IRValue, step: int = 1) -> Iterator[IRValue]:
     """Write a loop over first, first + step, ... < last around the code of the block."""
+    from numba.core import cgutils
+
     stride = ir.Constant(first.value.type, step)
     with cgutils.for_range_slice(first.builder, first.value, last.value, stride) as (n, _):
         yield first.then(n)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from seismo.cli.arguments import ForceOption
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, printable
 
 ConvertedInput = Annotated[
     Path,
@@ -41,7 +41,6 @@ def convert(
     from seismo.output.atomic_file import write_file, write_new
     from seismo.scenario import load
     from seismo.scenario.convert import convert as converted
-    from seismo.scenario.text_files import printable
 
     named = source.resolve()
     if named.name == "Par_file":

@@ -11,8 +11,7 @@ from typing import Annotated
 
 import typer
 
-from seismo.errors import ScenarioError
-from seismo.scenario.text_files import printable
+from seismo.errors import ScenarioError, printable
 
 _RUN = "A results file, a run folder (RESULTS.run) or a scenario."
 LOST = 1  # exit code of `watch` where a run left nothing

@@ -215,6 +215,8 @@ def _cuts(
             f"least {min_width} points for the stencil, and no cut may lie in an absorbing layer "
             f"({low} and {high} points): use at most {max_count}"
         )
+    if count == 1:
+        return [0, points]
     # Cut k goes where the cumulative cost reaches k / count, or to the closest allowed row.
     cumulative = np.cumsum(plane_costs(grid, a, costs))
     cuts = [0]

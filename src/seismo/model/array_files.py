@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from seismo.backends import machine
-from seismo.errors import InsufficientMemoryError, ModelError
+from seismo.errors import InsufficientMemoryError, ModelError, printable
 from seismo.scenario.hdf5_files import open_hdf5
 from seismo.scenario.model_files import GriddedFile
-from seismo.scenario.text_files import printable
 
 MOST_AXES = 3
 LARGEST = 64 << 30  # bytes of one array

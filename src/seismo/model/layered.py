@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -150,7 +151,7 @@ class DepthProfile:
         top = low[0]
         bottom = high[0]
         result = np.zeros(np.shape(top), bool)
-        for depth in self._jumps():
+        for depth in self._jumps:
             result |= (top < depth) & (bottom > depth)
         for name in self.at_tops:
             above = self.at(name, top)
@@ -159,7 +160,9 @@ class DepthProfile:
             result |= (below != above) & (np.abs(_difference(below, above)) > SMOOTH * smaller)
         return result
 
+    @cached_property
     def _jumps(self) -> list[float]:
+        """Depths in m at which a parameter jumps: asked for every plane of a grid."""
         interfaces = self.tops[1:]
         jump = np.zeros(interfaces.shape, bool)
         for name in self.at_tops:

@@ -24,14 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from seismo.errors import ModelError
+from seismo.errors import ModelError, printable
 from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.model.placement import Across, on_the_earth
 from seismo.model.sfile import InterfaceDepths, depths_at
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
-from seismo.scenario.text_files import printable
 from seismo.scenario.volume_part import VolumePart
 
 COMPONENTS = ("Rho", "Cp", "Cs", "Qp", "Qs")

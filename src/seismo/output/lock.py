@@ -22,9 +22,8 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, printable
 from seismo.output.atomic_file import refusal
-from seismo.scenario.text_files import printable
 
 NAME = "lock"
 _OTHER_KINDS = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO)

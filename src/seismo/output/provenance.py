@@ -48,7 +48,7 @@ def provenance() -> dict[str, object]:
         "platform": platform.platform(),
         "cpu": machine.processor(),
         "cpu_count": os.cpu_count(),
-        "threads": threads(),
+        "threads": machine.threads(),
         "host": socket.gethostname(),
         "command": shlex.join(sys.argv),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,12 +74,6 @@ def commit(file: Path) -> str | None:
     head = _git(file.parent, "rev-parse", "HEAD")
     changed = _git(file.parent, "status", "--porcelain", "--untracked-files=no")
     return head and head + ("+changes" if changed else "")
-
-
-def threads() -> int | None:
-    """Return the number of threads Numba runs on, None where Numba is not loaded."""
-    numba = sys.modules.get("numba")
-    return int(numba.get_num_threads()) if numba is not None else None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

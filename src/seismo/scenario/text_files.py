@@ -13,7 +13,7 @@ import unicodedata
 from itertools import islice
 from pathlib import Path
 
-from seismo.errors import ModelError
+from seismo.errors import ModelError, printable
 
 LARGEST = 64 << 20  # bytes; a column of a million numbers is smaller
 LONGEST = 10_000  # characters of a line
@@ -130,11 +130,6 @@ def shown_word(word: str, of_table: bool) -> str:
     no table, which lines before have told, only what begins like a number is shown.
     """
     return repr(word[:20]) if of_table or _NUMBER_LIKE.match(word) else "what it begins with"
-
-
-def printable(text: object) -> str:
-    """Return a text from outside for a message: what could steer a terminal becomes '?'."""
-    return "".join(char if char.isprintable() else "?" for char in str(text))
 
 
 def no_text(content: bytes, at: int) -> str:

@@ -3,15 +3,18 @@
 Three things make a sweep run at the speed of the memory: explicit vector lanes (`vectors`), tiles
 small enough that the planes a stencil spans stay in the second-level cache, and a prefetch into
 that cache of rows that come later, `leads` numbers ahead in each array.
+
+What compiles is imported when something is bound: a run is estimated without Numba.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
-import numba
 import numpy as np
 
+from seismo.backends import machine
 from seismo.backends.base import (
     FIRST_SPAN,
     SHORT,
@@ -21,10 +24,11 @@ from seismo.backends.base import (
     Step,
     Variant,
 )
-from seismo.backends.cpu.c_functions import argument_words, body_function, sweep_function
-from seismo.backends.cpu.schedule import Task, program
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.backends.numpy_arrays import HostBackend
+
+if TYPE_CHECKING:
+    from seismo.backends.cpu.schedule import Task
 
 PREFETCH_BYTES = 2048  # along the rows of a 2-D grid
 PREFETCH_ROWS = 2  # of a 3-D grid
@@ -92,12 +96,14 @@ class CpuBackend(HostBackend):
         self.lane_width = LANE_BYTES // np.dtype(self.precision).itemsize
         self._arrays = 0
         if threads is not None:
+            import numba
+
             numba.set_num_threads(threads)
 
     @property
     def threads(self) -> int:
         """Threads that share the tiles."""
-        return numba.get_num_threads()
+        return machine.threads()
 
     def zeros(self, size: int, short: bool = False) -> np.ndarray:
         """Allocate zeros, aligned to lanes and staggered against cache conflicts.
@@ -141,6 +147,9 @@ class CpuBackend(HostBackend):
         whole_boxes: np.ndarray | None = None,
     ):
         """Bind a formula; see `Backend.sweep`."""
+        from seismo.backends.cpu.c_functions import sweep_function
+        from seismo.backends.cpu.schedule import Task
+
         (memory,) = operands.memory
         (rows, width) = tables.up.shape
         arrays = operands.all
@@ -186,9 +195,14 @@ class CpuBackend(HostBackend):
         return self._bodies(body, np.full(count, length), (length, *arguments), shots, True)
 
     def _bodies(self, body, costs: np.ndarray, arguments: tuple, shots, rows: bool) -> Task:
+        from seismo.backends.cpu.c_functions import argument_words, body_function
+        from seismo.backends.cpu.schedule import Task
+
         function = body_function(body, rows, arguments, self.clock)
         return Task(function, argument_words(arguments), arguments, costs, shots, self.clock)
 
     def program(self, steps: tuple[Step, ...], others=()):
         """Lay steps out for the threads; see `Backend.program`."""
+        from seismo.backends.cpu.schedule import program
+
         return program(steps, self.threads)

@@ -14,11 +14,9 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 import numpy as np
-from llvmlite import binding, ir
-from numba.core import cgutils
-from numba.core.registry import cpu_target
+from llvmlite import ir
 
-from seismo.backends.traced import I32, IRValue, ShortArray, pointer, spread
+from seismo.backends.traced import I32, IRValue, ShortArray, declared, pointer, spread
 
 LANE_BYTES = 64
 _BYTE_POINTER = ir.IntType(8).as_pointer()
@@ -27,7 +25,7 @@ _NUMBERS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
 
 def _call(builder: ir.IRBuilder, name: str, arguments: list) -> None:
     signature = ir.FunctionType(ir.VoidType(), [a.type for a in arguments])
-    builder.call(cgutils.get_or_insert_function(builder.module, signature, name), arguments)
+    builder.call(declared(builder.module, signature, name), arguments)
 
 
 @cache
@@ -36,6 +34,9 @@ def _aligns() -> bool:
 
     LLVM turns such a shuffle of numbers into a slower one with a table, hence the assembler.
     """
+    from llvmlite import binding
+    from numba.core.registry import cpu_target
+
     # valignd and valignq of AVX-512: two aligned registers, shifted as one, give the unaligned
     # lane.
     _, _, features = cpu_target.target_context.codegen().magic_tuple()

@@ -1,4 +1,4 @@
-"""Arguments of Numba's kernels: their types, and the words that a launch hands over for them."""
+"""Arguments of Numba's kernels: their arrays, and the words that a launch hands over for them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from typing import Any
 
 import cupy
 import numpy as np
-from numba.cuda import types as cuda_types
-from numba.np.numpy_support import from_dtype
-
-types: Any = cuda_types
 
 
 def arrays(argument: Any) -> list:
@@ -17,16 +13,6 @@ def arrays(argument: Any) -> list:
     if isinstance(argument, tuple):
         return [array for a in argument for array in arrays(a)]
     return [argument] if isinstance(argument, cupy.ndarray) else []
-
-
-def type_of(argument: Any, addresses: bool) -> Any:
-    """Return the type a kernel takes; `addresses` tells whether arrays are handed over as such."""
-    if isinstance(argument, tuple):
-        return types.Tuple([type_of(a, addresses) for a in argument])
-    if isinstance(argument, cupy.ndarray):
-        number = from_dtype(argument.dtype)
-        return types.uint64 if addresses else types.Array(number, argument.ndim, "C")
-    return from_dtype(np.asarray(argument).dtype)
 
 
 def words(argument: Any, addresses: bool) -> list:

@@ -161,7 +161,7 @@ class GpuBackend:
             # them.
             if variant.at_once and stretched.endswith("y"):
                 across = stretched.replace("y", "z")
-                sweep = bind(tables=tables.turned(), turned=True)
+                sweep = bind(tables=tables.turned, turned=True)
                 turned = None if like is None else like[:, YZ_SWAPPED]
                 launches.append(sweep.launch(across, filled[:, YZ_SWAPPED], turned))
             else:

@@ -18,8 +18,8 @@ import numpy as np
 
 from seismo.backends.base import Copy, Group
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu import copies
-from seismo.backends.gpu.arguments import arrays, type_of, words
+from seismo.backends.gpu import argument_types, copies
+from seismo.backends.gpu.arguments import arrays, words
 from seismo.backends.gpu.cluster_launch import launch_clusters
 from seismo.backends.gpu.code_cache import (
     CompiledKernel,
@@ -166,7 +166,7 @@ class Card(Tools):
             call: the call of the backend that it is for.
         """
         # Arguments are laid out once: a launch passes pointers to the same words.
-        signature = tuple(type_of(a, addresses) for a in arguments)
+        signature = argument_types.types_of(arguments, addresses, cupy.ndarray)
         request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
         name = request.name
         laid = tuple(words(arguments, addresses))
@@ -188,7 +188,7 @@ class Card(Tools):
 
         Others, `beside`, that take the same arguments are compiled when it is.
         """
-        signature = tuple(type_of(a, True) for a in (*arguments, 0, 0))
+        signature = argument_types.types_of((*arguments, 0, 0), True, cupy.ndarray)
         request, *others = (
             CompileRequest(one, signature, (sizes[2], 1), True, self.capability)
             for one in (kernel, *beside)

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils
 
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.thread import Thread
-from seismo.backends.traced import I32, INTEGER, IRValue, when
+from seismo.backends.traced import I32, INTEGER, IRValue, declared, when
 
 SHARED = 3  # LLVM's number of the memory of a block
 COUNTER_BYTES = 32  # two counters for each neighbour, for even and odd turns
@@ -133,7 +132,7 @@ class Cluster:
         block = thread.block("x")
         # The array of shared memory whose length a launch gives.
         kind = ir.ArrayType(ir.IntType(8), 0)
-        array = cgutils.add_global_variable(builder.module, kind, "cluster_memory", SHARED)
+        array = ir.GlobalVariable(builder.module, kind, "cluster_memory", SHARED)
         array.linkage = "external"
         array.align = 16
         start = SharedAddress(builder, builder.ptrtoint(array, INTEGER))
@@ -166,7 +165,7 @@ class Cluster:
         work(self._member)
         name = "llvm.nvvm.barrier0"
         kind = ir.FunctionType(_VOID, [])
-        self._builder.call(cgutils.get_or_insert_function(self._builder.module, kind, name), [])
+        self._builder.call(declared(self._builder.module, kind, name), [])
 
     def meet(self) -> None:
         """Wait for all threads of the cluster."""

@@ -23,9 +23,6 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from numba.cuda import types
-from numba.cuda.extending import intrinsic
-
 from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import Cluster, ClusterLanes, Member
 from seismo.backends.gpu.cluster_block import Arrays, ClusterBlock
@@ -88,6 +85,9 @@ class ClusterKernel:
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
+        from numba.cuda import types
+        from numba.cuda.extending import intrinsic
+
         lanes = ClusterLanes(self.precision)
 
         @intrinsic

@@ -21,11 +21,9 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
-from numba import cuda
-from numba.cuda import types
-
 from seismo.backends import machine
 from seismo.backends.gpu import assembler
+from seismo.backends.gpu.argument_types import ArgumentType, numba_type
 from seismo.backends.gpu.compile_server import compile_server
 from seismo.backends.kernel_cache import cache_file_name, kernel_cache
 from seismo.backends.source_hash import source_digest
@@ -54,7 +52,7 @@ class CompileRequest:
     """
 
     kernel: CompiledKernel
-    signature: Any
+    signature: tuple[ArgumentType, ...]
     bounds: tuple[int, int] | None
     fastmath: bool
     capability: tuple[int, int]
@@ -114,6 +112,8 @@ class Tools:
 
     def device_function(self, body: Any) -> Any:
         """Let kernels call a plain function."""
+        from numba import cuda
+
         return cuda.jit(device=True)(body)
 
 
@@ -204,10 +204,13 @@ def without_card(capability: tuple[int, int]) -> None:
 
 def compile_ptx(request: CompileRequest) -> str:
     """Compile a kernel to PTX."""
+    from numba import cuda
+    from numba.cuda import types
+
     # abi="numba" keeps the argument layout that `arguments.words` writes.
+    signature = types.void(*map(numba_type, request.signature))
     code, _ = cuda.compile(
-        request.kernel.write(Tools()), types.void(*request.signature), device=False, abi="numba",
-        cc=request.capability, fastmath=request.fastmath, launch_bounds=request.bounds,
-        output="ptx",
+        request.kernel.write(Tools()), signature, device=False, abi="numba", cc=request.capability,
+        fastmath=request.fastmath, launch_bounds=request.bounds, output="ptx",
     )  # fmt: skip
     return code if isinstance(code, str) else code.decode()

@@ -77,11 +77,15 @@ def start_early(backend: str, threads: int | None) -> None:
         threading.Thread(target=visible_gpus, daemon=True).start()
 
 
-def detect_and_start_server() -> GpuEnvironment:
-    """Find out what there is for computing on a GPU; where there is one, start the server."""
+def detect_and_start_server(number: int | None = None) -> GpuEnvironment:
+    """Find out what there is for computing on a GPU; where there is one, start the server.
+
+    Args:
+        number: see `detect`.
+    """
     if visible_gpus() and machine.cores() > 1:
         compile_server()
-    return detect()
+    return detect(True, number)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba.cuda import types
-from numba.np.numpy_support import from_dtype
 
+from seismo.backends.gpu.argument_types import types_of
 from seismo.backends.gpu.code_cache import CompileRequest, Tools, compile_ptx
 from seismo.backends.gpu.kernels import SweepKernel
 
@@ -73,7 +72,7 @@ class CompilingCard(Tools):
         assert all(n <= 64 for n in block[2:])
         assert all(n <= 65535 for n in grid[1:])
         # Types alone tell Numba what to compile: no array is touched.
-        signature = tuple(_type(a, addresses) for a in arguments)
+        signature = types_of(arguments, addresses, np.ndarray)
         if self.wanted(kernel):
             request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
             self.requests[request.name] = request
@@ -103,14 +102,3 @@ class CompilingCard(Tools):
     def codes(self) -> list[Code]:
         """Compile everything."""
         return [Code(r.kernel, compile_ptx(r)) for r in self.requests.values()]
-
-
-def _type(argument, addresses: bool):
-    """Return the type that `seismo.backends.gpu.card` gives."""
-    # Tuples by what they hold, numbers by their own type, arrays as such or as their addresses.
-    if isinstance(argument, tuple):
-        return types.Tuple([_type(a, addresses) for a in argument])
-    number = from_dtype(np.asarray(argument).dtype)
-    if not isinstance(argument, np.ndarray):
-        return number
-    return types.uint64 if addresses else types.Array(number, argument.ndim, "C")

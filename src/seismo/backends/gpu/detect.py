@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -16,8 +18,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from seismo.backends.kernel_cache import cache_file_name, kernel_cache
+
 Version = tuple[int, ...]
 
+_NVVM_PACKAGES = (
+    "numba-cuda", "cuda-pathfinder", "nvidia-nvvm", "nvidia-cuda-nvcc", "nvidia-cuda-nvcc-cu12",
+    "nvidia-nvvm-cu12",
+)  # fmt: skip
+_NVVM_FOLDERS = ("CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX")
 CUPY_PACKAGES = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
 # Attributes of a device as CUdevice_attribute numbers them: the compute capability.
 _MAJOR = 75
@@ -114,16 +123,24 @@ def cuda_version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def detect() -> GpuEnvironment:
-    """Find out what there is; without a GPU, no package is imported."""
+def detect(kept: bool = False, number: int | None = None) -> GpuEnvironment:
+    """Find out what there is; without a GPU, no package is imported.
+
+    Args:
+        kept: whether it is enough that NVVM of these packages compiled in an earlier process.
+        number: of the GPU that is to be used, whose context is made meanwhile.
+    """
     driver, gpus, driver_error, links = _query_driver()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if not gpus:
         return GpuEnvironment(driver, gpus, driver_error, visible)
     cupy = tuple((name, v) for name in CUPY_PACKAGES if (v := _installed(name)) is not None)
     numba_cuda = _installed("numba-cuda")
+    if number is not None and cupy and numba_cuda:
+        _make_context(number)
     runtime, cupy_error = _import_cupy() if cupy else (None, "")
-    ptx, nvvm_error = _try_nvvm() if numba_cuda else (None, "")
+    nvvm = _kept_nvvm if kept else _try_nvvm
+    ptx, nvvm_error = nvvm() if numba_cuda else (None, "")
     return GpuEnvironment(
         driver, gpus, driver_error, visible, _installed("numpy"), numba_cuda, cupy, cupy_error,
         runtime, nvvm_error, ptx, links,
@@ -207,6 +224,24 @@ def _error_text(driver: Any, status: int) -> str:
     return f"{(text.value or b'unknown error').decode()} ({status})"
 
 
+def _make_context(number: int) -> None:
+    """Let the driver make the context of a GPU, 0.13 s in which CuPy, which takes it, is imported.
+
+    Where that cannot be, CuPy tries again, and says why.
+    """
+
+    def make() -> None:
+        # The primary context of a device is what the CUDA runtime works in; it is never released
+        # and stays until the process ends. ctypes lets other threads run meanwhile.
+        driver = ctypes.CDLL("libcuda.so.1")
+        device = ctypes.c_int()
+        context = ctypes.c_void_p()
+        driver.cuDeviceGet(ctypes.byref(device), number)
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+
+    threading.Thread(target=make, daemon=True).start()
+
+
 def _import_cupy() -> tuple[Version | None, str]:
     try:
         import cupy
@@ -215,6 +250,22 @@ def _import_cupy() -> tuple[Version | None, str]:
     except Exception as error:
         return None, _first_line(error)
     return numbers(cuda_version(version)), ""
+
+
+def _kept_nvvm() -> tuple[Version | None, str]:
+    """Return which PTX NVVM writes; where it was never tried, try it (0.6 s of imports)."""
+    # What decides which library numba-cuda loads: packages first, then folders by these variables.
+    packages = [str(_installed(name)) for name in _NVVM_PACKAGES]
+    folders = [os.environ.get(name, "") for name in _NVVM_FOLDERS]
+    name = cache_file_name("\n".join(("NVVM", sys.prefix, *packages, *folders)), "txt")
+    # Next to the kernels that it has compiled, which would be gone with it.
+    if (known := kernel_cache().load(name)) is not None:
+        return numbers(known.decode()), ""
+    ptx, nvvm_error = _try_nvvm()
+    # An error is not kept: it may be mended by other means.
+    if ptx and not nvvm_error:
+        kernel_cache().store(name, ".".join(map(str, ptx)).encode())
+    return ptx, nvvm_error
 
 
 def _try_nvvm() -> tuple[Version | None, str]:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
 
+@lru_cache(maxsize=64)
 def device_tables(backend: GpuBackend, tables: KernelConstants) -> tuple[Any, ...]:
-    """Return the profiles along x, y, z and both surface weights on the card.
+    """Return the profiles along x, y, z and both surface weights on the card, once for all sweeps.
 
     Rows of all but x are padded to lanes: a vector load never straddles two rows.
     """
@@ -31,6 +32,6 @@ def _whole_lanes(rows: np.ndarray, width: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _on_device(backend: GpuBackend, data: bytes, shape: tuple[int, ...]) -> Any:
-    """Copy a table of coefficients to the card, once for all sweeps that share it."""
+    """Copy a table of coefficients to the card, once for all constants that share it."""
     host_array = np.frombuffer(data).reshape(shape)
     return backend.array(host_array.ravel().astype(backend.precision))

@@ -16,9 +16,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import cuda
-from numba.cuda import types
-from numba.cuda.extending import intrinsic
 
 from seismo.backends.base import Variant
 from seismo.backends.gpu.block_table import BLOCK_COLUMNS
@@ -130,6 +127,9 @@ class SweepKernel:
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
+        from numba.cuda import types
+        from numba.cuda.extending import intrinsic
+
         lanes = tools.lanes(self.precision, self.narrow)
 
         @intrinsic
@@ -306,6 +306,7 @@ class BodyKernel:
 
 def body_kernel(body: Callable) -> Callable:
     """Write the kernel that runs ``body(n, *arguments)`` with a thread for each n."""
+    from numba import cuda
 
     def kernel(count, length, arguments):
         n = cuda.grid(1)
@@ -317,6 +318,7 @@ def body_kernel(body: Callable) -> Callable:
 
 def row_kernel(body: Callable) -> Callable:
     """Write the kernel that runs ``body(n, x, x + 1, *arguments)``, a thread for one x or more."""
+    from numba import cuda
 
     def kernel(count, length, arguments):
         # There may be millions of rows, and only x of the grid counts that far.

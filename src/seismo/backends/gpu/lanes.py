@@ -21,10 +21,9 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils
 
 from seismo.backends.base import SHORT, computed_in
-from seismo.backends.traced import I32, INTEGER, IRValue, ShortArray, pointer, when
+from seismo.backends.traced import I32, INTEGER, IRValue, ShortArray, declared, pointer, when
 
 LANE_BYTES = 16
 SHARED = 3  # LLVM's number of a block's shared memory
@@ -256,7 +255,7 @@ class CudaLanes:
         module = builder.module
         name = module.get_unique_name("tile")
         kind = ir.ArrayType(self.kind, count)
-        memory = cgutils.add_global_variable(module, kind, name, SHARED)
+        memory = ir.GlobalVariable(module, kind, name, SHARED)
         memory.linkage = "internal"
         memory.initializer = ir.Constant(kind, ir.Undefined)
         memory.align = LANE_BYTES
@@ -292,7 +291,7 @@ class CudaLanes:
         nothing = ir.FunctionType(ir.VoidType(), [])
         text = "cp.async.wait_all;"
         builder.call(ir.InlineAsm(nothing, text, "~{memory}", side_effect=True), [])
-        barrier = cgutils.get_or_insert_function(builder.module, nothing, "llvm.nvvm.barrier0")
+        barrier = declared(builder.module, nothing, "llvm.nvvm.barrier0")
         builder.call(barrier, [])
 
     def rounded(self, value: IRValue) -> IRValue:

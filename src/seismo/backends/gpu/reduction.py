@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import cuda
 
 from seismo.backends.base import Found, Search
 
@@ -55,6 +54,8 @@ def _key_itself(bits, i):
 
 def largest_kernel(key: Callable, threads: int) -> Callable:
     """Write the kernel (count, bits, found): each block's largest key."""
+    from numba import cuda
+
     no_key = np.uint64(0)
     half = threads // 2
     two, three, four = (np.uint64(n) for n in (2, 3, 4))

@@ -129,9 +129,9 @@ def is_able(gpu: Gpu) -> bool:
     return gpu.capability >= LEAST_CAPABILITY
 
 
-def able_gpus(environment: GpuEnvironment) -> list[int]:
+def able_gpus(gpus: tuple[Gpu, ...]) -> list[int]:
     """Return the numbers of the GPUs that are new enough."""
-    return [n for n, gpu in enumerate(environment.gpus) if is_able(gpu)]
+    return [n for n, gpu in enumerate(gpus) if is_able(gpu)]
 
 
 def refuse_without_compiler() -> None:

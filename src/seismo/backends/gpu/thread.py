@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import cgutils
 
-from seismo.backends.traced import I32, IRValue
+from seismo.backends.traced import I32, IRValue, declared
 
 
 class Thread:
@@ -32,5 +31,5 @@ class Thread:
         # grid.
         kind = ir.FunctionType(I32, [])
         register = f"llvm.nvvm.read.ptx.sreg.{name}.{axis}"
-        function = cgutils.get_or_insert_function(self._builder.module, kind, register)
+        function = declared(self._builder.module, kind, register)
         return IRValue(self._builder, self._builder.call(function, []))

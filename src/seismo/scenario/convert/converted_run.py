@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.equations.registry import EQUATIONS, PHYSICS
-from seismo.scenario.text_files import printable
+from seismo.errors import printable
 from seismo.scenario.yaml_text import to_text
 
 _WIDTH = 96  # characters of a comment

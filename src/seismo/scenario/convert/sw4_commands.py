@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from seismo.errors import ScenarioError
-from seismo.scenario.text_files import printable, shown_word
+from seismo.errors import ScenarioError, printable
+from seismo.scenario.text_files import shown_word
 
 _ALIASES = {"r": "rho", "topodepth": "depth", "amp": "f0"}
 
