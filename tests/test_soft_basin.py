@@ -21,19 +21,31 @@ def test_the_refined_grid_has_less_to_do() -> None:
     assert 450.0 < problem.plane < soft_basin.SOFT
     refined, even = (discretize(from_dict(problem.scenario(n))) for n in (True, False))
     assert refined.clock.dt > 2.0 * even.clock.dt
-    assert refined.points * refined.total_steps < even.points * even.total_steps / 15.0
+    assert refined.points * refined.total_steps < even.points * even.total_steps / 25.0
 
 
-def test_traces_are_compared_at_the_times_of_the_refined_grid(monkeypatch) -> None:
-    """Traces of another step are interpolated; each result has its own error."""
+def test_layers_are_as_thick_on_both_grids() -> None:
+    problem = soft_basin.Problem(1.0)
+    thick = []
+    for refined in (True, False):
+        setup = discretize(from_dict(problem.scenario(refined)))
+        thick.append(setup.grid.low[0] * setup.grid.spacing[0])
+    assert thick == [2700.0, 2700.0]
+
+
+def test_traces_are_compared_at_the_times_of_the_exact_ones() -> None:
+    """Traces of another step are interpolated, and compared by station."""
     times, others = np.linspace(0.0, 1.0, 101), np.linspace(0.0, 1.0, 201)
-    problem = soft_basin.Problem(1.0, 6000.0)
-    monkeypatch.setattr(soft_basin.Problem, "exact", lambda *_: np.tile(times, (3, 3, 1)))
-    even, refined = (soft_basin.Result(name, 1, 1, [1.0], [1.0]) for name in ("even", "refined"))
-    soft_basin.compare(
-        problem, (even, (others, np.tile(1.1 * others, (3, 3, 1)))),
-        (refined, (times, np.tile(1.02 * times, (3, 3, 1)))),
-    )  # fmt: skip
-    assert even.errors == pytest.approx([0.1] * 3)
-    assert refined.errors == pytest.approx([0.02] * 3)
-    assert refined.apart == pytest.approx([0.08 / 1.1] * 3)
+    stations = np.array([1.1, 1.02, 1.0])[:, None, None] * np.tile(others, (1, 3, 3, 1))
+    traces = soft_basin.at_times(times, others, stations)
+    wanted = np.tile(times, (3, 3, 1))
+    assert soft_basin.errors(traces, wanted) == pytest.approx([0.1, 0.02, 0.0])
+
+
+def test_a_section_has_the_same_rows() -> None:
+    """In 2-D the errors are those of the same layers, spacing and plane."""
+    section = soft_basin.Problem(1.0, 6000.0, axes="xz").scenario(True)
+    setup = discretize(from_dict(section))
+    assert setup.grid.axes == "xz"
+    space = soft_basin.Problem(1.0, 6000.0).scenario(True)
+    assert discretize(from_dict(space)).grid.points[2] == setup.grid.points[2]
