@@ -81,7 +81,7 @@ LAYER = PowerLaw(1e-3, 6.0)  # of absorbing layers, by their thickness in points
 # The same of second-order equations, whose alpha is at least a share of d: points, errors.
 SECOND_ORDER_LAYER = ((8, 12, 20, 30), (1.8e-3, 1.4e-3, 4e-5, 2e-5))
 _REVERBERATION = 4.0  # times the error of a contact, where waves return to it from the top
-_RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
+RAYLEIGH = 0.92  # velocity of Rayleigh waves / vs
 _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 
@@ -124,13 +124,24 @@ def surface_error(waves: Waves) -> float:
     if waves.surface in SURFACE:
         phase = np.maximum(phase, sources.below * SURFACE[waves.surface](points))
     if medium.vp and medium.vs:
-        # Rayleigh waves: their share decays with depth, their phase errs by dc/c k x.
-        wavenumber = 2.0 * math.pi * frequency / (_RAYLEIGH * velocity)
-        share = np.exp(-_DECAY * wavenumber * waves.depth)
-        travelled = min(waves.longest, velocity * waves.duration)
         velocity_error = RAYLEIGH_VELOCITY[waves.surface](points)
-        phase = np.hypot(phase, share * velocity_error * wavenumber * travelled)
+        phase = np.hypot(phase, rayleigh_phase(waves, velocity, velocity_error))
     return waves.spectra.error(phase)
+
+
+def rayleigh_phase(waves: Waves, velocity: float, velocity_error: np.ndarray) -> np.ndarray:
+    """Return the phase error (n) in rad of Rayleigh waves, in their share of the traces.
+
+    Args:
+        waves: that the grid carries.
+        velocity: of S waves in m/s.
+        velocity_error: (n) relative, of the spectra's frequencies.
+    """
+    # Their share decays with depth, their phase errs by dc/c k x.
+    wavenumber = 2.0 * math.pi * waves.spectra.frequency / (RAYLEIGH * velocity)
+    share = np.exp(-_DECAY * wavenumber * waves.depth)
+    travelled = min(waves.longest, velocity * waves.duration)
+    return share * velocity_error * wavenumber * travelled
 
 
 def contact_error(waves: Waves) -> float:

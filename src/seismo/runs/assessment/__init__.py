@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.refined import acts_on, beside_plane, refined_error, with_own
+from seismo.runs.assessment.refined import beside_plane, on_side, refined_error
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.solver.discretization import Discretization
@@ -39,7 +39,7 @@ def assess(setup: Discretization) -> Assessment:
     grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
     lines = [
         line for grid, layers in grids
-        for line in cautions(with_own(grid), layers, expected, setup, acts_on(grid))
+        for line in cautions(on_side(grid), layers, expected, setup)
     ]  # fmt: skip
     lines += beside_plane(setup)
     # What is said of both grids is said once.

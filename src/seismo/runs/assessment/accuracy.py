@@ -117,9 +117,7 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((STEPPED, step_error(setup)))
     causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
-    # Layers end at a plane of refinement: their contacts err as those of any earth.
-    refined = setup.scenario.grid.planes
-    if setup.earth.layered and setup.scenario.equation.layered and not refined:
+    if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)
     else:
         contacts = Contacts(sideways_error(setup), False)
@@ -212,8 +210,10 @@ def _grazing(setup: Discretization) -> float:
         a = AXES.index(axis)
         others = [AXES.index(other) for other in grid.axes if other != axis]
         along = np.linalg.norm((acting[:, None] - reading[None])[..., others], axis=-1)
-        for face, edge in zip(FACES[axis], grid.limits(axis), strict=True):
-            if getattr(boundaries, face) == "absorbing":
+        ends = zip(FACES[axis], grid.limits(axis), (grid.low[a], grid.high[a]), strict=True)
+        for face, edge, points in ends:
+            # At a plane of refinement a grid ends without a layer.
+            if points and getattr(boundaries, face) == "absorbing":
                 away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
                 steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
     return _FROM_LAYERS * min(1.0, steepest**2)

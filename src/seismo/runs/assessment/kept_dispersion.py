@@ -21,6 +21,7 @@ import numpy as np
 from seismo.acquisition.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
 from seismo.runs.assessment.percent import in_percent
+from seismo.runs.assessment.spectral_maps import maps_of
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -41,7 +42,7 @@ def kept_dispersion(setup: Discretization) -> WarningLines:
     """Name maps whose peaks, and snapshots whose waves, time stepping changes."""
     if setup.waves.dt:
         return  # traces keep the error as well: it is part of what is expected of them
-    if setup.maps or setup.scenario.output.snapshots:
+    if maps_of(setup) or setup.scenario.output.snapshots:
         travelled = _travel_time(setup)
         yield from _of_maps(setup, travelled)
         yield from _of_snapshots(setup, travelled)
@@ -82,7 +83,7 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
 
 def _of_maps(setup: Discretization, travelled: float) -> Iterator[str]:
     wanted = setup.scenario.grid.accuracy
-    for maps in setup.maps:
+    for maps in maps_of(setup):
         spectra = {q.name: _spectra(setup, maps, q) for q in maps.quantities}
         changes = {n: peak_change(s, setup.clock.dt, travelled) for n, s in spectra.items()}
         worst = max(changes, key=lambda name: changes[name])

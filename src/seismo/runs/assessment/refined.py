@@ -13,15 +13,30 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.grid.refinement import READ_ABOVE, READ_BELOW
-from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, Expected, expected_error
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import warned_of
-from seismo.solver.accuracy import crossing_error
+from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.discretization import Discretization
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grids import showing
 
 CROSSING = "waves that cross the plane of refinement"
+AMONG = "contacts next to the plane of refinement"
+ALONG = "Rayleigh waves along the plane of refinement"
+# Relative error of the velocity of Rayleigh waves over a plane, by the points in a wavelength of S
+# waves below it, for a plane on the surface; it falls as their energy there, by the depth of the
+# plane in their wavelengths. Half-space, vp/vs = 1.76, planes 0.3 to 1.3 wavelengths deep, 10 to 50
+# points: within 20 % at orders 6 to 12, within a factor of two at order 4.
+RAYLEIGH_ALONG = {2: PowerLaw(3e-3, 3.2), 4: PowerLaw(3e-3, 3.2)}
+_RAYLEIGH_ALONG = PowerLaw(8e-3, 4.65)  # of other orders
+RAYLEIGH_DECAY = 4.9
+# Of contacts among the rows next to the plane, below it, by the points in a wavelength and for each
+# of the rows, in what they send back at vertical incidence. Contacts on the plane, or above it, err
+# no more than elsewhere.
+AMONG_ROWS = PowerLaw(0.13, 1.6)
+_AMONG_ROWS = np.array([0.8, 1.0, 0.7, 0.3])
+_LINES = 30  # on which the earth there is looked at, along x and y
 READ_ERROR = 0.04  # of receivers beside it
 
 
@@ -33,10 +48,57 @@ def refinement_error(setup: Discretization) -> float:
     return crossing_error(waves.spectra, setup.stencil.order, waves.slowest, max(waves.spacing))
 
 
+def along_error(setup: Discretization) -> float:
+    """Return the relative error of Rayleigh waves that travel above the plane, and below it."""
+    fine = setup.fine
+    if fine is None or fine.waves.surface is None:
+        return 0.0
+    # The rock at the plane is what carries waves so deep.
+    rock = min((passage.medium for passage in setup.waves.passages), key=lambda one: one.top)
+    if not (rock.vp and rock.vs):
+        return 0.0
+    waves = fine.waves
+    frequency = waves.spectra.frequency
+    points = rock.slowest / (frequency * max(setup.waves.spacing))
+    depth = (fine.grid.coordinate("z", fine.meets) - fine.grid.origin[2]) * frequency
+    decay = np.exp(-RAYLEIGH_DECAY * depth / (RAYLEIGH * rock.slowest))
+    law = RAYLEIGH_ALONG.get(setup.stencil.order, _RAYLEIGH_ALONG)
+    return waves.spectra.error(rayleigh_phase(waves, rock.slowest, law(points) * decay))
+
+
+def contact_error(setup: Discretization) -> float:
+    """Return the relative error by contacts among the rows below the plane."""
+    waves = setup.waves
+    points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
+    worst = max(_AMONG_ROWS * _reflections(setup))
+    return waves.spectra.error(worst * AMONG_ROWS(points))
+
+
+def _reflections(setup: Discretization) -> np.ndarray:
+    """Return what is sent back at vertical incidence from between rows below the plane, (rows)."""
+    rows = setup.live_grid
+    z = rows.coordinate("z", np.arange(len(_AMONG_ROWS) + 1))
+    x = np.linspace(*rows.limits("x"), _LINES)
+    y = np.linspace(*rows.limits("y"), _LINES)[:, None] if "y" in rows.axes else None
+    samples = setup.earth.sample(z[:, None, None], y, x)
+    rho = samples.get("rho", 1.0)
+    largest = np.zeros(len(_AMONG_ROWS))
+    for speed in (samples[name] for name in ("vp", "vs") if name in samples):
+        impedance = np.broadcast_to(rho * speed, np.broadcast_shapes(speed.shape, (z.size, 1, 1)))
+        total = np.maximum(impedance[1:] + impedance[:-1], 1e-9)
+        reflected = np.abs(np.diff(impedance, axis=0)) / total
+        largest = np.maximum(largest, reflected.max(axis=(1, 2)))
+    return largest
+
+
 def refined_error(setup: Discretization) -> Expected:
     """Predict the error of the traces of a run on two grids."""
-    each = [expected_error(with_own(grid)) for grid in setup.grids_of_spacing]
-    causes = {CROSSING: refinement_error(setup)}
+    each = [_error_on(grid) for grid in setup.grids_of_spacing]
+    causes = {
+        CROSSING: refinement_error(setup),
+        ALONG: along_error(setup),
+        AMONG: contact_error(setup),
+    }
     for what, error in (cause for one in each for cause in one.causes):
         causes[what] = max(error, causes.get(what, 0.0))
     return Expected(
@@ -45,6 +107,22 @@ def refined_error(setup: Discretization) -> Expected:
         tuple(source for one in each for source in one.near_sources),
         tuple(group for one in each for group in one.reading),
     )
+
+
+def _error_on(grid: Discretization) -> Expected:
+    """Predict the error on a grid's side, where sources and receivers may lie on the other."""
+    side = on_side(grid)
+    expected = expected_error(with_ends(grid))
+    # Those that stand for others at the plane lie beside no contact.
+    if not any(shot.sources for shot in side.shots):
+        expected = replace(_without(expected, BESIDE), near_sources=())
+    if not side.groups:
+        expected = replace(_without(expected, READ_BESIDE), reading=())
+    return expected
+
+
+def _without(expected: Expected, cause: str) -> Expected:
+    return replace(expected, causes=tuple(one for one in expected.causes if one[0] != cause))
 
 
 def refined_remedy(setup: Discretization, expected: Expected) -> str:
@@ -62,9 +140,10 @@ def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[st
 
 
 def beside_plane(setup: Discretization) -> Iterator[str]:
-    """Warn of receivers so near the plane that the closed rows beside it are read."""
+    """Warn of what lies so near the plane that the closed rows beside it err."""
     if setup.fine is None or setup.meets is None:
         return
+    yield from _beside_contacts(setup, setup.meets)
     plane = float(setup.grid.coordinate("z", setup.meets))
     above = plane - READ_ABOVE * setup.fine.grid.spacing[2]
     below = plane + READ_BELOW * setup.grid.spacing[2]
@@ -92,6 +171,22 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
             )
 
 
+def _beside_contacts(setup: Discretization, plane: int) -> Iterator[str]:
+    """Warn of contacts among the rows below the plane, whose number is that of its nodes."""
+    error = contact_error(setup)
+    if error <= setup.scenario.grid.accuracy:
+        return
+    # The row below the contact that errs most, and the plane from which it is clear of the rows.
+    row = plane + int(np.argmax(_AMONG_ROWS * _reflections(setup))) + 1
+    rows = (row - 1, row, row - len(_AMONG_ROWS) - 1)
+    above, below, high = (float(setup.grid.coordinate("z", n)) for n in rows)
+    yield (
+        f"grid.refinement: a contact of media between z = {above:g} and {below:g} m lies next to "
+        f"the plane, below it, by which the traces err by {percent(error)}: use below: {below:g} m "
+        f"or more, or {high:g} m or less"
+    )
+
+
 def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     sets: dict[str, float] = {}
     for name, error in pairs:
@@ -99,15 +194,20 @@ def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple(sets.items())
 
 
-def acts_on(grid: Discretization) -> bool:
-    """Whether a grid has any of the sources."""
-    return any(_acting(grid, shot).sources for shot in grid.shots)
+def with_ends(grid: Discretization) -> Discretization:
+    """Return a grid's side of the plane with some sources and receivers: all, if none are there."""
+    side = on_side(grid)
+    return replace(
+        side,
+        groups=side.groups or [_receivers_at_plane(grid, group) for group in grid.groups],
+        shots=[shot for shot in side.shots if shot.sources]
+        or [_sources_at_plane(grid, shot) for shot in grid.shots],
+    )
 
 
-def with_own(grid: Discretization) -> Discretization:
-    """Return a grid's side of the plane with the sources and receivers there; all if none are."""
+def on_side(grid: Discretization) -> Discretization:
+    """Return a grid's side of the plane with the sources and receivers there."""
     groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
-    shots = [shot for one in grid.shots if (shot := _acting(grid, one)).sources]
     names = frozenset(
         (
             *(("snapshots", one.name) for one in grid.series),
@@ -120,8 +220,8 @@ def with_own(grid: Discretization) -> Discretization:
     )
     return replace(
         grid,
-        groups=groups or [_receivers_at_plane(grid, group) for group in grid.groups],
-        shots=shots or [_sources_at_plane(grid, shot) for shot in grid.shots],
+        groups=groups,
+        shots=[_acting(grid, shot) for shot in grid.shots],
         scenario=showing(grid.scenario, names),
         grid=live,
         interfaces=interfaces,

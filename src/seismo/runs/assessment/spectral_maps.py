@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from seismo.solver.discretization import Discretization
+from seismo.solver.map_quantities import PeakMapSet
+
+
+def maps_of(setup: Discretization) -> list[PeakMapSet]:
+    """Return the maps of largest values on all grids of a run."""
+    return [one for grid in setup.grids_of_spacing for one in grid.maps]
 
 
 def unlike_the_motion(setup: Discretization) -> Iterator[str]:
     """Name periods that are shorter than the sources' waves, or longer than the run."""
     highest = setup.highest_frequency
     duration = setup.clock.steps * setup.clock.dt
-    for one in setup.maps:
+    for one in maps_of(setup):
         if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
             yield (
                 f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "

@@ -47,15 +47,15 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 def cautions(
     setup: Discretization, layers: list[LayerResolution], expected: Expected,
-    run: Discretization | None = None, acts: bool = True,
+    run: Discretization | None = None,
 ) -> list[str]:  # fmt: skip
-    """List what is suspicious of a run, or of one of the grids of a `run`, if sources act there."""
+    """List what is suspicious of a run, or of one of the grids of a `run`."""
     two = setup.scenario.grid.planes
     errs = inaccurate_refined(setup, expected) if two else inaccurate(setup, layers, expected)
     lines = [*uncarried(setup, layers), *errs]
     lines += [line for look in _EARTH for line in look(setup, layers)]
     lines += [line for look in _OF_RUN for line in look(run or setup)]
-    lines += [line for look in _GEOMETRY if acts for line in look(setup)]
+    lines += [line for look in _GEOMETRY for line in look(setup)]
     lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(run or setup)]
 
@@ -118,7 +118,7 @@ def _edges(setup: Discretization) -> WarningLines:
     if len(setup.shots) > 1:
         acting = {"shots": [s.position for shot in setup.shots for s in shot.sources]}
     for name, named_positions in acting.items():
-        positions = np.array(named_positions, float)
+        positions = np.array(named_positions, float).reshape(-1, 3)
         is_near, faces = _near_a_layer(setup, positions)
         yield from _named_edges(name, int(is_near.sum()), len(positions), faces)
     for group in setup.groups:
@@ -150,8 +150,12 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
     named = []
     for axis in grid.axes:
         a = AXES.index(axis)
-        for face, edge, sign in zip(FACES[axis], grid.limits(axis), (1, -1), strict=True):
-            if getattr(boundaries, face) == "absorbing":
+        ends = zip(
+            FACES[axis], grid.limits(axis), (1, -1), (grid.low[a], grid.high[a]), strict=True
+        )
+        for face, edge, sign, points in ends:
+            # At a plane of refinement a grid ends without a layer.
+            if points and getattr(boundaries, face) == "absorbing":
                 inside = sign * (positions[:, a] - edge)
                 close = inside < (EDGE_POINTS - 0.5) * grid.edge(axis, grid.index(axis, edge))
                 named += [face] if close.any() else []
@@ -323,12 +327,12 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 # Of all grids of a run together.
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, bodies_outside, outside_box, uncovered, outside, otherwise,
-    kept, constant_density, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
-    _layer_strength, _little_damping,
+    kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
+    _layer_strength, _little_damping, _flat,
 )  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _ends, _moved, *MOMENTS, _edges, _flat, _close_receivers, _above_sources, surface_strains,
+    _ends, _moved, _edges, _close_receivers, _above_sources, surface_strains,
     _close_maps, near_maps, _at_the_surface, sea_bed, weakened_coupling,
 )  # fmt: skip

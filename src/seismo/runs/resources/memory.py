@@ -8,7 +8,7 @@ needs more is what counts.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ class Memory:
     def __add__(self, other: Memory) -> Memory:
         """Return the bytes of two grids, of whose models one is prepared after the other."""
         both = ((name, getattr(self, name), getattr(other, name)) for name in asdict(self))
-        one_by_one = ("array", "averages", "recording", "ring", "blocks")
+        one_by_one = ("array", "averages", "recording", "ring")
         return Memory(**{n: max(a, b) if n in one_by_one else a + b for n, a, b in both})
 
     def as_dict(self) -> dict[str, int]:
@@ -165,7 +165,11 @@ class _Counting:
 def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
     first, *others = (_of_grid(grid, backend) for grid in setup.grids_of_spacing)
-    return sum(others, first)
+    memory = sum(others, first)
+    # One file for all grids.
+    output = output_of(setup)
+    writing = WORK_BYTES + packing_bytes(output.total - output.model)
+    return replace(memory, blocks=memory.blocks + writing)
 
 
 def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
@@ -189,7 +193,6 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
     wavefield = fields.bytes * grids
     images = wavefield if setup.image_faces else 0
     acted_on = _acted_on(setup)
-    output = output_of(setup)
     pieces = [FaultPieces(subfaults, subdomain) for subfaults in setup.subfaults]
     windows = sum(one.nbytes(fields.item) for one in pieces)
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
@@ -204,7 +207,7 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
         snapshots=sum(4 * s.cut.points * setup.batch for s in setup.series for _ in s.components),
         ring=2 * ring_of(setup),
-        blocks=WORK_BYTES + SENT * recorder + packing_bytes(output.total - output.model),
+        blocks=SENT * recorder,
         averages=averaged,
         recording=recording,
         preparing=max(averaged + model + WORK_BYTES, images + model + recording),

@@ -1,0 +1,104 @@
+"""What `check` says of runs on grids of two spacings."""
+
+import numpy as np
+
+import flat_layers
+import solver
+from seismo.output.pipeline import packing_bytes
+from seismo.runs.assessment import assess
+from seismo.runs.assessment.refined import along_error, contact_error, refined_error
+from seismo.runs.resources.memory import SENT, WORK_BYTES, memory_of, output_of
+from seismo.scenario import from_dict
+from seismo.solver.discretize import discretize
+from test_refinement import scene
+
+SOFT = {"vp": 1800.0, "vs": 1000.0, "rho": 2000.0}
+ROCK = {"vp": 4200.0, "vs": 2400.0, "rho": 2500.0}
+
+
+def layers(contact: float, **changes) -> dict:
+    """Give soft ground on rock, whose plane of refinement lies at 420 m and coarse rows at 30 m."""
+    changed = scene(**changes)
+    parts = [{"top": 0.0, **SOFT}, {"top": contact, **ROCK}]
+    return changed | {"model": [{"type": "layers", "layers": parts}]}
+
+
+def setup_of(document: dict):
+    """Discretize a document."""
+    return discretize(from_dict(document))
+
+
+def test_contacts_next_to_the_plane_are_told() -> None:
+    """Below it, as far as closed rows go; not on it, nor above it."""
+    errors = [contact_error(setup_of(layers(420.0 + 30.0 * n))) for n in range(-1, 6)]
+    assert errors[0] == errors[1] == errors[-1] == 0.0
+    assert np.argmax(errors) == 3
+    assert 0.015 < errors[3] < 0.04
+    document = layers(480.0)
+    (warning,) = (w for w in assess(setup_of(document)).warnings if "a contact of media" in w)
+    assert "between z = 450 and 480 m" in warning
+    assert warning.endswith("use below: 480 m or more, or 330 m or less")
+    # That remedy is one.
+    document["grid"]["refinement"] = [{"below": 480.0}]
+    document["sources"] = document["sources"][:1]
+    assert contact_error(setup_of(document)) == 0.0
+
+
+def test_a_contact_next_to_the_plane_errs_as_is_told() -> None:
+    """To a factor of two: of a force in rock, read on soft ground; 0.4 % with a plane elsewhere."""
+    document = layers(480.0, time={"duration": 2.2})
+    document["grid"]["extent"]["z"] = 1500.0
+    document["sources"] = [document["sources"][1] | {"position": {"x": 450.0, "z": 1000.0}}]
+    document["receivers"][0]["positions"] = [{"x": x, "z": 0.0} for x in (300.0, 500.0)]
+    document["boundaries"]["layer"]["points"] = 60
+    simulation = solver.build(document)
+    simulation.advance(simulation.total_steps)
+    error = max(flat_layers.errors(simulation, (SOFT, ROCK), (0.0, 480.0)))
+    expected = contact_error(simulation.setup)
+    assert 0.5 * expected < error < 2.0 * expected
+
+
+def test_rayleigh_waves_along_a_shallow_plane_are_told() -> None:
+    """Less of them where the plane is deeper, and none without a free surface."""
+    shallow = setup_of(scene())
+    deep = scene()
+    deep["grid"]["refinement"] = [{"below": 510.0}]
+    deep["sources"] = deep["sources"][:1]
+    assert along_error(setup_of(deep)) < 0.7 * along_error(shallow)
+    covered = scene(boundaries={"top": "absorbing"})
+    assert along_error(setup_of(covered)) == 0.0
+
+
+def test_each_side_is_looked_at() -> None:
+    """Also the one without sources; its grid ends at the plane without a layer."""
+    document = scene()
+    document["sources"] = document["sources"][1:]
+    document["receivers"][0]["positions"] = [{"x": 20.0, "z": 100.0}, {"x": 450.0, "z": 380.0}]
+    lines = [line for line in assess(setup_of(document)).warnings if "absorbing layer" in line]
+    (line,) = lines
+    assert "(x_min)" in line
+
+
+def test_what_stands_for_others_lies_beside_no_contact() -> None:
+    """The side without sources is judged by waves from the plane, which may lie on a contact."""
+    document = layers(420.0)
+    document["sources"] = document["sources"][1:]
+    causes = dict(refined_error(setup_of(document)).causes)
+    assert causes.get("sources beside contacts", 0.0) < 0.005
+
+
+def test_maps_above_the_plane_are_looked_at() -> None:
+    document = scene()
+    document["output"] = {"maps": [
+        {"name": "ground", "quantities": ["sa"], "periods": [0.05], "box": {"z": [0.0, 60.0]}},
+    ]}  # fmt: skip
+    lines = assess(setup_of(document)).warnings
+    assert any(line.startswith("maps ground: periods of 0.05 s are below") for line in lines)
+
+
+def test_buffers_of_the_traces_of_both_grids_are_counted() -> None:
+    """The one file that both write has them all."""
+    setup = setup_of(scene(time={"duration": 40.0}))
+    record = sum(len(group) for group in setup.groups) * 2 * setup.total_steps * 8
+    packed = packing_bytes(output_of(setup).traces)
+    assert memory_of(setup).blocks >= SENT * record + WORK_BYTES + packed
