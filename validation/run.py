@@ -53,6 +53,7 @@ CASES = {  # in the order of the page
     "loh1": "LOH.1, layer over half-space",
     "growing_rows": "Rows that grow with depth",
     "refined_grid": "Grids refined above a plane",
+    "refinement_plane": "What errs at a plane of refinement",
     "dipping_ground": "Ground that dips",
     "hills": "Hills and canyons",
     "acoustic_ground": "Acoustic waves under ground that slopes",
