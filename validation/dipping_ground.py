@@ -4,7 +4,9 @@ A half-space turned is a half-space, so that the exact solution is that of level
 source, receivers and components turned. A buried force; receivers on the slope (`depth`, 0 below
 the ground) and in the rock (by `z`), up to nine shortest wavelengths away, in 3-D four. In the
 absorbing layers the ground is level: the grid reaches so far beyond the receivers that little comes
-back from where it bends. Dip 0 tells what the same grid errs by without a slope.
+back from where it bends, but in 3-D, where that rules the error: with a margin of six wavelengths
+in place of three the worst receiver errs by 0.40 % with 6 points, and by 0.085 % with 10 (all of
+them 0.23 and 0.053 %), which takes minutes. Dip 0 tells what the same grid errs by without a slope.
 """
 
 from __future__ import annotations
