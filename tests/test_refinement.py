@@ -336,6 +336,7 @@ def test_check_tells_both_grids() -> None:
         ("grid", {"extent": {"x": 900.0, "z": 1210.0}}, "use a multiple of it, such as 1200 m"),
         ("grid", {"decomposition": [2, 1]}, "cut along y alone: use .1, 1."),
         ("boundaries", {"x_min": "rigid"}, "absorbing or periodic sides"),
+        ("boundaries", {"top": "periodic", "bottom": "periodic"}, "boundaries.top.* does not go"),
         ("model", {"epsilon": 0.1, "delta": 0.05, "theta": 30.0}, "tti waves do not go with it"),
         ("", {"precision": "float16"}, "does not go with grid.refinement"),
         ("sources", {"position": {"x": 450.0, "z": 400.0}}, "lies too near the plane"),

@@ -4,6 +4,7 @@ import pytest
 
 import solver
 from seismo.errors import ScenarioError
+from seismo.grid.refinement import FACTOR
 from seismo.runs.check import make_plan
 from seismo.runs.check.refinement import refinement_facts
 from seismo.scenario import from_dict
@@ -12,13 +13,17 @@ from seismo.solver.discretize import discretize
 FORCE = {"type": "force", "force": {"z": 1.0}, "wavelet": {"type": "ricker", "frequency": 3.0}}
 
 
-def basin(rock: float = 2300.0, depths=(2500.0,), receivers=(0.0,), **grid) -> dict:
-    """Give soft layers down to 900 m over rock."""
+def basin(
+    rock: float = 2300.0, depths=(2500.0,), receivers=(0.0,), deeper: float = 0.0, **grid
+) -> dict:
+    """Give soft layers down to 900 m over rock, and firmer rock deeper if wanted."""
     layers = [
         {"top": 0.0, "vp": 900.0, "vs": 400.0, "rho": 1800.0},
         {"top": 400.0, "vp": 2000.0, "vs": 1000.0, "rho": 2100.0},
         {"top": 900.0, "vp": 4000.0, "vs": rock, "rho": 2500.0},
     ]
+    if deeper:
+        layers.append({"top": deeper, "vp": 5200.0, "vs": 3000.0, "rho": 2700.0})
     return {
         "physics": "elastic",
         "grid": {"extent": {"x": 900.0, "z": 3600.0}, "spacing": 10.0, "refinement": "auto"} | grid,
@@ -44,6 +49,7 @@ def plane(document: dict) -> float | None:
         ({}, 900.0),  # where waves of 2300 m/s begin, three times 400
         ({"rock": 1100.0}, None),  # nowhere three times
         ({"depths": (950.0, 2500.0)}, 1020.0),  # seven rows above, 0.95 km
+        ({"deeper": 960.0}, 960.0),  # no contact in the next four rows
         ({"receivers": (0.0, 930.0)}, 960.0),  # three rows above
         ({"receivers": (0.0, 990.0)}, 1020.0),  # five rows of 30 m below reach up to 840 m
         ({"accuracy": 1e-4}, None),  # 0.1 % errs what crosses it
@@ -53,6 +59,58 @@ def plane(document: dict) -> float | None:
 )
 def test_the_plane_is_the_shallowest_that_suits(changes: dict, wanted: float | None) -> None:
     assert plane(basin(**changes)) == wanted
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8, 10, 16])
+@pytest.mark.parametrize("top", ["free_surface", "absorbing"])
+def test_the_shallowest_rock_leaves_room(order: int, top: str) -> None:
+    """Whatever the order, a plane that is found is one that may be."""
+    thin = FACTOR * -(-(3 * order + 8) // FACTOR) * 10.0
+    document = basin(order=order, accuracy=0.1)
+    document["boundaries"]["top"] = top
+    document["model"][0]["layers"][1]["top"] = 0.5 * thin
+    document["model"][0]["layers"][2]["top"] = thin - 10.0
+    found = plane(document)
+    assert found is not None
+    assert found <= thin + 20.0
+
+
+def test_it_looks_at_all_spacings() -> None:
+    """Of three axes: what crosses the plane errs by the largest cells."""
+    document = basin(extent={"x": 300.0, "y": 900.0, "z": 3600.0}, accuracy=0.01)
+    document["sources"][0]["position"] |= {"x": 150.0, "y": 450.0}
+    document["receivers"] = [solver.points([{"x": 150.0, "y": 300.0, "z": 0.0}])]
+    document["grid"]["spacing"] = {"x": 10.0, "y": 60.0, "z": 10.0}
+    document["grid"]["extent"]["y"] = 900.0
+    assert plane(document) is None
+
+
+def test_limits_are_the_same_however_they_are_rounded() -> None:
+    """A source seven rows above a plane of odd spacings, and one as far below."""
+    for h in (0.3, 0.7, 1.1):
+        document = basin(extent={"x": 90 * h, "z": 360 * h}, spacing=h, accuracy=0.1)
+        document["sources"][0] |= {
+            "position": {"x": 45 * h, "z": 83 * h},
+            "wavelet": {"type": "ricker", "frequency": 30.0 / h},
+        }
+        document["receivers"] = [solver.points([{"x": 30 * h, "z": 0.0}])]
+        layers = document["model"][0]["layers"]
+        for layer, rows in zip(layers, (0, 40, 90), strict=True):
+            layer["top"] = rows * h
+        assert plane(document) == pytest.approx(90 * h)
+
+
+def test_a_map_is_never_on_both_sides() -> None:
+    document = basin()
+    document["output"] = {"maps": [{"quantities": ["pgv"], "box": {"z": [0.0, 1000.0]}}]}
+    assert plane(document) == 1050.0
+
+
+def test_an_open_plane_is_written_as_it_was_read(recwarn) -> None:
+    scenario = from_dict(basin(rock=1100.0))
+    assert "refinement: auto" in scenario.to_yaml()
+    assert discretize(scenario).scenario.model_dump()["grid"]["refinement"] == "auto"
+    assert not recwarn.list
 
 
 def test_it_is_the_plane_that_one_might_give() -> None:

@@ -40,8 +40,9 @@ def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
         "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
                   for path, name in _files(setup.scenario)},
         "run": {"dt": clock.dt, "steps": setup.total_steps,
-                "points": list(setup.grid.points), "shots": [shot.name for shot in setup.shots],
-                "differences": _differences(setup)},
+                "points": [list(one.grid.points) for one in setup.grids_of_spacing],
+                "shots": [shot.name for shot in setup.shots],
+                "differences": [_differences(one) for one in setup.grids_of_spacing]},
     }  # fmt: skip
 
 

@@ -16,7 +16,11 @@ class OrAuto:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Accept the word, and what it annotates."""
-        return core_schema.no_info_wrap_validator_function(self._checked, handler(source))
+        inner = handler(source)
+        written = core_schema.wrap_serializer_function_ser_schema(self._checked, schema=inner)
+        return core_schema.no_info_wrap_validator_function(
+            self._checked, inner, serialization=written
+        )
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Describe both spellings."""

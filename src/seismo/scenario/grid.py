@@ -137,7 +137,7 @@ class GridSpec(ScenarioSection):
     refinement: Annotated[tuple[Refinement, ...], OrAuto()] = Field(
         (),
         description="planes below which the spacing is three times larger, where waves are longer; "
-        "one at most; auto: the shallowest that the velocities allow, if any",
+        "one at most; auto: the shallowest that velocities, sources and receivers allow, if any",
     )
     order: Orders = Field(
         8,

@@ -39,6 +39,10 @@ def refinement(draft: Draft) -> Mistakes:
 
 
 def _faces(draft: Draft) -> Mistakes:
+    """Check the faces: those of the sides go through the plane."""
+    if draft.boundaries is not None and draft.boundaries.top == "periodic":
+        problem = "does not go with grid.refinement: use free_surface, rigid or absorbing"
+        yield Mistake(("boundaries", "top"), problem)
     for axis in "xy":
         for face in (f"{axis}_min", f"{axis}_max"):
             if draft.boundaries is not None and getattr(draft.boundaries, face) == "rigid":

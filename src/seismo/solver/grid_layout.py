@@ -55,13 +55,13 @@ def make_grid(scenario: Scenario) -> Grid:
     )
 
 
-def halo_of(order: int, curved: bool, finer: bool = False) -> int:
+def halo_of(order: int, curved: bool, is_finer: bool = False) -> int:
     """Return the points that parts of the grid hold of their neighbours.
 
     Contacts and maps reach two; rows that follow the ground further than differences, and so does
     the coarser of two grids in the finer one.
     """
-    return max(REACH if finer else 2, cross_reach(order) if curved else order // 2)
+    return max(REACH if is_finer else 2, cross_reach(order) if curved else order // 2)
 
 
 def refuse_unfit(scenario: Scenario, physics: Physics) -> None:

@@ -22,6 +22,7 @@ from seismo.solver.grid_layout import make_grid
 from seismo.solver.map_quantities import make_all_maps
 from seismo.solver.snapshot_series import make_all_series
 
+_ROUNDING = 1e-6  # of a length
 _BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
 
 
@@ -135,10 +136,12 @@ def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
 
 
 def field_size(scenario: Scenario) -> int:
-    """Return the numbers of a field on all grids of a scenario."""
-    if not scenario.grid.planes:
-        return make_grid(scenario).size
-    return sum(level.grid.size for level in levels(scenario))
+    """Return the numbers of a field on all grids, the fewest where the plane is open."""
+    grid = scenario.grid
+    if grid.planes:
+        return sum(level.grid.size for level in levels(scenario))
+    size = make_grid(scenario).size
+    return size // FACTOR**scenario.dimensions if grid.plane_is_open else size
 
 
 def refuse_unrefined(level: Level, physics: Physics) -> None:
@@ -183,9 +186,11 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
     """
     top = plane - reach
     bottom = plane + FACTOR * reach
+    # Places in whole spacings lie on the limits, however they are rounded.
+    slack = _ROUNDING * reach
     for source in (one for shot in shots for one in shot.points):
         z = float(source.position[2])
-        if top < z < bottom:
+        if top + slack < z < bottom - slack:
             raise scenario.mistake(
                 "grid", "refinement", 0, "below",
                 problem=f"the source {source.name} at z = {z:g} m lies too near the plane: move "
@@ -196,7 +201,7 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
         depths = fault.positions[:, 2]
         first = depths.min()
         last = depths.max()
-        if first < bottom and last > top:
+        if first < bottom - slack and last > top + slack:
             raise scenario.mistake(
                 "grid", "refinement", 0, "below",
                 problem=f"the fault {fault.name} from z = {first:g} to {last:g} m meets the "

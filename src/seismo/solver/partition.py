@@ -162,7 +162,7 @@ def divide(
         raise scenario.mistake("grid", "decomposition", problem=problem) from None
 
 
-def finer(setup: Discretization, backend: Backend, below: Partition) -> Partition:
+def divide_finer(setup: Discretization, backend: Backend, below: Partition) -> Partition:
     """Cut the finer of two grids where the coarser one is cut along y.
 
     Args:
@@ -180,7 +180,7 @@ def finer(setup: Discretization, backend: Backend, below: Partition) -> Partitio
 
 
 def never_cut_axes(faces: Iterable[Face], refined: bool) -> dict[str, str]:
-    """Return the axes that a grid is not cut along, and why.
+    """Return the axes that a grid is not cut along, and why, as a relative clause.
 
     A periodic axis is not, as its halo is filled from the same subdomain, and z is not where two
     spacings meet in a plane.

@@ -2,8 +2,8 @@
 
 Below it waves are three times as long as the slowest ones anywhere, so that they have no fewer
 points in a wavelength, and what crosses it errs by half the wanted accuracy at most. Sources,
-receivers and contacts of fluid and solid keep away from the closed rows beside it. Where no plane
-spares a fifth of the points the grid has one spacing.
+receivers, maps and contacts of fluid and solid keep away from the closed rows beside it. Where no
+plane spares a fifth of the points the grid has one spacing.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
+from seismo.acquisition.locator import level_of
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot, with_subfaults
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.registry import physics_for
-from seismo.grid.grid import Grid
+from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.refinement import FACTOR, READ_ABOVE, READ_BELOW
 from seismo.scenario import Scenario
 from seismo.scenario.grid import Refinement
 from seismo.solver.accuracy import AUTO_ORDERS, crossing_error
 from seismo.solver.attenuation import relaxation_of
+from seismo.solver.field_sampling import Slice, make_slice
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.grids import Level, refuse_unrefined
 from seismo.solver.ground import topography_of
@@ -32,10 +34,15 @@ from seismo.solver.medium import earth_of
 
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
-_ROWS_ABOVE = (
-    3.0  # over the order: closed rows of a surface, those of the plane, and what these read
-)
-_ROWS_BELOW = 2.0
+# Rows above the plane: closed ones of a surface, those of the plane, and what these read. Orders 4,
+# 6, 8, 16 take 20, 24, 26 and fewer than 56.
+_ABOVE = 8
+_ABOVE_ORDER = 3
+_BELOW_ORDER = 2  # rows of larger cells below it
+# Contacts of rock in so many of these err by 2 to 5 % (`runs.assessment.refined`): where the
+# slowest wave jumps by such a share from row to row.
+_CONTACT_ROWS = 4
+_JUMP = 0.05
 _KEPT = 4  # scenarios whose planes are remembered
 
 _known: list[tuple[Scenario, Scenario]] = []
@@ -77,39 +84,53 @@ def _shallowest(scenario: Scenario) -> float | None:
     rows = np.arange(region.low[2], region.points[2] - region.high[2])
     slowest, wet = slowest_waves(earth, region, region.coordinate("z", rows))
     below = np.minimum.accumulate(slowest[::-1])[::-1]
-    # Rows that both grids have, with room above and below.
-    order = max(AUTO_ORDERS) if scenario.grid.order == "auto" else scenario.grid.order
-    last = rows.size - 1
-    planes = np.arange(0, last + 1, FACTOR)
-    is_free = planes >= _ROWS_ABOVE * order + (topography.rows if topography else 0)
-    is_free &= planes <= last - FACTOR * _ROWS_BELOW * order
+    # Rows that both grids have, where waves are long enough, away from what acts and what is read.
+    orders = AUTO_ORDERS if scenario.grid.order == "auto" else (scenario.grid.order,)
+    curved = topography.rows if topography else 0
+    planes = _possible_planes(rows.size - 1, region.dimensions, max(orders), curved)
+    is_free = below[planes] >= FACTOR * below[0]
     if wet.any() and not wet.all():
         is_free &= planes > np.flatnonzero(wet)[-1] + CLEAR
-    # Points of both grids over those of one.
-    share = (planes + (last - planes) / FACTOR**region.dimensions) / last
-    is_free &= share <= MOST_POINTS
-    is_free &= below[planes] >= FACTOR * below[0]
-    # What acts and what is read stays away.
     geometry = Geometry(scenario, region, topography)
     shots = [with_subfaults(shot, earth, region.dimensions) for shot in geometry.shots()]
     groups = geometry.groups()
-    for first, behind in _kept_free(region, shots, groups, order):
+    level = level_of(scenario, region)
+    maps = [make_slice(entry.on_z(level), region) for entry in scenario.output.maps]
+    jumps = np.flatnonzero(np.abs(np.diff(slowest)) > _JUMP * slowest[1:])
+    ranges = [(jump - FACTOR * _CONTACT_ROWS, jump + 1) for jump in jumps]
+    for first, behind in (*ranges, *_kept_free(region, shots, groups, maps, max(orders))):
         is_free &= (planes <= first) | (planes >= behind)
-    # And what crosses the plane is accurate enough.
+    # What crosses the plane is accurate enough.
     quantities = {quantity for group in groups for quantity in group.quantities}
     sources = [source for shot in shots for source in shot.sources]
     spectra = spectra_of(sources, quantities, region.dimensions)
-    coarse = FACTOR * max(region.spacing[:1] + region.spacing[2:])
-    orders = AUTO_ORDERS if scenario.grid.order == "auto" else (scenario.grid.order,)
+    coarse = FACTOR * max(region.spacing[AXES.index(axis)] for axis in region.axes)
     for plane in planes[is_free]:
-        error = max(crossing_error(spectra, n, below[plane], coarse) for n in orders)
+        error = max(crossing_error(spectra, order, below[plane], coarse) for order in orders)
         if error <= MOST_ERROR * scenario.grid.accuracy:
             return float(region.coordinate("z", rows[plane]))
     return None
 
 
+def _possible_planes(last: int, dimensions: int, order: int, curved: int) -> np.ndarray:
+    """Return the rows (n) that a plane may be in by the room above and below, and that pay.
+
+    Args:
+        last: row of the extent.
+        dimensions: of the grid.
+        order: of the differences.
+        curved: rows that follow the ground.
+    """
+    planes = np.arange(0, last + 1, FACTOR)
+    is_possible = planes >= _ABOVE_ORDER * order + _ABOVE + curved
+    is_possible &= planes <= last - FACTOR * _BELOW_ORDER * order
+    # Points of both grids over those of one.
+    share = (planes + (last - planes) / FACTOR**dimensions) / last
+    return planes[is_possible & (share <= MOST_POINTS)]
+
+
 def _kept_free(
-    grid: Grid, shots: list[Shot], groups: list[ReceiverGroup], order: int
+    grid: Grid, shots: list[Shot], groups: list[ReceiverGroup], maps: list[Slice], order: int
 ) -> Iterator[tuple[float, float]]:
     """Yield ranges of rows of the extent, between which no plane may be."""
     reach = RADIUS + order // 2 - 1
@@ -117,6 +138,8 @@ def _kept_free(
     acting = [np.array([source.position[2]]) for shot in shots for source in shot.points]
     acting += [fault.positions[:, 2] for shot in shots for fault in shot.faults]
     read = [np.array([z]) for group in groups for z in np.unique(group.read_positions[:, 2])]
+    # No map lies on both sides.
+    read += [grid.coordinate("z", np.array(one.index[2])) for one in maps]
     for depths, above, below in ((acting, reach, reach), (read, READ_ABOVE, READ_BELOW)):
         for z in depths:
             index = grid.index("z", z) - grid.low[2]

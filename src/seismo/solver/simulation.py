@@ -37,7 +37,7 @@ from seismo.solver.halo import Halo
 from seismo.solver.injection import InjectionTable, TableKey
 from seismo.solver.map_reading import MapReading
 from seismo.solver.moving_part import phases, updates
-from seismo.solver.partition import Partition, divide, finer, never_cut
+from seismo.solver.partition import Partition, divide, divide_finer, never_cut
 from seismo.solver.peak_maps import PeakMaps
 from seismo.solver.recording import Recorder, RecordRows
 from seismo.solver.refined_exchange import RefinedExchange
@@ -81,7 +81,7 @@ class Simulation:
         if below is None:
             self.division = divide(setup, backend, self.ranks, counts)
         else:
-            self.division = finer(setup, backend, below)
+            self.division = divide_finer(setup, backend, below)
         self.phases = phases(setup, from_rest)
         self._numbered = {
             n: SubdomainSolver(setup, backend, self.division.subdomains[n], self.phases)
@@ -152,9 +152,11 @@ class Simulation:
         """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
         self.start(self.prepare(shots))
         faults = [f for level in self.levels for p in level.solvers for f in p.faults]
-        self._faults = faults if any(shot.faults for shot in shots) else []
-        for fault in faults[len(self._faults) :]:
-            fault.silence()
+        is_acting = any(shot.faults for shot in shots)
+        self._faults = faults if is_acting else []
+        if not is_acting:
+            for fault in faults:
+                fault.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Compute the tables of shots, in any thread, while other shots may be stepping."""

@@ -7,6 +7,7 @@ from functools import partial
 
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import (
     MOST_TRIED,
@@ -15,7 +16,6 @@ from seismo.runs.assessment.remedy import (
     coarsest,
     dividing,
     mended,
-    of_spacing,
     rounded_down,
 )
 from seismo.runs.resources.speed import order_factor

@@ -129,7 +129,7 @@ def refined_remedy(setup: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy on two grids, empty where they do."""
     if expected.error <= setup.scenario.grid.accuracy:
         return ""
-    return "use a smaller grid.spacing, or a deeper grid.refinement[0].below"
+    return "use a smaller grid.spacing, or a deeper plane of grid.refinement"
 
 
 def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:

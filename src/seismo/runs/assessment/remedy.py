@@ -13,10 +13,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from seismo.errors import SeismoError
-from seismo.grid.grid import AXES
 from seismo.runs.assessment.accuracy import (
     BESIDE,
     CONTACTS,
@@ -39,6 +37,7 @@ from seismo.runs.assessment.attenuation import fit_remedy
 from seismo.runs.assessment.interpolated_coupling import COUPLED
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
+from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
@@ -245,18 +244,6 @@ def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
 def _falling(share: float, power: float) -> float:
     """Return the factor of the spacing with which to try for a share of the error."""
     return float(min(0.9, max(0.5, share ** (1.0 / power))))
-
-
-def of_spacing(setup: Discretization, factor: float) -> Any:
-    """Return the scenario with a spacing so many times as large."""
-    grid = setup.grid
-    spacing: dict[str, Any] = {a: factor * grid.spacing[AXES.index(a)] for a in grid.axes}
-    along_z = setup.scenario.grid.spacing.z
-    if along_z == "auto":
-        spacing["z"] = along_z
-    elif isinstance(along_z, tuple):
-        spacing["z"] = [{"below": r.below, "spacing": factor * r.spacing} for r in along_z]
-    return setup.scenario.changed({"grid.spacing": spacing})
 
 
 def _moves(setup: Discretization) -> dict[str, str]:

@@ -25,8 +25,8 @@ from seismo.equations.fluid_solid_contact import (
 from seismo.equations.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
+from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import percent
-from seismo.runs.assessment.remedy import of_spacing
 from seismo.runs.assessment.thin_solids import thin_solid_lines
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization

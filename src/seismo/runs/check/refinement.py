@@ -12,7 +12,8 @@ from seismo.solver.discretization import Discretization
 
 _NONE = (
     "auto: no plane spares a fifth of the points, below which waves are three times as long as the "
-    "slowest, that these cross accurately, and that sources and receivers keep away from"
+    "slowest, that these cross accurately, with room above and below, and away from sources, "
+    "receivers, maps and contacts of fluid and solid"
 )
 
 

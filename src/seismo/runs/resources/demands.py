@@ -26,7 +26,6 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.grids import field_size
-from seismo.solver.refinement_plane import with_plane
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
@@ -125,7 +124,6 @@ def prepared(
             at the earth, which takes long on such a grid.
         ScenarioError: it cannot be run as written.
     """
-    scenario = with_plane(scenario)
     ranks = ranks or SerialCommunicator()
     (where, free) = _roomiest(backend)
     field = field_size(scenario) * np.dtype(scenario.arithmetic).itemsize

@@ -38,8 +38,7 @@ from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import batched
 from seismo.solver.grids import field_size
-from seismo.solver.partition import Partition, divide, finer
-from seismo.solver.refinement_plane import with_plane
+from seismo.solver.partition import Partition, divide, divide_finer
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos
@@ -65,7 +64,7 @@ def step_seconds(
         return computing
     exchanging = _exchange_seconds(setup, backend, division)
     if setup.fine is not None:
-        above = finer(setup.fine, backend, division)
+        above = divide_finer(setup.fine, backend, division)
         exchanging += _exchange_seconds(setup.fine, backend, above)
     return computing + exchanging
 
@@ -282,7 +281,6 @@ def select_backends(
         ScenarioError: the scenario cannot be run as written.
     """
     known = None
-    scenario = with_plane(scenario)
     card = optional_gpu(count, backend, device, threads, ranks)
     if card and not scenario.in_16_bits and field_size(scenario) <= SMALL:
         on_cpu = choose_all(None, "cpu")
