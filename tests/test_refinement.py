@@ -322,7 +322,7 @@ def test_check_tells_both_grids() -> None:
     beside = scene()
     beside["receivers"][0]["positions"].append({"x": 250.0, "z": 430.0})
     (warning,) = (w for w in make_plan(from_dict(beside, ".")).warnings if "next to the plane" in w)
-    assert "use z of 390 m or less, or of 570 m or more" in warning
+    assert "use z of 380 m or less, or of 570 m or more" in warning
 
 
 @pytest.mark.parametrize(

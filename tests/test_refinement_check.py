@@ -6,7 +6,7 @@ import flat_layers
 import solver
 from seismo.output.pipeline import packing_bytes
 from seismo.runs.assessment import assess
-from seismo.runs.assessment.refined import along_error, contact_error, refined_error
+from seismo.runs.assessment.refined import along_error, contact_error, refined_error, thin_error
 from seismo.runs.resources.memory import SENT, WORK_BYTES, memory_of, output_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
@@ -42,6 +42,27 @@ def test_contacts_next_to_the_plane_are_told() -> None:
     document["grid"]["refinement"] = [{"below": 480.0}]
     document["sources"] = document["sources"][:1]
     assert contact_error(setup_of(document)) == 0.0
+
+
+def test_thin_layers_above_the_plane_are_told() -> None:
+    """A soft one that ends in the next five rows, not one further up, nor a contact alone."""
+    errors = []
+    for end in (390.0, 340.0):
+        document = layers(1100.0)
+        seam = {"type": "block", "z": [end - 10.0, end], "vp": 600.0, "vs": 400.0, "rho": 1800.0}
+        document["model"].append(seam)
+        errors.append(thin_error(setup_of(document)))
+    assert 0.15 < errors[0] < 0.3
+    assert errors[1] == thin_error(setup_of(layers(390.0))) == 0.0
+
+
+def test_contacts_above_the_plane_keep_receivers_further_away() -> None:
+    document = layers(390.0)
+    document["receivers"][0]["positions"] = [{"x": 250.0, "z": 350.0}]
+    texts = [w for w in assess(setup_of(document)).warnings if "next to the plane" in w]
+    assert "fields err by up to 70 %: use z of 340 m or less" in texts[0]
+    document["model"] = scene()["model"]
+    assert not [w for w in assess(setup_of(document)).warnings if "next to the plane" in w]
 
 
 def test_a_contact_next_to_the_plane_errs_as_is_told() -> None:

@@ -14,14 +14,23 @@ FORCE = {"type": "force", "force": {"z": 1.0}, "wavelet": {"type": "ricker", "fr
 
 
 def basin(
-    rock: float = 2300.0, depths=(2500.0,), receivers=(0.0,), deeper: float = 0.0, **grid
-) -> dict:
+    rock: float = 2300.0, depths=(2500.0,), receivers=(0.0,), deeper: float = 0.0,
+    seam: float = 0.0, dike=(), **grid,
+) -> dict:  # fmt: skip
     """Give soft layers down to 900 m over rock, and firmer rock deeper if wanted."""
     layers = [
         {"top": 0.0, "vp": 900.0, "vs": 400.0, "rho": 1800.0},
         {"top": 400.0, "vp": 2000.0, "vs": 1000.0, "rho": 2100.0},
         {"top": 900.0, "vp": 4000.0, "vs": rock, "rho": 2500.0},
     ]
+    soft = {"vp": 900.0, "vs": 400.0, "rho": 1800.0}
+    model = [{"type": "layers", "layers": layers}]
+    if seam:
+        layers[1]["top"] = 300.0
+        layers[2]["top"] = 600.0
+        model.append({"type": "block", "z": [seam, seam + 20.0], **soft})
+    if dike:
+        model.append({"type": "block", "x": list(dike), "z": [900.0, 3300.0], **soft})
     if deeper:
         layers.append({"top": deeper, "vp": 5200.0, "vs": 3000.0, "rho": 2700.0})
     return {
@@ -29,7 +38,7 @@ def basin(
         "grid": {"extent": {"x": 900.0, "z": 3600.0}, "spacing": 10.0, "refinement": "auto"} | grid,
         "time": {"duration": 0.5},
         "boundaries": {"top": "free_surface"},
-        "model": [{"type": "layers", "layers": layers}],
+        "model": model,
         "sources": [FORCE | {"position": {"x": 450.0, "z": z}} for z in depths],
         "receivers": [solver.points([{"x": 300.0, "z": z} for z in receivers])],
     }  # fmt: skip
@@ -50,8 +59,10 @@ def plane(document: dict) -> float | None:
         ({"rock": 1100.0}, None),  # nowhere three times
         ({"depths": (950.0, 2500.0)}, 1020.0),  # seven rows above, 0.95 km
         ({"deeper": 960.0}, 960.0),  # no contact in the next four rows
-        ({"receivers": (0.0, 930.0)}, 960.0),  # three rows above
-        ({"receivers": (0.0, 990.0)}, 1020.0),  # five rows of 30 m below reach up to 840 m
+        ({"receivers": (0.0, 910.0)}, 990.0),  # eight rows above
+        ({"receivers": (0.0, 990.0)}, 1080.0),  # five rows of 30 m below reach up to 840 m
+        ({"seam": 880.0}, 960.0),  # a thin one ends 6 rows above
+        ({"dike": (445.0, 455.0)}, None),  # of a cell
         ({"accuracy": 1e-4}, None),  # 0.1 % errs what crosses it
         ({"accuracy": 5e-3}, 900.0),
         ({"extent": {"x": 900.0, "z": 1350.0}, "depths": (400.0,)}, None),  # no room below
@@ -103,7 +114,7 @@ def test_limits_are_the_same_however_they_are_rounded() -> None:
 def test_a_map_is_never_on_both_sides() -> None:
     document = basin()
     document["output"] = {"maps": [{"quantities": ["pgv"], "box": {"z": [0.0, 1000.0]}}]}
-    assert plane(document) == 1050.0
+    assert plane(document) == 1080.0
 
 
 def test_an_open_plane_is_written_as_it_was_read(recwarn) -> None:

@@ -38,8 +38,10 @@ THIRD = np.array([-5.0, 60.0, 30.0, -4.0]) / 81.0
 REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
 # Receivers so many rows above and below the plane read its closed rows: 10 points per shortest
 # wavelength in the coarser grid, at the plane 1.4 to 4.5 %, 2 rows above and 5 below 0.3 and 0.4 %.
-READ_ABOVE = 3
+READ_ABOVE = 4
 READ_BELOW = 5
+# With a contact among the closed rows above it stresses err by up to 70 % so many rows above it.
+READ_AMONG = 8
 _DEGREES = {2: (1, 2)}  # by order: power that l is exact for, and its half points
 _DEGREE = (2, 4)
 _HIGH = 6  # order from which on l is exact for one power more

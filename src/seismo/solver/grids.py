@@ -205,8 +205,8 @@ def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane
             raise scenario.mistake(
                 "grid", "refinement", 0, "below",
                 problem=f"the fault {fault.name} from z = {first:g} to {last:g} m meets the "
-                f"plane, or lies too near it: move the plane to {first - FACTOR * reach:g} m or "
-                f"less, or to {last + reach:g} m or more",
+                f"plane, or lies too near it: the plane may lie {FACTOR * reach:g} m above the "
+                f"fault, or {reach:g} m below it",
             )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from seismo.solver.attenuation import relaxation_of
 from seismo.solver.ground import ground_of, rows_under, topography_of
 from seismo.solver.medium import earth_of
 
-_ACROSS = 41  # places along x, and along y, whose velocities are asked for
+_ACROSS = {2: 4001, 3: 101}  # places along x, and along y, that are asked at most
 CLEAR = 28  # rows of one height below a contact of fluid and solid
 _FINE = 2  # depths in a cell of the top's height
 _KEPT = 4  # scenarios whose rows are remembered
@@ -183,7 +183,8 @@ def _even_grid(scenario: Scenario, ground: Ground | None) -> Grid:
 def slowest_waves(earth: Earth, grid: Grid, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the slowest wave (n) in m/s at depths z (n), and whether there is any fluid (n)."""
     # Places all over the extent; one in an earth that varies with depth only.
-    across = {a: np.linspace(*grid.limits(a), _ACROSS) for a in grid.axes if a != "z"}
+    counts = {a: min(grid.points[AXES.index(a)], _ACROSS[grid.dimensions]) for a in grid.axes}
+    across = {a: np.linspace(*grid.limits(a), counts[a]) for a in grid.axes if a != "z"}
     if earth.layered:
         across = {a: line[:1] for a, line in across.items()}
     y = across["y"][:, None] if "y" in across else None

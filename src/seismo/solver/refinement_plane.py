@@ -20,7 +20,7 @@ from seismo.acquisition.spectra import spectra_of
 from seismo.equations.registry import physics_for
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.refinement import FACTOR, READ_ABOVE, READ_BELOW
+from seismo.grid.refinement import FACTOR, READ_AMONG, READ_BELOW
 from seismo.scenario import Scenario
 from seismo.scenario.grid import Refinement
 from seismo.solver.accuracy import AUTO_ORDERS, crossing_error
@@ -43,6 +43,9 @@ _BELOW_ORDER = 2  # rows of larger cells below it
 # slowest wave jumps by such a share from row to row.
 _CONTACT_ROWS = 4
 _JUMP = 0.05
+# Soft layers of so many rows at most err by up to 25 % where they end nearer above it.
+_THIN_ROWS = 9
+_THIN_CLEAR = 6
 _KEPT = 4  # scenarios whose planes are remembered
 
 _known: list[tuple[Scenario, Scenario]] = []
@@ -98,6 +101,14 @@ def _shallowest(scenario: Scenario) -> float | None:
     maps = [make_slice(entry.on_z(level), region) for entry in scenario.output.maps]
     jumps = np.flatnonzero(np.abs(np.diff(slowest)) > _JUMP * slowest[1:])
     ranges = [(jump - FACTOR * _CONTACT_ROWS, jump + 1) for jump in jumps]
+    # Soft layers that are thin end well above the plane.
+    is_rise = np.diff(slowest)[jumps] > 0.0
+    ranges += [
+        (begin, end + _THIN_CLEAR)
+        for begin in jumps[~is_rise]
+        for end in jumps[is_rise]
+        if 0 < end - begin <= _THIN_ROWS
+    ]
     for first, behind in (*ranges, *_kept_free(region, shots, groups, maps, max(orders))):
         is_free &= (planes <= first) | (planes >= behind)
     # What crosses the plane is accurate enough.
@@ -140,7 +151,7 @@ def _kept_free(
     read = [np.array([z]) for group in groups for z in np.unique(group.read_positions[:, 2])]
     # No map lies on both sides.
     read += [grid.coordinate("z", np.array(one.index[2])) for one in maps]
-    for depths, above, below in ((acting, reach, reach), (read, READ_ABOVE, READ_BELOW)):
+    for depths, above, below in ((acting, reach, reach), (read, READ_AMONG, READ_BELOW)):
         for z in depths:
             index = grid.index("z", z) - grid.low[2]
             yield float(index.min() - FACTOR * below), float(index.max() + above)
