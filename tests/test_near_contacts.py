@@ -235,3 +235,14 @@ def test_tilted_rock_is_read_and_acted_on_as_where_the_earth_varies_sideways(kin
     assert setup.interpolation.layers is None
     beside = near_receivers(setup) if kind == "force" else near_sources(setup)
     assert beside[0].error > 1.0
+
+
+def test_every_receiver_of_a_line_is_looked_at() -> None:
+    """One of 159 stands on the side of a body, the others five cells or more away from it."""
+    places = [(-250.0 + 50.0 * n, 300.0) for n in range(159)]
+    given = document("force", -14.0, places)
+    given["grid"]["extent"]["x"] = 9000.0
+    given["receivers"][0]["quantities"] = ["rotation"]
+    body = {"type": "block", "x": [places[31][0], 1e5], **ROCK}
+    given["model"] = [{"type": "uniform", **SOFT}, body]
+    assert near_receivers(discretize(from_dict(given)))[0].affected == 1

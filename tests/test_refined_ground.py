@@ -9,6 +9,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
+from seismo.output import report
 from seismo.runs.check import make_plan
 from seismo.runs.check.ground import ground_facts
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
@@ -201,6 +202,11 @@ def test_results_have_true_z_on_both_sides(tmp_path) -> None:
             z, x = (arrays.axes[a] for a in "zx")
             assert np.diff(x) == pytest.approx(spacing)
             assert arrays.z_true == pytest.approx(setup.ground.z(z[:, None], None, x))
+        # The largest value of a map is where it stands.
+        peak = results.maps["ground"]
+        text = report._highest_point(peak)("pgv")
+        z = peak.z_true.ravel()[np.nanargmax(peak.values_of("pgv"))]
+        assert f"z {z:.6g} m" in text
         placed = true_positions(setup.ground, setup.groups[0].coordinates)
         assert results.traces["receivers"].z == pytest.approx(placed[:, 2])
         assert results.traces["receivers"].column("depth") == pytest.approx([0.0, 0.0, 40.0, 900.0])

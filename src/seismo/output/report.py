@@ -214,7 +214,11 @@ def _highest_point(maps: MapSet) -> Callable[[str], str]:
             for (axis, coordinate), n in zip(maps.axes.items(), point, strict=True)
         }
         position = {**axes, **maps.plane}
-        words = ", ".join(f"{axis} {position[axis]:.6g}" for axis in "xyz" if axis in position)
+        # Over topography the axis z counts rows; the point has a z of its own.
+        if maps.z_true is not None:
+            position["z"] = maps.z_true[tuple(point)]
+        rounded = {axis: round(float(value), 6) + 0.0 for axis, value in position.items()}
+        words = ", ".join(f"{axis} {rounded[axis]:.6g}" for axis in "xyz" if axis in rounded)
         return f" at {words} m" + f" ({maps.shots[shot]})" * (len(maps.shots) > 1)
 
     return location

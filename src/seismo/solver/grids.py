@@ -15,7 +15,7 @@ from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
-from seismo.grid.refinement import FACTOR, beside, side
+from seismo.grid.refinement import FACTOR, READ_AMONG, beside, side
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
 from seismo.solver.grid_layout import make_grid
@@ -234,10 +234,14 @@ def above_plane(
     for number, one in enumerate(maps):
         along_z = rows["maps", one.name]
         if along_z[0] < plane <= along_z[-1]:
+            first = float(grid.limits("z")[0])
+            last = float(grid.coordinate("z", plane - READ_AMONG // FACTOR - 1))
+            level = float(grid.coordinate("z", plane))
             raise scenario.mistake(
                 "output", "maps", number,
-                problem="lies on both sides of the plane of grid.refinement: give it a box on one "
-                "side, such as box: {z: [0 m, 100 m]}, in 3-D or a plane of one z",
+                problem=f"lies on both sides of the plane of grid.refinement, z = {level:g} m: "
+                f"give it a box on one side, such as box: {{z: [{first:g} m, {last:g} m]}}, in 3-D "
+                "or a plane of one z",
             )  # fmt: skip
     return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 

@@ -71,7 +71,7 @@ _READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1]
 # Of motion on ground that is not flat, whose polynomials cross contacts below it: 8 and 11 % found
 # where r is about 2.6, 2.8 and 1.6 cells above one, at 4 points.
 _ON_SLOPES = _Law(0.008, 0.0, 2.0)
-_MOST_PLACES = 100  # of a set of receivers that are looked at where the earth varies sideways
+_MOST_PLACES = 2000  # of a set of receivers that are looked at where the earth varies sideways
 _THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of one cell, as if of r = 2
 DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
 _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of

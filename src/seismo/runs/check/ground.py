@@ -20,10 +20,12 @@ def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     dip = math.degrees(math.atan(topography.steepest))
     least, most = topography.heights
     steepest = _named(setup, *steepest_place(topography))
+    # To a millimetre: 0 is no -3e-11.
+    highest = round(-ground.highest, 3) + 0.0
+    lowest = round(-ground.highest - ground.relief, 3) + 0.0
     yield (
         "topography",
-        f"relief {ground.relief:.5g} m, heights (up) from "
-        f"{-ground.highest - ground.relief:.5g} to {-ground.highest:.5g} m; "
+        f"relief {ground.relief:.5g} m, heights (up) from {lowest:.5g} to {highest:.5g} m; "
         f"steepest {dip:.1f} degrees at {steepest}; cells are {least:.2f} to {most:.2f} times as "
         f"tall as flat ones, and flat below z = {topography.flat_from:.5g} m",
     )
