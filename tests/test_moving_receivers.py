@@ -58,7 +58,7 @@ VOLUME = FLAT | {
     "time": {"duration": 0.04, "step": 0.002},
     "model": [{"type": "uniform", "vp": 1500.0, "rho": 1000.0}],
     "sources": [FLAT["sources"][0] | {"position": {"x": 300.0, "y": 80.0, "z": 60.0}}],
-    "survey": {"shots": [{"position": {"x": 300.0, "y": 80.0, "z": 60.0}},
+    "survey": {"shots": [{"position": {"x": 302.0, "y": 80.0, "z": 60.0}},
                          {"position": {"x": 343.5, "y": 71.25, "z": 60.0}}]},
     "receivers": [FLAT["receivers"][0] | {"positions": [
         {"x": x, "y": y, "z": z} for x, y, z in zip(OFFSETS, (-60.0, -8.5, 1.5, 8.0, 51.0), DEPTHS,
