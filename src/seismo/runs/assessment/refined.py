@@ -13,7 +13,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.grid.refinement import READ_ABOVE, READ_AMONG, READ_BELOW
-from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, Expected, expected_error
+from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expected, expected_error
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import warned_of
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
@@ -44,6 +44,11 @@ _THIN_ROWS = 5  # in which they end, of those in which they begin
 _ROWS_ABOVE = 9
 _SAMPLES = 4  # in a row
 _CONTACT = 0.03  # sent back by a contact
+_REMEDIES = {
+    BESIDE: "move sources away from contacts of media",
+    READ_BESIDE: "move receivers away from contacts of media",
+    SENT_BACK: "use more boundaries.layer.points",
+}
 _LINES = 30  # on which the earth there is looked at, along x and y
 READ_ERROR = 0.04  # of receivers beside it
 AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
@@ -164,9 +169,15 @@ def _without(expected: Expected, cause: str) -> Expected:
 
 def refined_remedy(setup: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy on two grids, empty where they do."""
-    if expected.error <= setup.scenario.grid.accuracy:
+    accuracy = setup.scenario.grid.accuracy
+    if expected.error <= accuracy:
         return ""
-    return "use a smaller grid.spacing, or a deeper plane of grid.refinement"
+    # Each cause that alone errs more has its own, the others a finer grid.
+    causes = [what for what, error in expected.causes if error > accuracy]
+    texts = [text for what, text in _REMEDIES.items() if what in causes]
+    if not causes or not _REMEDIES.keys() >= set(causes):
+        texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
+    return "; ".join(texts)
 
 
 def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:
