@@ -43,7 +43,10 @@ class Plane(ScenarioSection):
 
 
 class Region(ScenarioSection):
-    """A box within the grid, by the first and the last coordinate along each axis."""
+    """A box within the grid, by the first and the last coordinate along each axis.
+
+    Over topography z is that of the rows where they are flat, as in results.
+    """
 
     x: Interval | None = Field(None, description="from, to; default: the full grid")
     y: Interval | None = Field(None, description="from, to; default: the full grid")
