@@ -20,6 +20,7 @@ from seismo.model.ground_shape import BLEND, Ground, made_ground, nodes_of
 from seismo.scenario import Scenario
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.topography import STEEPEST
+from seismo.solver.remembered import remembered
 
 _LEVEL = 1e-9  # spacings, by which flat ground may be off
 _EVEN = 1e-6  # spacings, by which ground beside a rigid or periodic face may be
@@ -29,9 +30,6 @@ _ROWS = 20.0
 _FREE = 8  # flat rows above a layer, besides those that differences reach
 _LOWEST = 0.4  # g of cells
 _FEWEST = 6  # points along x and y, that a quintic spline goes through
-_KEPT = 4  # scenarios whose ground is remembered
-
-_known: list[tuple[Scenario, Ground | None]] = []
 
 
 def ground_of(scenario: Scenario) -> Ground | None:
@@ -42,23 +40,7 @@ def ground_of(scenario: Scenario) -> Ground | None:
     """
     if scenario.topography is None:
         return None
-    # It follows from the scenario alone, and is asked for with every grid.
-    for known, ground in _known:
-        if _same_ground(known, scenario):
-            return ground
-    optional_package("scipy", "topography", "topography")
-    # A quintic spline goes through six points at least.
-    for axis, line in zip("xy", nodes_of(scenario), strict=True):
-        if line is not None and line.size < _FEWEST:
-            problem = f"has {line.size} points, and topography needs {_FEWEST} at least"
-            raise scenario.mistake("grid", "extent", axis, problem=f"{problem}; make it longer")
-    geographic = scenario.geographic
-    projection = None if geographic is None else partial(Projection, geographic)
-    ground = made_ground(scenario, scenario.topography, projection)
-    _refuse_faces(scenario, ground)
-    _known.append((scenario, ground))
-    del _known[:-_KEPT]
-    return ground
+    return _read_ground(scenario)
 
 
 def _same_ground(scenario: Scenario, other: Scenario) -> bool:
@@ -70,6 +52,23 @@ def _same_ground(scenario: Scenario, other: Scenario) -> bool:
     ]
     same = all(getattr(scenario, name) is getattr(other, name) for name in names)
     return same and sides[0] == sides[1]
+
+
+@remembered(_same_ground)
+def _read_ground(scenario: Scenario) -> Ground:
+    """Return the ground that a scenario describes."""
+    optional_package("scipy", "topography", "topography")
+    # A quintic spline goes through six points at least.
+    for axis, line in zip("xy", nodes_of(scenario), strict=True):
+        if line is not None and line.size < _FEWEST:
+            problem = f"has {line.size} points, and topography needs {_FEWEST} at least"
+            raise scenario.mistake("grid", "extent", axis, problem=f"{problem}; make it longer")
+    geographic = scenario.geographic
+    projection = None if geographic is None else partial(Projection, geographic)
+    assert scenario.topography is not None  # `ground_of`
+    ground = made_ground(scenario, scenario.topography, projection)
+    _refuse_faces(scenario, ground)
+    return ground
 
 
 def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:

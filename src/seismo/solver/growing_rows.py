@@ -23,13 +23,11 @@ from seismo.scenario import Scenario
 from seismo.solver.attenuation import relaxation_of
 from seismo.solver.ground import ground_of, rows_under, topography_of
 from seismo.solver.medium import earth_of
+from seismo.solver.remembered import remembered
 
 _ACROSS = {2: 4001, 3: 101}  # places along x, and along y, that are asked at most
 CLEAR = 28  # rows of one height below a contact of fluid and solid
 _FINE = 2  # depths in a cell of the top's height
-_KEPT = 4  # scenarios whose rows are remembered
-
-_known: list[tuple[Scenario, Stretching | None]] = []
 
 
 def rows_laid_out(scenario: Scenario) -> Stretching | None:
@@ -38,13 +36,13 @@ def rows_laid_out(scenario: Scenario) -> Stretching | None:
     Raises:
         ScenarioError: its equation asks for rows of one height.
     """
+    return _rows(scenario) if scenario.grid.spacing.grows else None
+
+
+@remembered()
+def _rows(scenario: Scenario) -> Stretching | None:
+    """Return the rows of a scenario whose spacing may grow; None where all have one height."""
     spec = scenario.grid
-    if not spec.spacing.grows:
-        return None
-    # Rows follow from the scenario alone, and are asked for by check, plan and run.
-    for known, rows in _known:
-        if known is scenario:
-            return rows
     options = relaxation_of(scenario) or scenario.options
     ground = ground_of(scenario)
     name = scenario.equation.name
@@ -55,10 +53,7 @@ def rows_laid_out(scenario: Scenario) -> Stretching | None:
     wanted = _as_given(scenario) if is_listed else _by_velocities(scenario, physics, even)
     # Over topography down from the row that cells are counted from.
     length = spec.extent.z if ground is None else (even.points[2] - 1) * even.spacing[2]
-    rows = laid_out(even.origin[2], spec.spacing.x, length, wanted)
-    _known.append((scenario, rows))
-    del _known[:-_KEPT]
-    return rows
+    return laid_out(even.origin[2], spec.spacing.x, length, wanted)
 
 
 def _refuse(scenario: Scenario, physics: Physics) -> None:

@@ -31,6 +31,7 @@ from seismo.solver.grids import Level, refuse_unrefined
 from seismo.solver.ground import topography_of
 from seismo.solver.growing_rows import CLEAR, slowest_waves
 from seismo.solver.medium import earth_of
+from seismo.solver.remembered import remembered
 
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
@@ -46,9 +47,6 @@ _JUMP = 0.05
 # Soft layers of so many rows at most err by up to 25 % where they end nearer above it.
 _THIN_ROWS = 9
 _THIN_CLEAR = 6
-_KEPT = 4  # scenarios whose planes are remembered
-
-_known: list[tuple[Scenario, Scenario]] = []
 
 
 def with_plane(scenario: Scenario) -> Scenario:
@@ -57,20 +55,18 @@ def with_plane(scenario: Scenario) -> Scenario:
     Raises:
         ScenarioError: its equation does not go with grids of two spacings.
     """
-    if not scenario.grid.plane_is_open:
+    return _planned(scenario) if scenario.grid.plane_is_open else scenario
+
+
+@remembered()
+def _planned(scenario: Scenario) -> Scenario:
+    """Return a scenario whose plane is open with the shallowest; the same where none pays."""
+    below = _shallowest(scenario)
+    if below is None:
         return scenario
-    # The plane follows from the scenario alone, and is asked for by check, plan and run.
-    for known, planned in _known:
-        if known is scenario:
-            return planned
-    planned = scenario
-    if (below := _shallowest(scenario)) is not None:
-        refinement = (Refinement(below=below),)
-        grid = scenario.grid.model_copy(update={"refinement": refinement})
-        planned = scenario.model_copy(update={"grid": grid})
-    _known.append((scenario, planned))
-    del _known[:-_KEPT]
-    return planned
+    refinement = (Refinement(below=below),)
+    grid = scenario.grid.model_copy(update={"refinement": refinement})
+    return scenario.model_copy(update={"grid": grid})
 
 
 def _shallowest(scenario: Scenario) -> float | None:
