@@ -351,3 +351,11 @@ def identical(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bo
     assert found.keys() == wanted.keys()
     assert all(array.any() for array in wanted.values())
     return all(np.array_equal(found[name], array) for name, array in wanted.items())
+
+
+def go_on(first: Simulation, second: Simulation, steps: int) -> None:
+    """Advance a simulation by some steps, and let a second one go on from its state."""
+    first.advance(steps)
+    second.step = first.step
+    for name, saved in second.state().items():
+        saved.array[:] = first.state()[name].array
