@@ -26,6 +26,7 @@ from seismo.runs.assessment import Assessment
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.ground import datum_of, true_positions
+from seismo.solver.map_quantities import maps_of
 from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
@@ -264,7 +265,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
 
 def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
     """Lay out all maps."""
-    for one in (maps for grid in setup.grids_of_spacing for maps in grid.maps):
+    for one in maps_of(setup):
         writer.create_maps(
             one.name,
             shots=[shot.name for shot in setup.shots],

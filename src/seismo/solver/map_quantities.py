@@ -12,6 +12,7 @@ Spectral accelerations (SA) are one map for each period.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from seismo.acquisition.ground_motion import substeps
 from seismo.acquisition.locator import level_of
@@ -21,6 +22,9 @@ from seismo.scenario import Scenario
 from seismo.scenario.output import Maps
 from seismo.scenario.units import with_unit
 from seismo.solver.field_sampling import Component, Slice, components_of, make_slice
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
 
 DIRECTIONS = 90  # of half a turn, along which peaks are kept for RotD50
 LEAST_STEPS = 2  # time steps in the shortest period of an oscillator
@@ -126,6 +130,11 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
     # Depths of planes count from the ground, which is the first row where it is not flat.
     level = level_of(scenario, grid)
     return [make_maps(entry.on_z(level), grid, physics) for entry in entries]
+
+
+def maps_of(setup: Discretization) -> list[PeakMapSet]:
+    """Return the maps of largest values on all grids of a run."""
+    return [one for grid in setup.grids_of_spacing for one in grid.maps]
 
 
 def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:

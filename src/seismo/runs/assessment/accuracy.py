@@ -43,7 +43,6 @@ from seismo.runs.assessment.sideways import sideways_error
 from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, surface_error
 from seismo.solver.discretization import Discretization
-from seismo.solver.grid_layout import FACES
 from seismo.solver.half_precision import rounding_error
 
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
@@ -202,7 +201,6 @@ def _grazing(setup: Discretization) -> float:
     if not setup.groups:
         return 1.0
     grid = setup.grid
-    boundaries = setup.scenario.boundaries
     sources = np.array([s.position for shot in setup.shots for s in shot.sources])
     paths = [[_some(ends, _MOST_ENDS) for ends in pair] for pair in paths_of(sources, setup.groups)]
     steepest = 0.0
@@ -210,10 +208,8 @@ def _grazing(setup: Discretization) -> float:
         a = AXES.index(axis)
         others = [AXES.index(other) for other in grid.axes if other != axis]
         along = np.linalg.norm((acting[:, None] - reading[None])[..., others], axis=-1)
-        ends = zip(FACES[axis], grid.limits(axis), (grid.low[a], grid.high[a]), strict=True)
-        for face, edge, points in ends:
-            # At a plane of refinement a grid ends without a layer.
-            if points and getattr(boundaries, face) == "absorbing":
+        for edge, points in zip(grid.limits(axis), (grid.low[a], grid.high[a]), strict=True):
+            if points:
                 away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
                 steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
     return _FROM_LAYERS * min(1.0, steepest**2)

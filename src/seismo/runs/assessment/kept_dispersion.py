@@ -21,11 +21,10 @@ import numpy as np
 from seismo.acquisition.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
 from seismo.runs.assessment.percent import in_percent
-from seismo.runs.assessment.spectral_maps import maps_of
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.map_quantities import MapQuantity, PeakMapSet
+from seismo.solver.map_quantities import MapQuantity, PeakMapSet, maps_of
 from seismo.solver.waves import longest_path
 
 _HIGHEST = 0.85  # of 2 / dt: frequencies, times pi, above which transforms fade, too

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from seismo.solver.discretization import Discretization
-from seismo.solver.map_quantities import PeakMapSet
-
-
-def maps_of(setup: Discretization) -> list[PeakMapSet]:
-    """Return the maps of largest values on all grids of a run."""
-    return [one for grid in setup.grids_of_spacing for one in grid.maps]
+from seismo.solver.map_quantities import maps_of
 
 
 def unlike_the_motion(setup: Discretization) -> Iterator[str]:

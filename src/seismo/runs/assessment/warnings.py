@@ -145,7 +145,6 @@ def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> Wa
 def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndarray, list[str]]:
     """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
     grid = setup.grid
-    boundaries = setup.scenario.boundaries
     is_near = np.zeros(len(positions), bool)
     named = []
     for axis in grid.axes:
@@ -154,8 +153,7 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
             FACES[axis], grid.limits(axis), (1, -1), (grid.low[a], grid.high[a]), strict=True
         )
         for face, edge, sign, points in ends:
-            # At a plane of refinement a grid ends without a layer.
-            if points and getattr(boundaries, face) == "absorbing":
+            if points:
                 inside = sign * (positions[:, a] - edge)
                 close = inside < (EDGE_POINTS - 0.5) * grid.edge(axis, grid.index(axis, edge))
                 named += [face] if close.any() else []

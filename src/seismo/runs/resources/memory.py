@@ -28,6 +28,7 @@ from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
 from seismo.solver.incident_terms import incident_size
 from seismo.solver.layer_memory import LayerMemory
+from seismo.solver.map_quantities import maps_of
 from seismo.solver.partition import subdomains
 
 PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
@@ -299,11 +300,9 @@ def output_of(setup: Discretization) -> OutputSize:
     for group in setup.groups:
         samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
         traces += 4 * samples * len(group) * len(group.components(setup.physics))
-    grids = setup.grids_of_spacing
-    series = [one for grid in grids for one in grid.series]
+    series = [one for grid in setup.grids_of_spacing for one in grid.series]
     snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series)
-    every_map = [one for grid in grids for one in grid.maps]
-    maps = sum(4 * m.cut.points * len(m.quantities) for m in every_map)
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(setup))
     model = 4 * setup.grid.extent.size * len(setup.earth.needs)
     shots = len(setup.shots)
     model *= setup.scenario.output.model

@@ -33,7 +33,7 @@ from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.grid.point_costs import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.incident_terms import incident_size
-from seismo.solver.map_quantities import PeakMapSet
+from seismo.solver.map_quantities import PeakMapSet, maps_of
 from seismo.solver.moving_part import phases, updates
 from seismo.solver.partition import point_costs
 
@@ -139,7 +139,7 @@ def map_seconds(setup: Discretization, backend: Machine) -> float:
     moving = 3.0 * np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
-        for one in (maps for grid in setup.grids_of_spacing for maps in grid.maps)
+        for one in maps_of(setup)
         for kind, count in _passes(one, setup.clock.dt).items()
     )
     return once * setup.clock.steps * len(setup.shots)
