@@ -32,6 +32,8 @@ from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
+from seismo.backends.gpu.tile_kernel import TileKernel
+from seismo.backends.gpu.tile_layout import TileNumbers, TileShape, tile_numbers
 from seismo.backends.source_hash import source_digest
 from seismo.backends.traced import I32, IRArray, IRValue, loop, spread
 
@@ -72,6 +74,14 @@ class InHostMemory:
 
     def await_copies(self, builder: ir.IRBuilder) -> None:
         """Threads are alone."""
+
+    def unknown(self, index: IRValue) -> IRValue:
+        """Leave an index as it is."""
+        return index
+
+    def any_of_warp(self, condition: IRValue) -> IRValue:
+        """Threads are alone."""
+        return condition
 
     def rounded(self, value: IRValue) -> IRValue:
         """Hide from the compiler that it is a product."""
@@ -130,6 +140,59 @@ class HostCluster:
             self._lanes.store(address + self._size * by, address.constant(0), lane, None)
 
         self.phase(lambda member: work(member, send))
+
+
+class HostTiles:
+    """The tiles of a plane, whose threads take each phase one after the other.
+
+    What a thread has in registers is in memory here, behind that of all blocks.
+    """
+
+    def __init__(
+        self, lanes: ClusterLanes, plane: TileNumbers, shape: TileShape, memory: IRValue,
+        size: IRValue,
+    ) -> None:  # fmt: skip
+        self._lanes = lanes
+        self._plane = plane
+        self._shape = shape
+        self._memory = memory
+        self._size = size
+        self.registers = self
+
+    def read(self, member: Member, n: int) -> IRValue:
+        return self._lanes.load(*self._register(member, n))
+
+    def write(self, member: Member, n: int, lane: IRValue) -> None:
+        self._lanes.store(*self._register(member, n), lane, None)
+
+    def _register(self, member: Member, n: int) -> tuple[IRValue, IRValue]:
+        thread = member.rank.wide() * self._shape.threads + member.thread.wide()
+        start = self._memory + self._size * self._plane.tiles.wide()
+        return start, (thread * self._shape.strip + n) * self._lanes.width
+
+    def keep(self, find: Callable) -> None:
+        self._find = find
+
+    @property
+    def member(self) -> Member:
+        zero = self._plane.shot.constant(0)
+        return self._at(zero, zero)
+
+    def _at(self, rank: IRValue, thread: IRValue) -> Member:
+        memory = self._memory + rank * self._size
+        member = Member(self._plane.shot, rank.short(), thread.short(), memory)
+        return replace(member, kept=self._find(member))
+
+    def phase(self, work: Callable) -> None:
+        zero = self._plane.shot.constant(0)
+        threads = zero.constant(self._shape.threads)
+        with loop(zero, self._plane.tiles.wide()) as rank, loop(zero, threads) as thread:
+            work(self._at(rank, thread))
+
+    def publish(self, count: IRValue) -> None:
+        pass
+
+    await_neighbours = publish
 
 
 class HostThread:
@@ -222,6 +285,27 @@ def compiled_clusters(
             trace(lanes, cluster, *words, coefficients, start, steps)
 
     return _function(f"{name} {counts} {threads}", write)
+
+
+@cache
+def compiled_tiles(
+    name: str, kernel: TileKernel, precision: str, counts: tuple[int, int, int]
+) -> Callable:
+    """Compile a kernel of tiles: a function of where the words that it is given stand.
+
+    They are those of `compiled_clusters` without clusters and blocks.
+    """
+
+    def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
+        lanes = HostClusterLanes(precision)
+        given = (IRArray(parameters)[n] for n in range(5 + counts[0] + counts[1]))
+        memory, size, start, steps, numbers = islice(given, 5)
+        words = [list(islice(given, count)) for count in counts[:2]]
+        coefficients = [IRArray(numbers, lanes.kind)[n] for n in range(counts[2])]
+        tiles = HostTiles(lanes, tile_numbers(words[1])[0], kernel.shape, memory, size)
+        kernel.trace(lanes, tiles, *words, coefficients, start, steps)
+
+    return _function(f"{name} {counts}", write)
 
 
 def _function(name: str, write: Callable) -> Callable:
@@ -340,16 +424,24 @@ class SimulatedCard:
         pass
 
     def clustered(self, kernel, sizes, arguments, beside=()):
-        clusters, blocks, threads, shared = sizes
-        memory = self.zeros(blocks * shared // 4, "float32")
+        *clusters, threads, shared = sizes
         arrays, plane, coefficients = arguments
         words = [*(array.ctypes.data for array in arrays), *plane]
         numbers = np.array(coefficients)
         counts = (len(arrays), len(plane), len(coefficients))
-        function = compiled_clusters(str(kernel), kernel.trace, kernel.precision, counts, threads)
+        size = clusters[-1] * shared // 4
+        if len(clusters) == 1:
+            function = compiled_tiles(str(kernel), kernel, kernel.precision, counts)
+            registers = clusters[0] * threads * kernel.shape.strip * 4
+            memory = self.zeros(size + registers, "float32")
+            clusters = []
+        else:
+            trace = kernel.trace
+            function = compiled_clusters(str(kernel), trace, kernel.precision, counts, threads)
+            memory = self.zeros(size, "float32")
 
         def advance(first: int, count: int, held=arguments) -> None:
-            sizes = (clusters, blocks, memory.ctypes.data, shared, first, count)
+            sizes = (*clusters, memory.ctypes.data, shared, first, count)
             given = np.array([*sizes, numbers.ctypes.data, *words], np.int64)
             function(0, 0, given.ctypes.data, 0)
 

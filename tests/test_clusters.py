@@ -223,7 +223,6 @@ def test_bits_depend_on_no_cluster_and_on_no_call(make, tmp_path, monkeypatch):
         {"boundaries": LAYERS | {"top": "free_surface"}},
         {"boundaries": LAYERS | {"x_min": "rigid"}},
         {"output": {"maps": [{"name": "m", "quantities": ["pressure"]}]}},
-        {"cells": (700, 700)},
         {"cells": (700, 700), "physics": "elastic", "order": 4,
          "model": [{"type": "layers", "layers": SOLID}]},
     ],

@@ -20,7 +20,7 @@ from seismo.backends.base import Copy, Group
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu import argument_types, copies
 from seismo.backends.gpu.arguments import arrays, words
-from seismo.backends.gpu.cluster_launch import launch_clusters
+from seismo.backends.gpu.cluster_launch import launch_clusters, launch_together
 from seismo.backends.gpu.code_cache import (
     CompiledKernel,
     CompileRequest,
@@ -181,16 +181,14 @@ class Card(Tools):
         return GpuLaunch(run, touched - changed, changed, self, call, name)
 
     def clustered(
-        self, kernel: CompiledKernel, sizes: tuple[int, int, int, int], arguments: tuple,
+        self, kernel: CompiledKernel, sizes: tuple[int, ...], arguments: tuple,
         beside: Sequence[CompiledKernel] = (),
     ) -> Callable[[int, int], None]:  # fmt: skip
-        """Bind a kernel with the time loop inside, of some `sizes` (`launch_clusters`).
-
-        Others, `beside`, that take the same arguments are compiled when it is.
-        """
+        """Bind a kernel with the loop inside (`cluster_launch`), and compile others `beside` it."""
         signature = argument_types.types_of((*arguments, 0, 0), True, cupy.ndarray)
+        launch: Callable = launch_clusters if len(sizes) > 3 else launch_together
         request, *others = (
-            CompileRequest(one, signature, (sizes[2], 1), True, self.capability)
+            CompileRequest(one, signature, (sizes[-2], 1), True, self.capability)
             for one in (kernel, *beside)
         )
         self._wanted.add(request, *others)
@@ -198,7 +196,7 @@ class Card(Tools):
         def run(first: int, count: int) -> None:
             with self.device:
                 laid = words((*arguments, first, count), True)
-                launch_clusters(self._function(request.name), self.main, sizes, laid)
+                launch(self._function(request.name), self.main, sizes, laid)
 
         return run
 

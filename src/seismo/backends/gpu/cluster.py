@@ -72,6 +72,24 @@ class ClusterLanes(CudaLanes):
             quotients = builder.insert_element(quotients, number, I32(n))
         return a.then(quotients)
 
+    def any_of_warp(self, condition: IRValue) -> IRValue:
+        """Whether a condition holds for any thread of a warp, all of which ask."""
+        builder = condition.builder
+        kind = ir.FunctionType(ir.IntType(1), [I32, ir.IntType(1)])
+        vote = declared(builder.module, kind, "llvm.nvvm.vote.any.sync")
+        return condition.then(builder.call(vote, [I32(-1), condition.value]))
+
+    def begun(self, lane: IRValue, count: IRValue) -> IRValue:
+        """Return the first numbers of a lane, and 0 for the others."""
+        builder = lane.builder
+        numbers = ir.Constant(self.vector, None)
+        for n in range(self.width):
+            number = self.element(lane, n).value
+            zero = ir.Constant(self.kind, 0.0)
+            number = builder.select((count > n).value, number, zero)
+            numbers = builder.insert_element(numbers, number, I32(n))
+        return lane.then(numbers)
+
     def number(self, address: IRValue, index: IRValue) -> IRValue:
         """Read one number."""
         return self._load(address, index, self.kind, False)

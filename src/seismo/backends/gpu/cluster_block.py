@@ -247,6 +247,11 @@ class ClusterBlock:
                 with when((point >= 0) & row["kind"].equals(kind)):
                     work(kind, row, x, z)
 
+    def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Whether a point of the plane is in one of the block's own rows."""
+        row = z - member.kept["first"]
+        return (row >= 0) & (row < member.kept["rows"])
+
     def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
         """Return the same of a row z of the plane."""
         return self.lane_index(z - member.kept["first"] + member.kept["above"], x)

@@ -52,7 +52,7 @@ def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]
     return rows, [number for some in tables.values() for row in some for number in row]
 
 
-def _named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
+def named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
     """Return coefficients by name, as they were before they were `listed`."""
     # Numbers follow one another as `listed` put them.
     following = iter(numbers)
@@ -137,14 +137,14 @@ class ClusterKernel:
         numbers, sources = plane_numbers(plane)
         block = ClusterBlock(lanes, Arrays.of(addresses, shape), numbers, shape)
         copies = BlockCopies(block)
-        coefficients_by_name = _named(self.rows, coefficients)
+        coefficients_by_name = named(self.rows, coefficients)
         # Second differences have fluxes and two fields by turns, stages have neither.
         steps: ClusterSteps | ClusterStages
         if shape.alternating:
             steps = ClusterSteps(block, self.formulas[0].formula, coefficients_by_name)
         else:
             steps = ClusterStages(block, self.formulas, coefficients_by_name)
-        points = BlockPoints(block, sources)
+        points = BlockPoints(block, zip(block.arrays.sources, sources, strict=True))
         last = first + count
         cluster.keep(block.find)
         cluster.phase(copies.clear)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 
 from llvmlite import ir
 
 from seismo.backends.gpu.cluster import Member
-from seismo.backends.gpu.cluster_block import ClusterBlock
+from seismo.backends.gpu.cluster_block import ClusterBlock, SourceArrays
 from seismo.backends.gpu.cluster_layout import SourceNumbers, quotient
+from seismo.backends.gpu.tile_block import TileBlock
 from seismo.backends.traced import I32, IRArray, IRValue, choose, loop, repeat, smaller, when
 
 TOGETHER = 8  # entries of a receiver that are read at once
@@ -19,16 +20,17 @@ TOGETHER = 8  # entries of a receiver that are read at once
 class BlockPoints:
     """Inject into points of a block, and record them."""
 
-    def __init__(self, block: ClusterBlock, sources: Sequence[SourceNumbers]) -> None:
+    def __init__(
+        self, block: ClusterBlock | TileBlock, sources: Iterable[tuple[SourceArrays, SourceNumbers]]
+    ) -> None:
         """Bind to a block.
 
         Args:
             block: the block.
-            sources: numbers of those of each field that is injected to.
+            sources: addresses and numbers of those of each field that is injected to.
         """
         self._block = block
-        pairs = zip(block.arrays.sources, sources, strict=True)
-        self._sources = dict(zip(block.shape.injected, pairs, strict=True))
+        self._sources = dict(zip(block.shape.injected, sources, strict=True))
 
     def sources_act(self, fields: Sequence[int], step: IRValue) -> IRValue:
         """Whether any source of some fields acts in a step."""
@@ -53,26 +55,22 @@ class BlockPoints:
         arrays, numbers = self._sources[target]
         plane = self._block.plane
         cells = numbers.cells
-        kept = member.kept
         field = self._block.field(member, target, step)
         with loop(member.thread.wide(), cells, self._block.shape.threads) as n:
             cell = member.shot * cells + n
             first, last = (IRArray(arrays.starts)[cell + k] for k in (0, 1))
-            # Flat index in the shot's array -> row of the block, and x.
+            # Flat index in the shot's array -> z and x.
             first_cell = member.shot * plane.volume + plane.x_first.wide()
             at = (IRArray(arrays.cells)[cell] - first_cell).short()
             z = quotient(at, plane.stride_reciprocal)
-            row = z - kept["first"]
-            is_own = (first < last) & (row >= 0) & (row < kept["rows"])
-            with when(is_own):
+            x = at - z * plane.stride.short() + plane.x_first
+            with when((first < last) & self._block.owns(member, x, z)):
                 total = self._term(target, first, step)
                 (total,) = repeat(
                     first + 1, last, [total],
                     lambda k, sums: [sums[0] + self._term(target, k, step)],
                 )  # fmt: skip
-                x = at - z * plane.stride.short() + plane.x_first
-                index = self._block.lane_index(row + kept["above"], x)
-                self._block.lanes.add(field, index, total)
+                self._block.lanes.add(field, self._block.start(member, x, z), total)
 
     def _term(self, target: int, entry: IRValue, step: IRValue) -> IRValue:
         """Return weight times sample of an entry in a step."""

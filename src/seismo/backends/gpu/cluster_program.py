@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from seismo.backends.base import Step
 from seismo.backends.gpu.cluster import COUNTER_BYTES
-from seismo.backends.gpu.cluster_block import Arrays, RecordArrays, SourceArrays
+from seismo.backends.gpu.cluster_block import Arrays
 from seismo.backends.gpu.cluster_form import StepForm, forms_of
 from seismo.backends.gpu.cluster_kernel import ClusterKernel, listed
 from seismo.backends.gpu.cluster_layout import (
@@ -25,7 +25,6 @@ from seismo.backends.gpu.cluster_layout import (
     ClusterLayout,
     ClusterShape,
     PlaneNumbers,
-    SourceNumbers,
     reciprocal,
 )
 from seismo.backends.gpu.cluster_memory import Keeps, SharedMemory, layout_of
@@ -36,10 +35,12 @@ from seismo.backends.gpu.cluster_record import (
     record_tables,
     samples_of,
 )
+from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.gpu.plane_steps import PlaneSteps, recognised
 from seismo.backends.gpu.sweep_constants import built_in, inner_nodes
+from seismo.backends.gpu.tile_program import tile_program
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
@@ -190,6 +191,8 @@ def cluster_program(
 ) -> Program | None:
     """Return what takes steps by a kernel with the loop inside, where that is faster.
 
+    Planes too large for clusters are stepped in tiles, on all multiprocessors together.
+
     Args:
         backend: the GPU backend.
         steps: as `Backend.program` takes them.
@@ -197,15 +200,24 @@ def cluster_program(
     """
     able = backend.in_clusters is not False and backend.card.capability >= CAPABILITY
     known = recognised(steps) if able else None
-    plans = _planned(backend, known) if known is not None else []
-    if known is None or not plans or (backend.in_clusters is None and not _are_faster(plans)):
+    if known is None:
         return None
-    shots = known.shots
-    chosen = min(plans, key=lambda one: one.microseconds(shots))
+    inside = _in_clusters(backend, known) or tile_program(backend, known)
+    if inside is None:
+        return None
     # What the kernel takes the place of is compiled only where a step is taken launch by launch.
     replaced = (launch for step in steps for group in step for launch in group)
     backend.card.postpone(cast(GpuLaunch, launch) for launch in replaced)
-    return _unless_refused(_bound(backend, known, chosen), launches)
+    return _unless_refused(inside, launches)
+
+
+def _in_clusters(backend: GpuBackend, known: PlaneSteps) -> Program | None:
+    """Return what takes steps in clusters, where that is faster than launches."""
+    plans = _planned(backend, known)
+    if not plans or (backend.in_clusters is None and not _are_faster(plans)):
+        return None
+    chosen = min(plans, key=lambda one: one.microseconds(known.shots))
+    return _bound(backend, known, chosen)
 
 
 def _unless_refused(inside: Program, launches: Callable[[], Program]) -> Program:
@@ -267,26 +279,6 @@ def _plane_numbers(known: PlaneSteps, chosen: ClusterPlan, width: int) -> PlaneN
     )  # fmt: skip
 
 
-def _source_tables(
-    known: PlaneSteps, field: int, unused: Any, never: Any
-) -> tuple[SourceArrays, SourceNumbers]:  # fmt: skip
-    """Return the tables of what is injected into a field, and their numbers.
-
-    Args:
-        known: the steps.
-        field: number of the field.
-        unused: takes the place of tables.
-        never: first and last step of sources that do not act.
-    """
-    # The arrays are the solver's own: those of other shots are loaded into them.
-    amount = known.sources.get(field)
-    if amount is None:
-        tables = (unused,) * len(SourceArrays._fields)
-        return SourceArrays(*tables)._replace(acting=never), SourceNumbers(0, 0)
-    arrays = SourceArrays(*amount.arguments[:7])
-    return arrays, SourceNumbers(amount.count // known.shots, int(arrays.samples.shape[1]))
-
-
 def _bound(backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan) -> Program:
     """Bind the kernel to its arrays."""
     form = chosen.form
@@ -296,18 +288,8 @@ def _bound(backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan) -> Progr
     tables = known.first.tables
     x_table, _, z_table, *_ = device_tables(backend, tables)
     put = backend.card.array
-    unused = put(np.zeros(1, np.int64))
-    # No source acts from step 1 to step 0.
-    never = put(np.array([1, 0]))
-    sources = [_source_tables(known, field, unused, never) for field in shape.injected]
-    receivers = RecordArrays(
-        channels_of=put(record.channels_of),
-        channels=put(record.channels),
-        entries_of=put(record.entries_of),
-        entry_indices=put(record.entry_indices.astype(np.int32)),
-        gains=put(record.gains),
-        record=unused if record.traces is None else record.traces,
-    )
+    sources = [source_tables(backend, known, field) for field in shape.injected]
+    receivers = receiver_tables(backend, record)
     arrays = Arrays(
         known.fields, form.coefficients, form.memory, x_table, z_table,
         put(_rank_table(chosen).ravel()), tuple(map(put, dealt.firsts)), put(dealt.rows.ravel()),

@@ -184,8 +184,22 @@ def record_tables(
     if not known.alternating:
         less = np.array([shape.rows_less(n) for n in range(shape.fields)])
         indices += samples.fields * sizes[of_entry] - less[samples.fields] * memory.pitch
-    # Channels in the order of groups, shots and blocks, each with its entries.
     block = (group * known.shots + samples.shots) * blocks + rank
+    return ordered_tables(known, samples, block, count, indices)
+
+
+def ordered_tables(
+    known: PlaneSteps, samples: ReceiverSamples, block: np.ndarray, count: int, indices: np.ndarray
+) -> RecordTables:
+    """Return the tables of receivers, of channels in the order of groups, shots and blocks.
+
+    Args:
+        known: the steps.
+        samples: what receivers sample.
+        block: number of each channel's block, of all groups and shots.
+        count: of such blocks.
+        indices: of the entries in shared memory.
+    """
     order = np.argsort(block, kind="stable")
     counts = np.bincount(block, minlength=count)
     # Entries follow their channels.

@@ -1,0 +1,275 @@
+"""What a thread sees of its tile of a plane: addresses, places, and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, NamedTuple
+
+from seismo.backends.gpu.cluster import ClusterLanes, Member, UnchangedAddress
+from seismo.backends.gpu.cluster_block import RecordArrays, SourceArrays
+from seismo.backends.gpu.tile_layout import TILE_COLUMNS, TileNumbers, TileShape
+from seismo.backends.traced import IRArray, IRValue, choose, loop, smaller, when
+
+
+class TileArrays(NamedTuple):
+    """Addresses of what a kernel works with; tables of integers unless said otherwise.
+
+    Attributes:
+        fields: p as even, and as odd steps write it.
+        model: the coefficient.
+        outer: memory of the outer derivatives in layers.
+        even_flux: memory of their fluxes as even steps find it.
+        odd_flux: the same of odd ones.
+        x_table: profiles along x.
+        z_table: profiles along z.
+        tiles: `TILE_COLUMNS` of each tile.
+        done: of each tile, steps that its neighbours may read the edges of; 32 bits.
+        sources: what is injected.
+        receivers: what is recorded.
+    """
+
+    fields: tuple[Any, Any]
+    model: Any
+    outer: Any
+    even_flux: Any
+    odd_flux: Any
+    x_table: Any
+    z_table: Any
+    tiles: Any
+    done: Any
+    sources: SourceArrays
+    receivers: RecordArrays
+
+    def flat(self) -> tuple[Any, ...]:
+        """Return all of them, one after the other, as a kernel takes them."""
+        return (*self.fields, *self[1:-2], *self.sources, *self.receivers)
+
+    @classmethod
+    def of(cls, flat: Sequence[IRValue]) -> TileArrays:
+        """Return the arrays that `flat` laid out."""
+        following = iter(flat)
+        fields = (next(following), next(following))
+        single = dict(zip(cls._fields[1:-2], following, strict=False))
+        # No kernel changes the model: its loads may be moved above stores.
+        single["model"] = UnchangedAddress(single["model"].builder, single["model"].value)
+        sources = SourceArrays(*islice(following, len(SourceArrays._fields)))
+        receivers = RecordArrays(*following)
+        return cls(fields=fields, **single, sources=sources, receivers=receivers)
+
+
+class TileBlock:
+    """A tile, as one of its threads works with it.
+
+    Attributes:
+        lanes: of the precision.
+        arrays: what the kernel works with.
+        plane: numbers of the plane and its tiles.
+        shape: what is built in of it.
+    """
+
+    def __init__(
+        self, lanes: ClusterLanes, arrays: TileArrays, plane: TileNumbers, shape: TileShape
+    ) -> None:
+        self.lanes = lanes
+        self.arrays = arrays
+        self.plane = plane
+        self.shape = shape
+
+    def share(self, member: Member) -> None:
+        """Copy the columns of the tile to shared memory, where they are at hand in each step."""
+        columns = len(TILE_COLUMNS)
+        of_tile = columns - 2
+        address = member.memory
+        with loop(member.thread, member.thread.constant(columns), self.shape.threads) as n:
+            # The tile's own columns, from the host's table.
+            with when(n < of_tile):
+                column = IRArray(self.arrays.tiles)[member.rank.wide() * columns + n.wide()]
+                self.lanes.put_number(address, n.wide(), column)
+            # First and last step of the sources, which other shots change.
+            with when(n >= of_tile):
+                step = IRArray(self.arrays.sources.acting)[n.wide() - of_tile]
+                self.lanes.put_number(address, n.wide(), step)
+
+    def sources_act(self, member: Member, step: IRValue) -> IRValue:
+        """Whether any source acts in a step."""
+        return (step >= member.kept["acting"]) & (member.kept["acting_end"] >= step)
+
+    def find(self, member: Member) -> dict[str, IRValue]:
+        """Return the columns of the tile, and the thread's place in it."""
+        zero = self.plane.shot.constant(0)
+        # Integers of 64 bits in the table; what is compared and multiplied here has 32.
+        kept = {
+            name: self.lanes.integer(member.memory, zero + n) for n, name in enumerate(TILE_COLUMNS)
+        }
+        long = ("memory", "channel", "acting")
+        kept = {
+            name: n if any(word in name for word in long) else n.short() for name, n in kept.items()
+        }
+        # Threads beside one another have lanes of a row: a warp has points of few rows.
+        group = member.thread // self.shape.lanes
+        kept["lane"] = member.thread - group * self.shape.lanes
+        kept["row"] = group * kept["strip"]
+        kept["lanes"] = (kept["numbers"] + (self.lanes.width - 1)) // self.lanes.width
+        return kept
+
+    def field(self, member: Member, field: int, step: IRValue) -> IRValue:
+        """Return the address of p in shared memory, as the last step left it."""
+        return member.memory
+
+    def index(self, row: IRValue, lane: IRValue) -> IRValue:
+        """Return the index of a lane of p in shared memory, of a row of the tile or beside it."""
+        # Behind the table and a lane of zeros: rows of neighbours, margin, then own points.
+        shape = self.shape
+        before = shape.zero + shape.width + shape.halo * shape.pitch + shape.margin
+        return (row * shape.pitch + lane * shape.width + before).wide()
+
+    def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point of the arrays in shared memory."""
+        # Points that sources act on may be of any tile: the difference may be negative.
+        kept = member.kept
+        origin = kept["first"].constant(0)
+        from_first = (z - kept["first"]) * self.shape.pitch + x - kept["x_first"]
+        return self.index(origin, origin) + from_first.signed_wide()
+
+    def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Whether a point of the arrays is the tile's own."""
+        kept = member.kept
+        row = z - kept["first"]
+        column = x - kept["x_first"]
+        in_rows = (row >= 0) & (row < kept["rows"])
+        return in_rows & (column >= 0) & (column < kept["numbers"])
+
+    def position(self, member: Member, row: IRValue, lane: IRValue) -> tuple[IRValue, IRValue]:
+        """Return x and z in the arrays of a lane of a row of the tile or beside it."""
+        return member.kept["x_first"] + lane * self.lanes.width, member.kept["first"] + row
+
+    def array_index(self, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point in the arrays of fields."""
+        # Fields of a shot follow those of the one before.
+        of_shot = self.plane.shot * self.plane.volume
+        return of_shot + z.wide() * self.plane.stride + x.wide()
+
+    def mask(self, x: IRValue) -> IRValue | None:
+        """Return the numbers of a lane before the end of its row; None where all lanes are full."""
+        return self.plane.x_end - x if self.shape.masked else None
+
+    def written(self, step: IRValue) -> tuple[IRValue, IRValue]:
+        """Return the arrays of p that a step writes, and that it reads."""
+        even, odd = self.arrays.fields
+        # Leapfrog: p(n+1) takes the place of p(n-1), so that the two arrays take turns.
+        is_even = (step % 2).equals(0)
+        return choose(is_even, even, odd), choose(is_even, odd, even)
+
+    @contextmanager
+    def each_own(self, member: Member) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the tile's lanes: give row and lane by turns to its threads."""
+        # Row by row, as the card's memory has them: a warp reads whole lines.
+        count = member.kept["rows"] * self.shape.lanes
+        with loop(member.thread, count, self.shape.threads) as n:
+            row = n // self.shape.lanes
+            lane = n - row * self.shape.lanes
+            with when(lane < member.kept["lanes"]):
+                yield row, lane
+
+    @contextmanager
+    def each_in_frame(self, member: Member, inside: bool) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over lanes at the edges of the tile: its own, or those of its neighbours.
+
+        Args:
+            member: the thread.
+            inside: whether it is the tile's own lanes.
+        """
+        kept = member.kept
+        halo = self.shape.halo
+        beside = self.shape.margin // self.shape.width  # lanes of a neighbour in the same rows
+        # Rows at both ends, of all lanes, with the corners where these are neighbours'.
+        corner = 0 if inside else beside
+        length = kept["lanes"] + 2 * corner
+        across = length * (2 * halo)
+        with loop(member.thread, across + kept["rows"] * (2 * beside), self.shape.threads) as n:
+            # First the rows at both ends, then the columns at both sides of all rows.
+            is_across = n < across
+            end_row = n // length
+            in_column = n - across
+            row = in_column // (2 * beside)
+            column = in_column - row * (2 * beside)
+            # n-th row of the first ones, then of the last ones; columns likewise.
+            low, high = (0, -2 * halo) if inside else (-halo, -halo)
+            first_rows = end_row < halo
+            end_row_at = choose(first_rows, end_row + low, end_row + kept["rows"] + high)
+            low, high = (0, -2 * beside) if inside else (-beside, -beside)
+            first_columns = column < beside
+            column_at = choose(first_columns, column + low, column + kept["lanes"] + high)
+            yield (
+                choose(is_across, end_row_at, row),
+                choose(is_across, n - end_row * length - corner, column_at),
+            )
+
+    @contextmanager
+    def each_in_band(self, member: Member, axis: str) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the lanes of a layer along an axis: give x and z to the tile's threads."""
+        kept = member.kept
+        shape = self.shape
+        if axis == "x":
+            # A thread for each lane of the layer, in as many rows as there are threads for.
+            row = member.thread // shape.band
+            x = kept["x_band"] + (member.thread - row * shape.band) * shape.width
+            # Threads behind the last whole row of them have no part in it.
+            step = shape.threads // shape.band
+            in_band = (x < kept["x_band_end"]) & (row < step)
+            with when(in_band), loop(row, kept["rows"], step) as n:
+                yield x, kept["first"] + n
+        else:
+            # A thread for each lane of a row, rows by turns.
+            group = member.thread // shape.lanes
+            x = kept["x_first"] + kept["lane"] * shape.width
+            begin = kept["z_band"] + group
+            is_own = kept["lane"] < kept["lanes"]
+            with when(is_own), loop(begin, kept["z_band_end"], shape.groups) as z:
+                yield x, z
+
+    def memory_index(self, member: Member, axis: str, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point's memory along an axis in the card's memory."""
+        kept = member.kept
+        # Where layers along both axes meet memory lies elsewhere, with both axes' variables.
+        other = "z" if axis == "x" else "x"
+        coordinate = z if axis == "x" else x
+        in_other = coordinate >= kept[f"{other}_band"]
+        is_corner = in_other & (coordinate < kept[f"{other}_band_end"])
+        start, rows = (
+            choose(is_corner, kept[f"corner_{axis}_{name}"], kept[f"{axis}_{name}"])
+            for name in ("memory", "memory_z")
+        )
+        # Index of (0, 0), then rows of the region.
+        return start + z.wide() * rows + x.wide()
+
+    def band_index(self, member: Member, name: str, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point in what shared memory has of a layer.
+
+        Args:
+            member: the thread.
+            name: of the layer's numbers in `TILE_COLUMNS`, but profiles.
+            x: of the point.
+            z: of the point.
+        """
+        kept = member.kept
+        shape = self.shape
+        # Names begin with the axis.
+        of_flux = "flux" in name
+        if name[0] == "x":
+            # Zeros stand before each row of fluxes.
+            before = shape.up(shape.half) if of_flux else 0
+            row = (z - kept["first"]) * (self.plane.x_width + before)
+            return kept[name] + before + row + x - kept["x_band"]
+        # Rows of zeros before those of fluxes.
+        before = shape.half * shape.row if of_flux else 0
+        return kept[name] + before + (z - kept["z_band"]) * shape.row + x - kept["x_first"]
+
+    def last_position(self, x: IRValue, z: IRValue) -> tuple[IRValue, IRValue]:
+        """Return a place of the plane: the nearest one before its end."""
+        # Lanes begin at multiples of their width, as rows do.
+        width = self.lanes.width
+        last = (self.plane.x_end - 1) // width * width
+        return smaller(x, last), smaller(z, self.plane.z_end - 1)

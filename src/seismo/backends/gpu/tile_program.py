@@ -1,0 +1,193 @@
+"""Steps of planes too large for clusters, taken by a kernel on all multiprocessors (`tile_kernel`).
+
+What is recognised is what clusters recognise of second differences. Shots of a batch are stepped
+one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.backends.gpu.cluster_kernel import listed
+from seismo.backends.gpu.cluster_layout import reciprocal
+from seismo.backends.gpu.cluster_memory import PlaneRegion
+from seismo.backends.gpu.cluster_plan import regions_of
+from seismo.backends.gpu.cluster_record import (
+    ReceiverSamples,
+    RecordTables,
+    ordered_tables,
+    samples_of,
+)
+from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
+from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.plane_steps import PlaneSteps
+from seismo.backends.gpu.sweep_constants import built_in
+from seismo.backends.gpu.tile import LINE_BYTES
+from seismo.backends.gpu.tile_block import TileArrays
+from seismo.backends.gpu.tile_kernel import TileKernel
+from seismo.backends.gpu.tile_layout import TileNumbers, Tiles, TileShape
+from seismo.backends.gpu.tile_plan import tilings
+
+if TYPE_CHECKING:
+    from seismo.backends.gpu.backend import GpuBackend
+
+SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
+MULTIPROCESSORS = 132
+THREADS = 384
+LANES = 64  # of a row of a tile: two warps
+READ = 4  # rows and columns beside a receiver's own that it is read from
+# us of a step: of a lane of a block; beside these; of launches, a million points of many shots.
+LANE = 1e-3
+FIXED = 2.0
+LAUNCHED = 4.7
+HALF = 4  # half the order up to which a thread's registers hold what it needs
+FASTER = 0.8  # of the time of launches, at most: what is expected of tiles is an estimate
+
+
+def record_of(known: PlaneSteps, samples: ReceiverSamples, tiles: Tiles) -> RecordTables | None:
+    """Return the tables of receivers; None where a channel reads beyond what a tile knows."""
+    boxes = list(tiles.boxes())
+    count = known.shots * len(boxes)
+    if not len(samples.columns):
+        no = np.zeros(1, np.int64)
+        return RecordTables(np.zeros(count + 1, np.int64), no, no, no, np.zeros(1), None, 0)
+    if (np.diff(samples.entries_of) == 0).any():
+        return None
+    # The tile that has the middle of a channel's entries.
+    firsts = samples.entries_of[:-1]
+    x = samples.x + tiles.x[0]
+    middle_z, middle_x = (
+        (np.minimum.reduceat(n, firsts) + np.maximum.reduceat(n, firsts) + 1) // 2
+        for n in (samples.z, x)
+    )
+    row, column = (
+        (np.searchsorted(cuts, middle, side="right") - 1).clip(0, len(cuts) - 2)
+        for cuts, middle in ((tiles.z, middle_z), (tiles.x, middle_x))
+    )
+    rank = row * tiles.columns + column
+    # All entries are in it, or among what it has of its neighbours.
+    of_entry = np.array(boxes)[rank[samples.owners]]
+    z_first, rows, x_first, numbers = of_entry.T
+    halo = tiles.shape.halo
+    z_in_tile = samples.z - z_first
+    x_in_tile = x - x_first
+    # Rows of neighbours are known, too.
+    in_rows = (z_in_tile >= -halo) & (z_in_tile < rows + halo)
+    if not (in_rows & (x_in_tile >= -halo) & (x_in_tile < numbers + halo)).all():
+        return None
+    # Where p begins in shared memory (`TileBlock.index`).
+    shape = tiles.shape
+    before = shape.zero + shape.width + shape.margin
+    indices = before + (z_in_tile + halo) * shape.pitch + x_in_tile
+    block = samples.shots * len(boxes) + rank
+    return ordered_tables(known, samples, block, count, indices)
+
+
+def _numbers(known: PlaneSteps, tiles: Tiles, channels: int, shot: int) -> TileNumbers:
+    """Return the numbers that a kernel takes."""
+    profiles = known.first.tables.profiles
+    return TileNumbers(
+        shot=shot, tiles_x=tiles.columns, tiles=tiles.count,
+        x_first=tiles.x[0], x_end=tiles.x[-1], z_first=tiles.z[0], z_end=tiles.z[-1],
+        x_width=tiles.x_width, numbers=tiles.numbers, volume=known.volume, stride=known.stride,
+        x_length=profiles[0].shape[1], channels=channels,
+        stride_reciprocal=reciprocal(known.stride),
+    )  # fmt: skip
+
+
+def _planned(
+    backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion]
+) -> tuple[Tiles, RecordTables] | None:
+    """Return the fastest tiles, and their receivers; None where there are none."""
+    # What all ways to cut the plane share.
+    width = backend.lane_width
+    half = known.first.variant.order // 2
+    profile = -(-known.first.tables.profiles[2].shape[0] // width) * width
+    masked = any((one.x[1] - one.x[0]) % width for one in regions)
+    shape = TileShape(THREADS, LANES, 0, 0, 0, half, max(half, READ), masked, profile, width)
+    x_first = min(region.x[0] for region in regions)
+    samples = samples_of(known, x_first, backend.fetch)
+    if samples is None:
+        return None
+    # The fastest that has all entries of each channel in one tile.
+    numbers = SHARED_BYTES // np.dtype(backend.precision).itemsize
+    for tiles in tilings(regions, shape, MULTIPROCESSORS, numbers):
+        record = record_of(known, samples, tiles)
+        if record is not None:
+            return tiles, record
+    return None
+
+
+def _is_faster(tiles: Tiles) -> bool:
+    """Whether tiles are expected to be faster than the launches of many shots."""
+    if tiles.shape.half > HALF:
+        return False
+    points = (tiles.x[-1] - tiles.x[0]) * (tiles.z[-1] - tiles.z[0])
+    return FIXED + LANE * tiles.cost <= FASTER * LAUNCHED * points / 1e6
+
+
+def tile_program(backend: GpuBackend, known: PlaneSteps) -> Callable[[int, int], None] | None:
+    """Return what takes steps of a plane in tiles, where that is faster.
+
+    Args:
+        backend: the GPU backend.
+        known: the steps.
+    """
+    if not known.alternating:
+        return None
+    # Shots whose boxes differ otherwise are launched.
+    try:
+        regions = regions_of(known.stages[0], [0] * len(known.stages[0]), known.shots)
+    except ValueError:
+        return None
+    planned = _planned(backend, known, regions)
+    if planned is None or (backend.in_clusters is None and not _is_faster(planned[0])):
+        return None
+    return _bound(backend, known, regions, *planned)
+
+
+def _bound(
+    backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion], tiles: Tiles,
+    record: RecordTables,
+) -> Callable[[int, int], None]:  # fmt: skip
+    """Bind the kernel to its arrays, once for each shot."""
+    put = backend.card.array
+    tables = known.first.tables
+    x_table, _, z_table, *_ = device_tables(backend, tables)
+    sources, source_numbers = source_tables(backend, known, 0)
+    done = put(np.zeros(tiles.count * LINE_BYTES // 4, np.int32))
+    operands = known.first.operands
+    outer, even_flux, odd_flux = operands.memory
+    # Rows that end within a lane or not: both are compiled at once.
+    rows, coefficients = listed(built_in(tables))
+    kernel, other = (
+        TileKernel(known.first.formula, backend.precision, shape, rows)
+        for shape in (tiles.shape, replace(tiles.shape, masked=not tiles.shape.masked))
+    )
+    number = np.dtype(backend.precision).type
+    receivers = receiver_tables(backend, record)
+    sizes = (tiles.count, tiles.shape.threads, tiles.numbers * number().itemsize)
+    # Shots share all but the table of tiles, which says where their memory is.
+    shots = []
+    for shot in range(known.shots):
+        table = put(tiles.table(regions, shot, record.channels_of).ravel())
+        arrays = TileArrays(
+            (known.fields[0], known.fields[1]), operands.coefficients[0], outer,
+            even_flux, odd_flux, x_table, z_table, table, done, sources, receivers,
+        )  # fmt: skip
+        plane = (*_numbers(known, tiles, record.width, shot), *source_numbers)
+        arguments = (arrays.flat(), tuple(map(int, plane)), tuple(map(number, coefficients)))
+        shots.append(backend.card.clustered(kernel, sizes, arguments, beside=(other,)))
+
+    def steps(start: int, count: int) -> None:
+        # Counts of steps begin anew with each launch.
+        for advance in shots:
+            done[:] = 0
+            advance(start, count)
+        backend.clock[:] = start + count
+
+    return steps
