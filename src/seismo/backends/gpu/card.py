@@ -103,11 +103,8 @@ class Card(Tools):
 
     def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the card."""
-        # The driver's own buffers do: pinned ones, as CuPy makes, take a millisecond each.
         with self.main:
-            array = cupy.empty(host_array.shape, host_array.dtype)
-            array.set(np.ascontiguousarray(host_array))
-        return array
+            return copies.to_card(host_array)
 
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
