@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.backends.cpu import schedule
+from seismo.backends import machine
+from seismo.backends.cpu import c_functions, schedule
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.numpy_arrays import HostBackend
 from seismo.equations.registry import physics_for
@@ -115,6 +116,51 @@ def test_flux_and_its_sweep_share_a_phase(tmp_path) -> None:
     assert pairs
     assert {len(chain) for chain in pairs} == {2}
     assert all(len(chain) == 1 for group in (sources, *rest) for chain in group)
+
+
+def test_blocks_have_fewer_rows_where_their_planes_exceed_the_cache(tmp_path, monkeypatch) -> None:
+    """Flux and its sweep keep the same tiles then, and no bit depends on it."""
+    document = survey("acoustic", 3, tmp_path, 1)
+    rows, wavefields = [], []
+    for size in (1 << 30, 1):
+        monkeypatch.setattr(machine, "second_level_cache", lambda size=size: size)
+        groups = solver.build(document, tmp_path)._bind(0)
+        sweeps = [task for group in groups for task in group if task.tiles]
+        tiles = np.concatenate([task.keep_alive[0] for task in sweeps])
+        rows.append((tiles[:, 3] - tiles[:, 2]).max())
+        assert {len(chain) for group in schedule._fused(groups) for chain in group} == {1, 2}
+        wavefields.append(results(document, tmp_path))
+    assert rows[0] > 8 >= rows[1]
+    assert all(solver.identical(a, b) for a, b in zip(*wavefields, strict=True))
+
+
+def test_a_coefficient_is_fetched_as_far_ahead_as_it_is_read(monkeypatch) -> None:
+    """The axis' z component is differentiated along z, half a stencil beyond the point."""
+    leads = []
+    find = CpuBackend._leads
+    monkeypatch.setattr(c_functions, "sweep_function", lambda *what: 0)  # never called
+    monkeypatch.setattr(
+        CpuBackend, "_leads", lambda *known: leads.append((known[1], find(*known))) or leads[-1][1]
+    )
+    solver.build(solver.plan("acoustic_tti", 3, cells=CELLS[3]))
+    pressures = [one for formula, one in leads if len(formula.coefficients) == 6]
+    assert pressures
+    for *_, p, r, p_n, r_n, k, root, rest, n_x, n_y, n_z in pressures:
+        assert n_z == p == r == p_n == r_n > n_y == n_x == k == root == rest
+
+
+def test_second_level_cache_is_that_of_a_core(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(machine, "_CACHES", tmp_path)
+    sizes = {"1": "48K", "2": "512K", "3": "32M"}
+    for level, size in sizes.items():
+        index = tmp_path / f"index{level}"
+        index.mkdir()
+        (index / "level").write_text(f"{level}\n")
+        (index / "size").write_text(f"{size}\n")
+    find = machine.second_level_cache.__wrapped__
+    assert find() == 512 << 10
+    monkeypatch.setattr(machine, "_CACHES", tmp_path / "none")
+    assert find() == 1 << 20
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

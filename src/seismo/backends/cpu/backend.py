@@ -29,10 +29,12 @@ from seismo.backends.numpy_arrays import HostBackend
 
 if TYPE_CHECKING:
     from seismo.backends.cpu.schedule import Task
+    from seismo.equations.formula import Formula
 
 PREFETCH_BYTES = 2048  # along the rows of a 2-D grid
 PREFETCH_ROWS = 2  # of a 3-D grid
 TILE_ROWS = {2: (1, 16), 3: (16, 32)}  # rows along y and z of a block, by dimensions
+PLANES_SHARE = 0.5  # of the second-level cache, that planes of a block may fill
 THIN_ROWS = 4  # rows along z of a tile of such a block
 BODY_COST = 16  # points of a sweep that take as long as one call of a body
 _STAGGER = 9 * LANE_BYTES  # keeps arrays of equal shape off each other's cache sets
@@ -45,14 +47,28 @@ def _evenly(first: int, last: int, count: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def _tiles(boxes: np.ndarray, variant: Variant) -> np.ndarray:
+def _block_rows(formula: Formula, variant: Variant, row_bytes: int) -> tuple[int, int]:
+    """Return the rows of a block along y and z: half of those along y where planes are too large.
+
+    A flux has as many slots as the sweep that it prepares, and so the same tiles.
+    """
+    rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    # Fields by their memory variables along an axis: a second derivative has one more.
+    fields = variant.slots - (formula.kind in ("second", "mixed"))
+    # Of each, order + 1 planes that reach half a stencil beyond the block on either side.
+    planes = fields * (variant.order + 1) * (rows_y + variant.order) * row_bytes
+    is_large = planes > PLANES_SHARE * machine.second_level_cache()
+    return (rows_y // 2 if is_large and "y" in variant.axes else rows_y), rows_z
+
+
+def _tiles(boxes: np.ndarray, formula: Formula, variant: Variant, row_bytes: int) -> np.ndarray:
     """Cut boxes into blocks that fit the second-level cache, and these into tiles thin along z.
 
     No block is cut across a layer's thickness: a tile of the flux, and the same one of the sweep
     that it prepares, depend on no other block. In a layer across z they depend on the next tile:
     tiles are as thick as the stencil reaches.
     """
-    rows_y, rows_z = TILE_ROWS[len(variant.axes)]
+    rows_y, rows_z = _block_rows(formula, variant, row_bytes)
     # Blocks span a layer across their axis, so that its flux and outer sweeps depend on no other
     # block.
     whole_y = "y" in variant.middle
@@ -121,20 +137,24 @@ class CpuBackend(HostBackend):
         start = (-raw.ctypes.data % LANE_BYTES + shift) // item
         return raw[start : start + size + self.lane_width]
 
-    def _leads(self, operands: KernelFields, variant: Variant, strides) -> list[int]:
+    def _leads(
+        self, formula: Formula, operands: KernelFields, variant: Variant, strides
+    ) -> list[int]:
         """How far ahead to prefetch each array: further on, in the plane not seen yet.
 
         In 3-D that is a row further on; a row of a 2-D grid is so long that its lines would be gone
         again.
         """
         # Prefetch distance: rows further on, and for fields that are read also the half stencil in
-        # z.
+        # z, as for coefficients that are differentiated there.
         y_stride, z_stride = (int(s) for s in strides)
         flat = PREFETCH_BYTES // np.dtype(self.precision).itemsize
         ahead = PREFETCH_ROWS * y_stride if "y" in variant.axes else flat
         far = variant.order // 2 * z_stride + ahead
         leads = [ahead] * len(operands.writes) + [far] * len(operands.reads)
-        return leads + [z_stride + ahead] * len(operands.coefficients)
+        reaching = formula.along("z")
+        coefficients = range(len(leads), len(operands.all))
+        return leads + [far if n in reaching else z_stride + ahead for n in coefficients]
 
     def sweep(
         self,
@@ -153,13 +173,14 @@ class CpuBackend(HostBackend):
         (memory,) = operands.memory
         (rows, width) = tables.up.shape
         arrays = operands.all
-        tiles = _tiles(boxes, variant)
+        row_bytes = int(tables.strides[0]) * np.dtype(self.precision).itemsize
+        tiles = _tiles(boxes, formula, variant, row_bytes)
         # Block of parameters: addresses in the order of `TABLES`, then the arrays.
         # Away from a free surface code is the same for all widths: none of the weights is read.
         read = width if variant.weighted else 0
         function = sweep_function(formula, variant, self.precision, read)
         lengths = [profile.shape[1] for profile in tables.profiles]
-        leads = self._leads(operands, variant, tables.strides)
+        leads = self._leads(formula, operands, variant, tables.strides)
         # One contiguous block of integers: strides, table lengths, prefetch distances.
         integers = [*tables.strides, tables.surface, rows, *lengths, *leads]
         # Coefficients in the precision of the fields: no conversion in the loop.
