@@ -21,9 +21,6 @@ from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from numba.cuda import types
-from numba.cuda.extending import intrinsic
-
 from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.cluster_kernel import CoefficientRows, named
@@ -62,6 +59,9 @@ class TileKernel:
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
+        from numba.cuda import types
+        from numba.cuda.extending import intrinsic
+
         lanes = ClusterLanes(self.precision)
 
         @intrinsic
