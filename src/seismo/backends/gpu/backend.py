@@ -283,7 +283,8 @@ class _Sweep:
         shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
         laid = boxes if whole_boxes is None else whole_boxes
         marches = bool(operands.reads) and march_shapes.can_march(self._formula, variant, stretched)
-        shape = march_shapes.with_planes(shape, marches, laid, lanes.width)
+        slopes = bool(self._formula.marched)
+        shape = march_shapes.with_planes(shape, marches, laid, lanes.width, slopes)
         shape = march_shapes.together_if_even(shape, every)
         tile = (
             shape.tile

@@ -242,8 +242,8 @@ H200: Shapes = {
     **_alike("divergence gradient memory", "curved", BlockShape((16, 2, 8), 1, 3)),
     **_alike("divergence gradient memory", "curved", BlockShape((16, 1, 16), 1, 2), "xz"),
     # Marches there, which keep what slopes add in registers.
-    ("xyz", "divergence", "sloping", 4): BlockShape((32, 8, 1), 12, 1),
-    ("xyz", "gradient", "sloping", 4): BlockShape((16, 8, 1), 10, 2, ahead=2),
+    ("xyz", "divergence", "sloping", 4): BlockShape((32, 8, 1), 12, 1, waves=1),
+    ("xyz", "gradient", "sloping", 4): BlockShape((16, 8, 1), 10, 2, ahead=2, waves=1),
 }
 
 
