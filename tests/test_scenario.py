@@ -376,7 +376,9 @@ def test_the_reference_of_a_key_holds_what_is_below_it_once(key):
     assert "## `sources[].force`" in titles
     assert all(title.startswith("## `sources[]") for title in titles)
     assert titles.count("## `sources[].wavelet` (type: ricker)") == 1
-    assert text in reference()
+    line, tables = text.split("\n\n", 1)
+    assert line == "`sources`: a list; *required*; sources, acting together"
+    assert tables in reference()
 
 
 def test_the_reference_of_a_single_value_is_its_line():
@@ -384,6 +386,23 @@ def test_the_reference_of_a_single_value_is_its_line():
     assert rows == [line for line in reference().splitlines() if line.startswith("| `step`")]
     assert "| `physics` |" in reference_of("physics")
     assert "| `grid` |" not in reference_of("physics")
+
+
+@pytest.mark.parametrize(
+    ("key", "wanted"),
+    [
+        ("grid.refinement", "auto, or a list"),
+        ("grid.spacing", "a number in m, above 0, or keys x, y, z"),
+        ("grid.refinement.factor", "3"),
+        ("receivers.x", "a number in m, or a list of 3 values"),
+        ("model.correlation", "a number in m, above 0, or keys x, y, z"),
+        ("model.properties", "a list of some of these keys, or keys vp, vs, rho"),
+        ("survey.shots.position", "one of x, y, z; longitude, latitude, depth"),
+    ],
+)
+def test_the_reference_names_every_way_to_write_a_key(key, wanted):
+    text = reference_of(key)
+    assert f"| {wanted}" in text or f"`{key}`: {wanted};" in text.splitlines()[0]
 
 
 def test_the_reference_of_no_key_names_the_nearest():

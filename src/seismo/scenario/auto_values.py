@@ -11,8 +11,17 @@ from pydantic_core import core_schema
 AUTO = "auto"
 
 
+@dataclass(frozen=True)
+class Shorthand:
+    """Annotation of a section or list that may be written shorter; `words` describe how."""
+
+    words: str
+
+
 class OrAuto:
     """Annotation of a value that may be left to the program: ``auto``."""
+
+    words = AUTO
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Accept the word, and what it annotates."""

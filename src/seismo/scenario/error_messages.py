@@ -6,6 +6,7 @@ all of them are reported at once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -261,7 +262,7 @@ def _no_value(owner: type[BaseModel]) -> str:
 
 
 def _with_keys(allowed: str) -> str:
-    return f"a mapping with the {allowed}" if allowed.startswith("keys ") else allowed
+    return re.sub("^(.*, or )?keys ", r"\1a mapping with the keys ", allowed)
 
 
 def _missing(path: KeyPath, annotation: Any, owner: type[BaseModel] | None) -> str:

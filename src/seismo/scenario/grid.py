@@ -9,7 +9,7 @@ from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validat
 
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.scenario import units
-from seismo.scenario.auto_values import AUTO, OrAuto
+from seismo.scenario.auto_values import AUTO, OrAuto, Shorthand
 from seismo.scenario.base import (
     Angle,
     Field,
@@ -101,6 +101,9 @@ def ground_of(top: float, face: str) -> float:
     return top if face == "free_surface" else 0.0
 
 
+ONE_LENGTH = Shorthand("a number in m, above 0")
+
+
 def or_one_length(schema: dict[str, Any]) -> None:
     """Extend the JSON schema: one length may be given for all axes."""
     number = {"type": "number", "exclusiveMinimum": 0}
@@ -129,7 +132,7 @@ class GridSpec(ScenarioSection):
     """The region and its grid; z points down, and 2-D has the axes x and z."""
 
     extent: Extent = Field(description="lengths of the region, without absorbing layers")
-    spacing: Spacing = Field(
+    spacing: Annotated[Spacing, ONE_LENGTH] = Field(
         description="distance between points: one length for all axes, or x, z (and y)",
         json_schema_extra=or_one_length,
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from seismo.scenario.base import Field, FilePath, Integer, Length, PositiveLength, ScenarioSection
-from seismo.scenario.grid import one_length, or_one_length
+from seismo.scenario.grid import ONE_LENGTH, one_length, or_one_length
 
 PointCount = Annotated[Integer, Field(ge=1)]
 Axes = Literal[
@@ -45,7 +45,7 @@ def _same_on_all_axes(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return FileSpacing(x=length, y=length, z=length)
 
 
-SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes)]
+SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes), ONE_LENGTH]
 FORMATS = {  # by suffix, else raw
     ".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".sgy": "segy", ".segy": "segy",
 }  # fmt: skip

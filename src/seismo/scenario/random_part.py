@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from seismo.scenario import units
+from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import (
     Field,
     Integer,
@@ -16,7 +17,7 @@ from seismo.scenario.base import (
     Quantity,
     ScenarioSection,
 )
-from seismo.scenario.grid import one_length, or_one_length
+from seismo.scenario.grid import ONE_LENGTH, one_length, or_one_length
 from seismo.scenario.model_files import SampleSpacing
 
 CLIPPED = 3.0  # standard deviations that perturbations keep within
@@ -69,14 +70,18 @@ class RandomPart(ScenarioSection):
     hurst: Hurst = Field(
         description="exponent: 0.5 makes the covariance exponential, less makes it rougher"
     )
-    correlation: Annotated[CorrelationLengths, WrapValidator(_same_on_all_axes)] = Field(
-        description="correlation lengths: one for all axes, or x, z (and y)",
-        json_schema_extra=or_one_length,
+    correlation: Annotated[CorrelationLengths, WrapValidator(_same_on_all_axes), ONE_LENGTH] = (
+        Field(
+            description="correlation lengths: one for all axes, or x, z (and y)",
+            json_schema_extra=or_one_length,
+        )
     )
     std: Deviation = Field(
         description=f"relative standard deviation; perturbations keep within {CLIPPED:g} of it"
     )
-    properties: Annotated[PerturbedProperties, WrapValidator(_named)] = Field(
+    properties: Annotated[
+        PerturbedProperties, WrapValidator(_named), Shorthand("a list of some of these keys")
+    ] = Field(
         description="factors by property, such as {vp: 1, vs: 1, rho: 0.8}; of a list all are 1"
     )
     seed: Annotated[Integer, Field(ge=0, lt=2**63)] = Field(

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, StringConstraints, Tag
 
 from seismo.equations.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
+from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import (
     Field,
     FilePath,
@@ -61,7 +62,12 @@ class _OrOneValue:
         return {"anyOf": [listed, *one], "x-unit": "m"}
 
 
-Ticks = Annotated[tuple[Length, Length, ReceiverCount], BeforeValidator(_one_value), _OrOneValue()]
+Ticks = Annotated[
+    tuple[Length, Length, ReceiverCount],
+    BeforeValidator(_one_value),
+    _OrOneValue(),
+    Shorthand("a number in m"),
+]
 
 
 def _defaults() -> Iterator[str]:

@@ -42,6 +42,12 @@ class ReferenceSection:
         """The keys, by their paths as people write them: `sources.delay`."""
         return {_plain(f"{self.path}.{name}"): name for name in self.model.model_fields}
 
+    def line(self, name: str) -> str:
+        """Format what one of its keys may be as a paragraph of Markdown."""
+        field = self.model.model_fields[self.names[name]]
+        parts = (_value(field), _default(field), _cell(field.description or ""))
+        return f"`{name}`: {'; '.join(part for part in parts if part)}\n"
+
     def table(self, names: Iterable[str]) -> str:
         """Write it as Markdown, with some of its keys."""
         lines = [f"## {self.title}", "", " ".join((self.model.__doc__ or "").split()), ""]
@@ -68,9 +74,10 @@ def reference_of(key: str) -> str:
     plain_key = _plain(key)
     sections = list(_sections("", "Scenario", Scenario))
     below = [s for s in sections if f"{_plain(s.path)}.".startswith(f"{plain_key}.")]
-    if tables := _tables(below):
-        return "\n".join(tables)
     holders = [section for section in sections if plain_key in section.names]
+    if tables := _tables(below):
+        # What the key itself may be comes first: a list, or a word in its place.
+        return "\n".join([*dict.fromkeys(s.line(plain_key) for s in holders), *tables])
     if not holders:
         known = {name for section in sections for name in section.names}
         raise ScenarioError(f"{key}: a scenario has no such key{closest_match(plain_key, known)}")

@@ -6,6 +6,7 @@ Both ask the same pydantic models the same question, so they cannot disagree.
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MultipleOf
@@ -13,7 +14,7 @@ from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
-from seismo.scenario.auto_values import AutoOrCount, OrAuto
+from seismo.scenario.auto_values import AutoOrCount, OrAuto, Shorthand
 from seismo.scenario.base import TAG, FilePath, Name, Quantity
 from seismo.scenario.row_spacing import LengthOrGrowth
 
@@ -81,9 +82,15 @@ def allowed(annotation: Any) -> str:
     descriptions = [item.allowed for item in _metadata(annotation) if isinstance(item, kinds)]
     if descriptions:
         return descriptions[0]
+    shorter = [i.words for i in _metadata(annotation) if isinstance(i, Shorthand | OrAuto)]
+    return ", or ".join([*shorter, _in_full(annotation)])
+
+
+def _in_full(annotation: Any) -> str:
+    """Describe the allowed values, without what may be written in their place."""
     members = branches(annotation)
     if len(members) > 1:
-        return "one of " + ", ".join(tags(annotation) or [allowed(member) for member in members])
+        return _one_of(tags(annotation) or [allowed(member) for member in members])
     bare = unwrapped(members[0])
     number = quantity(annotation)
     if number:
@@ -91,7 +98,7 @@ def allowed(annotation: Any) -> str:
             ("a number in " + number.dimension.symbol).removesuffix(" in "), _range(number.bounds())
         )
     if words := choices(annotation):
-        return "one of " + ", ".join(words)
+        return _one_of(words)
     if bare is bool:
         return "true or false"
     if bare is float:
@@ -101,9 +108,7 @@ def allowed(annotation: Any) -> str:
     if bare is str:
         return _text(annotation)
     if get_origin(bare) is tuple:
-        listed = _list(get_args(bare))
-        is_open = any(isinstance(item, OrAuto) for item in _metadata(annotation))
-        return f"auto, or {listed}" if is_open else listed
+        return _list(get_args(bare))
     model = model_at(annotation)
     return "keys " + ", ".join(model.model_fields) if model else "any value"
 
@@ -156,6 +161,11 @@ def _range(bounds: dict[str, float]) -> str:
         "multiple_of": "a multiple of",
     }
     return ", ".join(f"{words[name]} {value:g}" for name, value in bounds.items())
+
+
+def _one_of(words: Sequence[str]) -> str:
+    separator = "; " if any(", " in word for word in words) else ", "
+    return "one of " * (len(words) > 1) + separator.join(words)
 
 
 def _joined(*texts: str) -> str:

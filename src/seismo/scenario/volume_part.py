@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
 from seismo.equations.parameters import Parameter
+from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection
 from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
 
@@ -63,7 +64,8 @@ def _variable(parameter: Parameter) -> Keys:
     if parameter.unit == "deg":  # axes of rock, which are more than two numbers to interpolate
         return {}
     kind = _VARIABLES.get(parameter.unit, VolumeVariable)
-    checked = Annotated[kind, WrapValidator(partial(_named, kind))]  # type: ignore[valid-type]
+    validator = WrapValidator(partial(_named, kind))
+    checked = Annotated[kind, validator, Shorthand("its name")]  # type: ignore[valid-type]
     return keys_of(parameter, checked, f"variable with the {parameter.meaning}")
 
 
