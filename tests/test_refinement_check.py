@@ -5,7 +5,7 @@ import numpy as np
 import flat_layers
 import solver
 from seismo.output.pipeline import packing_bytes
-from seismo.runs.assessment import assess
+from seismo.runs.assessment import assess, refined
 from seismo.runs.assessment.refined import along_error, contact_error, refined_error, thin_error
 from seismo.runs.resources.memory import SENT, WORK_BYTES, memory_of, output_of
 from seismo.scenario import from_dict
@@ -123,3 +123,13 @@ def test_buffers_of_the_traces_of_both_grids_are_counted() -> None:
     record = sum(len(group) for group in setup.groups) * 2 * setup.total_steps * 8
     packed = packing_bytes(output_of(setup).traces)
     assert memory_of(setup).blocks >= SENT * record + WORK_BYTES + packed
+
+
+def test_a_check_looks_at_the_earth_beside_the_plane_once_on_either_side(monkeypatch) -> None:
+    looked_at = []
+    look = refined._sent_back
+    monkeypatch.setattr(
+        refined, "_sent_back", lambda setup, z: looked_at.append(setup.finer) or look(setup, z)
+    )
+    assert any("a contact of media" in text for text in assess(setup_of(layers(480.0))).warnings)
+    assert sorted(looked_at) == [1, 3]

@@ -7,6 +7,7 @@ facts, so that none of them is derived again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Generic, Protocol, TypeVar
 
 Fact = TypeVar("Fact")
@@ -20,15 +21,26 @@ class HasFacts(Protocol):
         """The facts derived so far."""
 
 
+def derived_once(derive: Callable[[Any], Fact]) -> Callable[[Any], Fact]:
+    """Let a function of a run derive its fact once, however the run's shots are shared out."""
+
+    @wraps(derive)
+    def fact_of(run: HasFacts) -> Fact:
+        if derive not in run.facts:
+            run.facts[derive] = derive(run)
+        fact: Fact = run.facts[derive]
+        return fact
+
+    return fact_of
+
+
 class derived(Generic[Fact]):  # noqa: N801 - used as a decorator
-    """A property that is derived once for a run, however its shots are shared out."""
+    """A property that is derived once for a run."""
 
     def __init__(self, derive: Callable[[Any], Fact]) -> None:
-        self._derive = derive
+        self._fact_of = derived_once(derive)
         self.__doc__ = derive.__doc__
 
     def __get__(self, run: HasFacts, owner: type) -> Fact:
         """Return the fact."""
-        if self not in run.facts:
-            run.facts[self] = self._derive(run)
-        return run.facts[self]
+        return self._fact_of(run)

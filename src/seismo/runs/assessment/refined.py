@@ -17,6 +17,7 @@ from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expe
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.remedy import warned_of
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
+from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
 from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grids import showing
@@ -54,6 +55,7 @@ READ_ERROR = 0.04  # of receivers beside it
 AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
 
 
+@derived_once
 def refinement_error(setup: Discretization) -> float:
     """Return the relative error of waves that cross the plane, 0 without one."""
     if setup.fine is None:
@@ -80,6 +82,7 @@ def along_error(setup: Discretization) -> float:
     return waves.spectra.error(rayleigh_phase(waves, rock.slowest, law(points) * decay))
 
 
+@derived_once
 def contact_error(setup: Discretization) -> float:
     """Return the relative error by contacts among the rows below the plane."""
     waves = setup.waves
@@ -88,6 +91,7 @@ def contact_error(setup: Discretization) -> float:
     return waves.spectra.error(worst * AMONG_ROWS(points))
 
 
+@derived_once
 def _reflections(setup: Discretization) -> np.ndarray:
     """Return what is sent back at vertical incidence from between rows below the plane, (rows)."""
     rows = setup.live_grid
@@ -110,6 +114,7 @@ def _sent_back(setup: Discretization, z: np.ndarray) -> list[np.ndarray]:
     return coefficients
 
 
+@derived_once
 def _sent_back_above(fine: Discretization) -> list[np.ndarray]:
     """Return the same between depths above the plane, from there upwards."""
     rows = np.arange(1, _SAMPLES * _ROWS_ABOVE + 1) / _SAMPLES
