@@ -227,9 +227,17 @@ def test_maps_do_not_depend_on_the_cuts_of_the_grid(changes, cuts):
 
 
 def test_a_box_between_grid_points_is_refused(tmp_path):
-    maps = [{"quantities": ["p"], "box": {"x": [101.0, 109.0]}}]
-    with pytest.raises(ScenarioError, match=r"peaks: box.x from 101 m to 109 m holds no point"):
-        seismo.run(changed(output={"maps": maps}), tmp_path / "x.h5")
+    """All of them, in one pass."""
+    box = {"box": {"x": [101.0, 109.0]}}
+    entries = {
+        "maps": [{"quantities": ["p"]} | box],
+        "snapshots": [{"fields": ["p"], "steps": 1} | box],
+    }
+    with pytest.raises(ScenarioError) as refusal:
+        seismo.run(changed(output=entries), tmp_path / "x.h5")
+    for text, key in zip(refusal.value.messages, ("snapshots", "maps"), strict=True):
+        assert text.startswith(f"output.{key}[0].box.x: ")
+        assert "from 101 m to 109 m holds no point" in text
 
 
 def test_steps_that_never_come_are_refused(tmp_path):

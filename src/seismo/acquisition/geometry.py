@@ -82,18 +82,16 @@ class Geometry:
     def _shot_positions(self, survey: Survey) -> list[tuple[str, Coordinates]]:
         if survey.line is not None:
             line = survey.line
-            positions = self._locate.line(line.start, line.end, line.count)
             return [
                 (SHOT_NAME.format(n), self._locate.inside(floats(p), "survey", "line"))
-                for n, p in enumerate(positions)
+                for n, p in enumerate(self._locate.line(line.start, line.end, line.count))
             ]
-        return [
-            (
-                shot.name or SHOT_NAME.format(n),
-                self._locate.position(shot.position, "survey", "shots", n, "position"),
-            )
+        positions = gathered(
+            partial(self._locate.position, shot.position, "survey", "shots", n, "position")
             for n, shot in enumerate(survey.shots)
-        ]
+        )
+        names = (shot.name or SHOT_NAME.format(n) for n, shot in enumerate(survey.shots))
+        return list(zip(names, positions, strict=True))
 
     def _placed_source(self, source: Source, number: int) -> PointSource | PlacedFault:
         if source.type == "event":

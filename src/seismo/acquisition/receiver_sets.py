@@ -70,10 +70,12 @@ def _placed(
 ) -> Placed:
     key = ("receivers", number)
     if group.type == "points":
-        points = [
-            locate.coordinates(p) if group.moves else locate.position(p, *key, "positions", n)
+        points = gathered(
+            partial(locate.coordinates, p)
+            if group.moves
+            else partial(locate.position, p, *key, "positions", n)
             for n, p in enumerate(group.positions)
-        ]
+        )
         return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, ""
     if group.type == "line":
         coordinates = locate.line(group.start, group.end, group.count)
@@ -85,6 +87,10 @@ def _placed(
             coordinates[:, 2] += locate.ground(coordinates[:, 0], coordinates[:, 1])
     points = [floats(p) for p in coordinates]
     if not group.moves:
+        outside = locate.are_outside(coordinates)
+        for n in np.flatnonzero(outside)[:1].tolist():
+            others = f" (so do {outside.sum()} of {len(points)} receivers)" * (outside.sum() > 1)
+            raise locate.mistakes(key, [locate.outside(points[n], {}) + others])
         points = [locate.inside(p, *key) for p in points]
     return [CODE.format(n) for n in range(len(points))], points, ""
 
@@ -101,7 +107,9 @@ def _fibre(locate: Locator, group: Any, number: int) -> ReceiverGroup:
         listed = _listed(locate, number, lambda: read_points(path, axes))
         points = _positions(locate, number, listed)
     else:
-        points = [locate.position(p, *key, "points", n) for n, p in enumerate(group.points)]
+        points = gathered(
+            partial(locate.position, p, *key, "points", n) for n, p in enumerate(group.points)
+        )
     line = np.array(points)
     length = length_of(line)
     if group.gauge_length > length * (1.0 + _ROUNDING):

@@ -45,8 +45,8 @@ class ReferenceSection:
     def line(self, name: str) -> str:
         """Format what one of its keys may be as a paragraph of Markdown."""
         field = self.model.model_fields[self.names[name]]
-        parts = (_value(field), _default(field), _cell(field.description or ""))
-        return f"`{name}`: {'; '.join(part for part in parts if part)}\n"
+        cells = (_value(field), _default(field), _cell(field.description or ""))
+        return f"`{name}`: {'; '.join(filter(None, cells))}\n"
 
     def table(self, names: Iterable[str]) -> str:
         """Write it as Markdown, with some of its keys."""

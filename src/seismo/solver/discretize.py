@@ -13,9 +13,8 @@ from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, evenly, with_plane_waves, with_subfaults
 from seismo.equations.registry import physics_for
-from seismo.errors import gathered
+from seismo.errors import ScenarioError, gathered
 from seismo.grid.grid import Grid
-from seismo.grid.interpolation import RADIUS
 from seismo.grid.topography import Topography
 from seismo.model.guides import REFINED, GuidedDamping, damping
 from seismo.scenario import Scenario
@@ -25,15 +24,17 @@ from seismo.solver.closed_surface import free_surface, surface_of
 from seismo.solver.curved_ground import curved
 from seismo.solver.discretization import Discretization
 from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grid_layout import halo_of, make_grid, refuse_thin, refuse_unfit
-from seismo.solver.grids import Level, above_plane, levels, refuse_beside, refuse_unrefined, showing
-from seismo.solver.ground import topography_of
+from seismo.solver.grid_layout import make_grid, refuse_thin, refuse_unfit
+from seismo.solver.grids import Level, above_plane, levels, refuse_unrefined, showing
+from seismo.solver.ground import PlaneAboveGroundError, topography_of
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
-from seismo.solver.refinement_plane import with_plane
+from seismo.solver.output_boxes import refuse_empty_boxes
+from seismo.solver.plane_position import refuse_plane
+from seismo.solver.refinement_plane import at_plane, with_plane
 from seismo.solver.time_step import Scheme, limits_of, make_clock
 from seismo.solver.waves import waves_of
 
@@ -54,20 +55,36 @@ def discretize(
         ScenarioError: a model file, position or time step will not do.
     """
     scenario = with_plane(scenario)
+    try:
+        return batched(_on_grids(scenario, share), batch_points)
+    except PlaneAboveGroundError as error:
+        # What else is wrong with the plane that the ground needs is told together.
+        deeper = at_plane(scenario, error.enough)
+        gathered((partial(_raise, error), partial(_on_grids, deeper, share)))
+        raise
+
+
+def _raise(error: ScenarioError) -> None:
+    """Raise an error."""
+    raise error
+
+
+def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
+    """Discretize a scenario whose plane is known, on one grid or two."""
     # All of the region with one spacing, which models, sources and receivers refer to.
     region = make_grid(scenario)
     if not scenario.grid.planes:
         ground = topography_of(scenario, region)
         setup = _on_grid(Level(scenario, region), ground, region, scenario, share)
         refuse_background(setup)
-        return batched(setup, batch_points)
+        return setup
     # Two grids: each with its own spacing, order, closure and layers, on its side of the plane.
     fine, coarse = levels(scenario)
     on_grid = partial(
         _on_grid, ground=topography_of(scenario, fine.grid), region=region, run=scenario,
         share=share,
     )  # fmt: skip
-    grids = [on_grid(level) for level in (fine, coarse)]
+    grids = gathered(partial(on_grid, level) for level in (fine, coarse))
     # One time step: the shortest of both.
     clocks = [setup.clock for setup in grids]
     dt = min(clock.dt for clock in clocks)
@@ -80,10 +97,7 @@ def discretize(
     )  # fmt: skip
     # What lies across the plane is refused; what lies above it is shown by the finer grid.
     plane = coarse.plane
-    z = float(coarse.grid.coordinate("z", plane))
-    reach = RADIUS + max(above.stencil.order, below.stencil.order) // 2 - 1
-    refuse_beside(scenario, below.shots, reach * above.grid.spacing[2], z)
-    _refuse_near(scenario, above, below)
+    refuse_plane(scenario, above, below)
     names = above_plane(scenario, below.grid, below.physics, below.clock, plane)
     # Layers are alike on both: of the fastest wave, and of what the ground above guides.
     fastest = [one.fastest for one in (above, below)]
@@ -95,7 +109,7 @@ def discretize(
     above = replace(above, scenario=showing(above.scenario, names))
     # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
     below = replace(below, contacts=tuple(one for one in below.contacts if one.row >= plane))
-    return batched(replace(below, scenario=scenario, fine=above), batch_points)
+    return replace(below, scenario=scenario, fine=above)
 
 
 def _on_grid(
@@ -110,13 +124,17 @@ def _on_grid(
     slopes = topography is not None
     name = scenario.equation.name
     physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
-    refuse_unfit(scenario, physics)
-    refuse_unrefined(level, physics)
-    # Earth, sources and receivers: what is wrong with any is told together.
+    # Earth, sources, receivers and output: what is wrong with any is told together.
     placed = Geometry(run, region, ground)
-    earth_of = partial(read_earth, scenario, level.live, physics, relaxation, ground, region)
-    steps: tuple[Callable[[], Any], ...] = (earth_of, placed.shots, placed.groups)
-    (earth, extremes, sample), placed_shots, groups = gathered(steps)
+    steps: list[Callable[[], Any]] = [
+        partial(read_earth, scenario, level.live, physics, relaxation, ground, region),
+        placed.shots,
+        placed.groups,
+        partial(refuse_unfit, scenario, physics),
+        partial(refuse_unrefined, level, physics),
+    ]
+    steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)
+    (earth, extremes, sample), placed_shots, groups, *_ = gathered(steps)
     faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)
     shots = [with_plane_waves(shot, earth, grid, extremes) for shot in faults]
     # Closure of a free surface, by what lies among its rows.
@@ -170,40 +188,6 @@ def _guided(setup: Discretization, fastest: float) -> GuidedDamping:
 def _depths(groups: Sequence[ReceiverGroup]) -> np.ndarray:
     """Return z (n) in m of all that is read."""
     return np.array([z for group in groups for z in group.read_positions[:, 2]])
-
-
-def _refuse_near(scenario: Scenario, above: Discretization, below: Discretization) -> None:
-    """Refuse a plane whose closed rows meet those of a surface, a layer or a contact.
-
-    Raises:
-        ScenarioError: it names the plane, and what is enough.
-    """
-    refuse = partial(scenario.mistake, "grid", "refinement", 0, "below")
-    fine = above.grid
-    coarse = below.grid
-    # Rows that closed ones read on both sides of the plane.
-    first = above.plane_rows.base - halo_of(above.stencil.order, False)
-    last = below.plane_rows.rows[1] + below.halo
-    # Above: closed rows of the surface, or a layer at the top.
-    missing = max(above.closed_rows, fine.low[2]) - first
-    if missing > 0:
-        problem = f"is too near the top: give {missing * fine.spacing[2]:g} m more"
-        raise refuse(problem=problem)
-    # Below: the layer at the bottom.
-    missing = last - (coarse.points[2] - coarse.high[2])
-    if missing > 0:
-        length = missing * coarse.spacing[2]
-        raise refuse(problem=f"is too near the bottom: make grid.extent.z {length:g} m larger")
-    # On both sides: contacts, whose rows have other differences.
-    top = float(fine.coordinate("z", first))
-    bottom = float(coarse.coordinate("z", last))
-    contacts = [(one.grid, contact.z_index) for one in (above, below) for contact in one.contacts]
-    for z in (float(grid.coordinate("z", index)) for grid, index in contacts):
-        if top < z < bottom:
-            raise refuse(
-                problem=f"lies beside the contact of fluid and solid at z = {z:g} m: keep that "
-                f"out of {top:g} to {bottom:g} m"
-            )
 
 
 def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:

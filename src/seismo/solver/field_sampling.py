@@ -15,7 +15,6 @@ import numpy as np
 from seismo.backends.base import Launch
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.table import Physics
-from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario.output import Maps, Snapshots
@@ -99,7 +98,7 @@ def make_slice(entry: Snapshots | Maps, grid: Grid) -> Slice:
     requested = {} if entry.plane is None else {a: getattr(entry.plane, a) for a in AXES}
     # Nearest plane, and every n-th point along the other axes.
     plane = {a: round(float(grid.index(a, v))) for a, v in requested.items() if v is not None}
-    index = {a: _kept(grid, a, entry, plane) for a in AXES}
+    index = {a: kept_points(grid, a, entry, plane) for a in AXES}
     axes = {
         a: grid.ticks(a, np.array(index[a])) for a in "zyx" if a in grid.axes and a not in plane
     }
@@ -107,7 +106,8 @@ def make_slice(entry: Snapshots | Maps, grid: Grid) -> Slice:
     return Slice((index["x"], index["y"], index["z"]), axes, cut)
 
 
-def _kept(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[str, int]) -> range:
+def kept_points(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[str, int]) -> range:
+    """Return the numbers of the points that an entry takes along an axis, none if none is there."""
     a = AXES.index(axis)
     low = grid.extent.lo[a]
     high = grid.extent.hi[a]
@@ -120,11 +120,6 @@ def _kept(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[str, in
         first, last = (float(grid.index(axis, end)) for end in ends)
         low = max(low, int(np.ceil(first - 1e-6)))
         high = min(high, int(last + 1e-6) + 1)
-    if ends and low >= high:
-        raise ScenarioError(
-            f"output: {entry.name}: box.{axis} from {ends[0]:g} m to {ends[1]:g} m holds no point "
-            f"of the grid, whose spacing is {grid.spacing[a]:g} m; make it wider"
-        )
     return range(low, high, entry.decimate if axis in grid.axes else 1)
 
 

@@ -7,22 +7,19 @@ finer one follow the ground where that is not flat, and are level above the plan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from seismo.acquisition.shots import Shot
 from seismo.equations.registry import VARIANTS, physics_for
 from seismo.equations.table import Physics
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
-from seismo.grid.refinement import FACTOR, READ_AMONG, beside, side
+from seismo.grid.refinement import FACTOR, beside, side
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.map_quantities import make_all_maps
 from seismo.solver.snapshot_series import make_all_series
 
-_ROUNDING = 1e-6  # of a length
 _BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
 
 
@@ -169,47 +166,6 @@ def refuse_unrefined(level: Level, physics: Physics) -> None:
         )  # fmt: skip
 
 
-def refuse_beside(scenario: Scenario, shots: Sequence[Shot], reach: float, plane: float) -> None:
-    """Refuse sources that act on points across the plane, or on closed rows beside it.
-
-    So many rows away from it, in 2-D at 10 points: order 8 4, 5, 7 rows 6 to 19, 2 to 7, 0.15 %,
-    order 4 3, 4, 5 rows 2 to 6, 0.5 to 1, 0.2 %.
-
-    Args:
-        scenario: the scenario.
-        shots: all of them.
-        reach: how far from it they may not lie above, in m; below it three times as far.
-        plane: its z in m.
-
-    Raises:
-        ScenarioError: it names the plane, and where it may be.
-    """
-    top = plane - reach
-    bottom = plane + FACTOR * reach
-    # Places in whole spacings lie on the limits, however they are rounded.
-    slack = _ROUNDING * reach
-    for source in (one for shot in shots for one in shot.points):
-        z = float(source.position[2])
-        if top + slack < z < bottom - slack:
-            raise scenario.mistake(
-                "grid", "refinement", 0, "below",
-                problem=f"the source {source.name} at z = {z:g} m lies too near the plane: move "
-                f"it to {top:g} m or less, or to {bottom:g} m or more, or move the plane",
-            )  # fmt: skip
-    # One grid has all subfaults of a fault.
-    for fault in (one for shot in shots for one in shot.faults):
-        depths = fault.positions[:, 2]
-        first = depths.min()
-        last = depths.max()
-        if first < bottom - slack and last > top + slack:
-            raise scenario.mistake(
-                "grid", "refinement", 0, "below",
-                problem=f"the fault {fault.name} from z = {first:g} to {last:g} m meets the "
-                f"plane, or lies too near it: the plane may lie {FACTOR * reach:g} m above the "
-                f"fault, or {reach:g} m below it",
-            )  # fmt: skip
-
-
 def above_plane(
     scenario: Scenario, grid: Grid, physics: Physics, clock: Clock, plane: int
 ) -> frozenset[tuple[str, str]]:
@@ -221,28 +177,12 @@ def above_plane(
         physics: the wave equation.
         clock: time steps.
         plane: its row of nodes on the plane.
-
-    Raises:
-        ScenarioError: a map lies on both sides; components are interpolated, which the coarser grid
-            cannot do above the plane.
     """
     # By the rows of the coarser grid, which has those of all depths.
     maps = make_all_maps(scenario, grid, physics, clock.dt)
     series = make_all_series(scenario, grid, physics, clock)
     rows = {("snapshots", one.name): one.cut.index[2] for one in series}
     rows |= {("maps", one.name): one.cut.index[2] for one in maps}
-    for number, one in enumerate(maps):
-        along_z = rows["maps", one.name]
-        if along_z[0] < plane <= along_z[-1]:
-            first = float(grid.limits("z")[0])
-            last = float(grid.coordinate("z", plane - READ_AMONG // FACTOR - 1))
-            level = float(grid.coordinate("z", plane))
-            raise scenario.mistake(
-                "output", "maps", number,
-                problem=f"lies on both sides of the plane of grid.refinement, z = {level:g} m: "
-                f"give it a box on one side, such as box: {{z: [{first:g} m, {last:g} m]}}, in 3-D "
-                "or a plane of one z",
-            )  # fmt: skip
     return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import VARIANTS, physics_for
-from seismo.errors import KeyPath
+from seismo.errors import ScenarioError, gathered
 from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import Grid
 from seismo.grid.refinement import FACTOR
@@ -30,6 +30,15 @@ _ROWS = 20.0
 _FREE = 8  # flat rows above a layer, besides those that differences reach
 _LOWEST = 0.4  # g of cells
 _FEWEST = 6  # points along x and y, that a quintic spline goes through
+
+
+class PlaneAboveGroundError(ScenarioError):
+    """A plane of refinement leaves too little under the ground; z = `enough` (m) leaves enough."""
+
+    def __init__(self, enough: float, *messages: str) -> None:
+        """Keep the shallowest plane that does."""
+        super().__init__(*messages)
+        self.enough = enough
 
 
 def ground_of(scenario: Scenario) -> Ground | None:
@@ -115,45 +124,72 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     # (One spline: its slopes at half points are those of one function.)
     below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
     # Rows that are flat above a layer at the bottom, or the lowest face.
-    order = 16 if scenario.grid.order == "auto" else scenario.grid.order
-    free = max(order // 2, 4) + _FREE
-    last = grid.points[2] - 1 - grid.high[2] - free
+    last = grid.points[2] - 1 - grid.high[2] - max(_highest_order(scenario) // 2, 4) - _FREE
     deepest = last * grid.spacing[2]
     planes = scenario.grid.planes
     if planes:
-        # Or above the rows that a plane of refinement closes, which curved ones do not read.
-        free = cross_reach(order) + _FREE + 1
-        deepest = planes[0].below - grid.origin[2] - free * grid.spacing[2]
+        deepest = planes[0].below - grid.origin[2] - _rows_above_plane(scenario) * grid.spacing[2]
     if grid.stretching is not None:
         deepest = float(grid.coordinate("z", last)) - grid.origin[2]
     # The depth L of the mapping, and the least that leaves cells their height.
-    lowest = float(ground.z.max()) - grid.origin[2]
-    # g = 1 - POWER f / L on the ground.
-    least = POWER * lowest / (1.0 - _LOWEST)
+    least = _least_depth(ground, grid)
     wanted = max(_RELIEFS * ground.relief, _ROWS * grid.spacing[2], least)
     missing = max(least, grid.spacing[2]) - deepest
+    problem = (
+        f"leaves too little under ground of {ground.relief:.6g} m relief: cells would be less than "
+        f"{_LOWEST:g} of their height; use {{:g}} m or more, or ground of less relief"
+    )
+    if missing > 0.0 and planes:
+        unit = FACTOR * grid.spacing[2]
+        enough = planes[0].below + math.ceil(missing / unit) * unit
+        problem = problem.format(enough)
+        error = scenario.mistake("grid", "refinement", 0, "below", problem=problem)
+        raise PlaneAboveGroundError(enough, *error.messages)
     if missing > 0.0:
-        key: KeyPath = ("grid", "extent", "z")
         enough = float(math.ceil(scenario.grid.extent.z + missing))
-        if planes:
-            key = ("grid", "refinement", 0, "below")
-            unit = FACTOR * grid.spacing[2]
-            enough = planes[0].below + math.ceil(missing / unit) * unit
-        raise scenario.mistake(
-            *key,
-            problem=f"leaves too little under ground of {ground.relief:.6g} m relief: cells would "
-            f"be less than {_LOWEST:g} of their height; use {enough:g} m or more, or "
-            "ground of less relief",
-        )  # fmt: skip
-    _refuse_waves(scenario)
+        raise scenario.mistake("grid", "extent", "z", problem=problem.format(enough))
     topography = Topography(grid, below, min(deepest, wanted))
-    _refuse_cliffs(scenario, ground, topography)
-    _refuse_planes(scenario, topography)
+    gathered(
+        (
+            partial(_refuse_waves, scenario),
+            partial(_refuse_records, scenario),
+            partial(_refuse_cliffs, scenario, topography),
+            partial(_refuse_planes, scenario, topography),
+        )
+    )
     return topography
 
 
+def shallowest_plane(scenario: Scenario, grid: Grid) -> float:
+    """Return z in m above which no plane of refinement leaves enough under the ground.
+
+    Args:
+        scenario: a scenario with topography.
+        grid: its finer grid.
+    """
+    ground = ground_of(scenario)
+    assert ground is not None  # as the scenario has topography
+    h = grid.spacing[2]
+    return grid.origin[2] + max(_least_depth(ground, grid), h) + _rows_above_plane(scenario) * h
+
+
+def _highest_order(scenario: Scenario) -> int:
+    return 16 if scenario.grid.order == "auto" else int(scenario.grid.order)
+
+
+def _rows_above_plane(scenario: Scenario) -> int:
+    """Return the flat rows above a plane of refinement, whose closed rows read no curved ones."""
+    return cross_reach(_highest_order(scenario)) + _FREE + 1
+
+
+def _least_depth(ground: Ground, grid: Grid) -> float:
+    """Return the least depth in m of the mapping that leaves cells their height."""
+    # g = 1 - POWER f / L on the ground.
+    return POWER * (float(ground.z.max()) - grid.origin[2]) / (1.0 - _LOWEST)
+
+
 def _refuse_waves(scenario: Scenario) -> None:
-    """Refuse topography for equations, and for what is recorded, that do not know it.
+    """Refuse topography for equations that do not know it.
 
     Raises:
         ScenarioError: it names the key, and what to write there.
@@ -176,7 +212,13 @@ def _refuse_waves(scenario: Scenario) -> None:
             problem=f"{scenario.equation.name} waves do not go with it, {why}; those of "
             f"{', '.join(known)} do: use these, or leave it out",
         )  # fmt: skip
-    # Fields are read along s, x, y of the grid: what needs differences at constant z is not there.
+
+
+def _refuse_records(scenario: Scenario) -> None:
+    """Raise ScenarioError for receivers that need differences at constant z.
+
+    Fields are read along s, x, y of the grid.
+    """
     for number, group in enumerate(scenario.receivers):
         if group.type == "fibre":
             problem = "strains along fibres are not read under topography yet; use points"
@@ -227,7 +269,7 @@ def _refuse_planes(scenario: Scenario, topography: Topography) -> None:
                 raise scenario.mistake("output", key, number, "plane", "depth", problem=problem)
 
 
-def _refuse_cliffs(scenario: Scenario, ground: Ground, topography: Topography) -> None:
+def _refuse_cliffs(scenario: Scenario, topography: Topography) -> None:
     """Raise ScenarioError for ground that is too steep, with the place."""
     # The dip of the steepest ground at a node.
     steepest = math.degrees(math.atan(topography.steepest))

@@ -113,7 +113,7 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
     """Work out `output.maps` of a scenario for a time step dt (s).
 
     Raises:
-        ScenarioError: a box holds no point, or a period is too short for the time step.
+        ScenarioError: a period is too short for the time step.
     """
     entries = scenario.output.maps
     least = LEAST_STEPS * dt

@@ -31,6 +31,7 @@ from seismo.solver.grids import Level, refuse_unrefined
 from seismo.solver.ground import topography_of
 from seismo.solver.growing_rows import CLEAR, slowest_waves
 from seismo.solver.medium import earth_of
+from seismo.solver.output_boxes import refuse_empty_boxes
 from seismo.solver.remembered import remembered
 
 MOST_POINTS = 0.8  # of those of one spacing
@@ -62,8 +63,11 @@ def with_plane(scenario: Scenario) -> Scenario:
 def _planned(scenario: Scenario) -> Scenario:
     """Return a scenario whose plane is open with the shallowest; the same where none pays."""
     below = _shallowest(scenario)
-    if below is None:
-        return scenario
+    return scenario if below is None else at_plane(scenario, below)
+
+
+def at_plane(scenario: Scenario, below: float) -> Scenario:
+    """Return a scenario with its plane of refinement at z = `below` (m)."""
     refinement = (Refinement(below=below),)
     grid = scenario.grid.model_copy(update={"refinement": refinement})
     return scenario.model_copy(update={"grid": grid})
@@ -94,6 +98,7 @@ def _shallowest(scenario: Scenario) -> float | None:
     shots = [with_subfaults(shot, earth, region.dimensions) for shot in geometry.shots()]
     groups = geometry.groups()
     level = level_of(scenario, region)
+    refuse_empty_boxes(scenario, region)
     maps = [make_slice(entry.on_z(level), region) for entry in scenario.output.maps]
     jumps = np.flatnonzero(np.abs(np.diff(slowest)) > _JUMP * slowest[1:])
     ranges = [(jump - FACTOR * _CONTACT_ROWS, jump + 1) for jump in jumps]
@@ -141,7 +146,7 @@ def _kept_free(
 ) -> Iterator[tuple[float, float]]:
     """Yield ranges of rows of the extent, between which no plane may be."""
     reach = RADIUS + order // 2 - 1
-    # As `refuse_beside` has it: so many rows above the plane, three times as many below.
+    # As `refuse_plane` has it: so many rows above the plane, three times as many below.
     acting = [np.array([source.position[2]]) for shot in shots for source in shot.points]
     acting += [fault.positions[:, 2] for shot in shots for fault in shot.faults]
     read = [np.array([z]) for group in groups for z in np.unique(group.read_positions[:, 2])]

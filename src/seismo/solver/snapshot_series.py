@@ -57,12 +57,35 @@ def make_all_series(scenario: Scenario, grid: Grid, physics: Physics, clock: Clo
     """Work out `output.snapshots` of a scenario.
 
     Raises:
-        ScenarioError: an entry has no time, or its box no point.
+        ScenarioError: entries have no time.
     """
+    _refuse_no_steps(scenario, clock)
     # Depths of planes count from the ground, which is the first row where it is not flat.
     level = level_of(scenario, grid)
     entries = (entry.on_z(level) for entry in scenario.output.snapshots)
     return [make_series(entry, grid, physics, clock) for entry in entries]
+
+
+def _refuse_no_steps(scenario: Scenario, clock: Clock) -> None:
+    """Raise ScenarioError with all entries that have no time step within their times."""
+    end = clock.steps * clock.dt
+    errors = [
+        scenario.mistake(
+            "output", "snapshots", number, "start",
+            problem=f"there is no multiple of {_every(entry, clock)} steps of {clock.dt:g} s from "
+            f"{entry.start or 0.0:g} s to {end if entry.stop is None else min(entry.stop, end):g} "
+            "s; begin earlier",
+        )
+        for number, entry in enumerate(scenario.output.snapshots)
+        if not _steps(entry, clock)
+    ]  # fmt: skip
+    if errors:
+        raise ScenarioError(*(text for error in errors for text in error.messages))
+
+
+def _every(entry: Snapshots, clock: Clock) -> int:
+    """Return the steps between two snapshots."""
+    return entry.steps or clock.steps_between(entry.interval)
 
 
 def make_series(entry: Snapshots, grid: Grid, physics: Physics, clock: Clock) -> Series:
@@ -88,17 +111,9 @@ def kept_bits(error: float) -> int:
 
 
 def _steps(entry: Snapshots, clock: Clock) -> tuple[int, ...]:
-    every = entry.steps or clock.steps_between(entry.interval)
+    every = _every(entry, clock)
     tolerance = 1e-6 * clock.dt
     start = 0.0 if entry.start is None else entry.start - tolerance
     stop = clock.steps * clock.dt if entry.stop is None else entry.stop + tolerance
     # Multiples of the interval between start and stop.
-    snapshot_steps = tuple(
-        n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop
-    )
-    if not snapshot_steps:
-        raise ScenarioError(
-            f"output: {entry.name}: there is no multiple of {every} steps of {clock.dt:g} s from "
-            f"{max(start, 0.0):g} s to {min(stop, clock.steps * clock.dt):g} s; begin earlier"
-        )
-    return snapshot_steps
+    return tuple(n for n in range(0, clock.steps + 1, every) if start <= n * clock.dt <= stop)

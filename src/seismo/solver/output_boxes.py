@@ -1,0 +1,33 @@
+"""Boxes of snapshots and maps that hold no point of the grid, which are refused together."""
+
+from __future__ import annotations
+
+from seismo.errors import ScenarioError
+from seismo.grid.grid import AXES, Grid
+from seismo.scenario import Scenario
+from seismo.solver.field_sampling import kept_points
+
+
+def refuse_empty_boxes(scenario: Scenario, grid: Grid) -> None:
+    """Refuse boxes of snapshots and maps that hold no point.
+
+    Args:
+        scenario: the scenario.
+        grid: the grid, of two the coarser one, which has rows of all depths.
+
+    Raises:
+        ScenarioError: with all of them.
+    """
+    errors = [
+        scenario.mistake(
+            "output", key, number, "box", axis,
+            problem=f"from {ends[0]:g} m to {ends[1]:g} m holds no point of the grid, whose "
+            f"spacing is {grid.spacing[AXES.index(axis)]:g} m; make it wider",
+        )
+        for key in ("snapshots", "maps")
+        for number, entry in enumerate(getattr(scenario.output, key))
+        for axis, ends in entry.box or ()
+        if ends and axis in grid.axes and not kept_points(grid, axis, entry, {})
+    ]  # fmt: skip
+    if errors:
+        raise ScenarioError(*(text for error in errors for text in error.messages))
