@@ -102,10 +102,16 @@ def test_run_says_that_it_replaces_results_of_another_scenario(seismo_of, tmp_pa
 
 def test_plot_draws_all_there_is(seismo_of, tmp_path):
     assert seismo_of("run", "pulse.yaml", "--quiet") == (0, "", "")
-    code, out, _ = seismo_of("plot", "pulse.h5")
+    code, out, err = seismo_of("plot", "pulse.h5")
     assert code == 0
-    assert {path.suffix for path in tmp_path.glob("pulse-*")} == {".png", ".gif"}
-    assert len(out.splitlines()) == 6
+    kinds = [line.removesuffix(".png").rpartition("-")[2] for line in out.splitlines()]
+    assert len(kinds) == 5
+    assert f"pulse.h5: drawn are {', '.join(kinds)}; others by their names" in err
+    # What takes longer is drawn by the command that is named.
+    assert err.endswith("such as the movie: seismo plot pulse.h5 movie\n")
+    assert not list(tmp_path.glob("pulse-movie*"))
+    assert seismo_of("plot", "pulse.h5", "movie")[::2] == (0, "")
+    assert (tmp_path / "pulse-movie.gif").exists()
 
 
 def test_plot_says_which_of_several_it_shows(seismo_of, tmp_path, monkeypatch):
@@ -151,9 +157,10 @@ def test_plot_says_why_it_leaves_traces_out(seismo_of, tmp_path):
     assert seismo_of("run", "pulse.yaml", "--quiet") == (0, "", "")
     code, out, err = seismo_of("plot", "pulse.h5")
     assert code == 0
-    assert len(out.splitlines()) == 3
-    assert err.startswith("pulse.h5: receivers receivers: one sample")
-    assert len(err.splitlines()) == 1
+    assert len(out.splitlines()) == 2
+    first, second = err.splitlines()
+    assert first.startswith("pulse.h5: receivers receivers: one sample")
+    assert "drawn are model, snapshot;" in second
 
 
 def test_check_as_text_and_json(seismo_of):

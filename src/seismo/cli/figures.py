@@ -22,8 +22,8 @@ FigureKinds = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[KIND]...",
-        help="model, snapshot, peaks, gather, traces, spectra, movie [default: all of these that "
-        "the file has the data for]; wavelets, telemetry. Of a scenario: model, wavelets.",
+        help="model, snapshot, peaks, gather, traces, spectra [default: all of these that the file "
+        "has the data for]; movie, wavelets, telemetry. Of a scenario: model, wavelets.",
     ),
 ]
 FigureOutput = Annotated[
@@ -70,6 +70,9 @@ def plot(
             raise ScenarioError(f"{results}: has no data to draw")
         _draw(opened, chosen_kinds, output, settings, skips_empty=not kinds)
         _say_what_else(opened, chosen_kinds, settings)
+        if not kinds and KINDS["snapshot"].available(opened):
+            others = f"others by their names, such as the movie: seismo plot {results} movie"
+            print(f"{results}: drawn are {', '.join(chosen_kinds)}; {others}", file=sys.stderr)
 
 
 def _plot_scenario(

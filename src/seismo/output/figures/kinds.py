@@ -43,7 +43,7 @@ _LONGEST = 100  # letters of them
 class FigureKind:
     """A kind of figure: its name, what it shows, its function and its usual file type.
 
-    `asked` kinds are drawn when they are named only.
+    Kinds `on_request` are drawn when they are named only.
     """
 
     name: str
@@ -86,7 +86,7 @@ class FigureKind:
             return len(results.model) > 0
         if self.name == "peaks":
             return any(len(maps) for maps in results.maps.values())
-        if self.name in ("snapshot", "movie"):
+        if self.name == "snapshot":
             return any(len(series) for series in results.snapshots.values())
         return any(len(traces) and not too_short(traces) for traces in results.traces.values())
 
@@ -109,7 +109,7 @@ KINDS: dict[str, FigureKind] = {
         FigureKind(
             "telemetry", "speed and state of the device by time", telemetry, on_request=True
         ),
-        FigureKind("movie", "the wavefield over the model in motion", movie, ".gif", True),
+        FigureKind("movie", "the wavefield over the model in motion", movie, ".gif", True, True),
     )
 }
 
