@@ -12,9 +12,11 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError
+from seismo.output.figures.section import chosen_section, sections, source_position
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
+from seismo.runs.preview import preview
 from seismo.solver.discretize import discretize
 from seismo.solver.ground import ground_of, true_positions
 
@@ -420,6 +422,32 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         mesh = files[name.replace("-points.h5", ".xdmf")].read_text()
         assert "3DSMesh" in mesh
         assert f"{name}:/points" in mesh
+
+
+def test_maps_of_one_z_are_cut_there_and_empty_above_the_ground():
+    """Between rows that follow the ground, of which each has points on both sides of it."""
+    above = {"top": -1000.0, "vp": 3000.0, "vs": 1700.0, "rho": 2300.0}
+    layers = [{"type": "layers", "layers": [above, LAYERS[1] | {"top": -20.0}]}]
+    document = solid(model=layers)
+    document["sources"][0]["position"] = {"x": 800.0, "y": 700.0, "z": -90.0}
+    with preview(document) as results:
+        axes = results.model.axes
+        through = source_position(results, None)
+        *_, level_map = sections(axes, through, results.ground)
+        assert level_map.title() == "z = -90 m"
+        vp = level_map.oriented(results.model.values_of("vp", level_map.index(axes)), axes)
+        ground = results.ground.at(axes["y"], axes["x"][:, None])
+        assert vp.shape == ground.shape
+        np.testing.assert_array_equal(np.isnan(vp), ground > -90.0)
+        assert 30 < np.count_nonzero(vp == 3000.0) == np.count_nonzero(ground < -90.0)
+        # Below the contact all is the other rock.
+        below = chosen_section(axes, through, "z:40", ground=results.ground)
+        vp = below.oriented(results.model.values_of("vp", below.index(axes)), axes)
+        assert (vp[ground < 0.0] == 4000.0).all()
+        assert np.isnan(vp[ground > 40.0]).all()
+        with pytest.raises(ScenarioError, match="z is from -1"):
+            chosen_section(axes, through, "z:-300", ground=results.ground)
+        results.plot("model")
 
 
 def test_check_tells_what_ground_and_contacts_below_it_err():

@@ -259,6 +259,10 @@ def test_a_stopped_run_gives_the_same_file(tmp_path) -> None:
     assert contents(tmp_path / "two.h5") == contents(tmp_path / "one.h5")
     with seismo.open_results(tmp_path / "one.h5") as results:
         assert {"top", "deep"} == set(results.maps)
+        # Figures say which points are shown on both sides of the plane.
+        words = "above z = 420 m every third point of the finer grid"
+        assert all(words in results.plot(kind).get_suptitle() for kind in ("snapshot", "model"))
+        assert words not in results.plot("peaks").get_suptitle()
 
 
 def test_shots_in_a_batch_are_those_of_one(tmp_path) -> None:

@@ -42,7 +42,10 @@ def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, An
     """Return the attributes of the root."""
     scenario = setup.scenario
     half = {f.name: f.half for f in setup.physics.fields if f.half}
-    return {
+    plane = {}
+    if setup.meets is not None:
+        plane["refined_above"] = float(setup.grid.coordinate("z", setup.meets))
+    return plane | {
         "title": scenario.title,
         "physics": scenario.physics,
         "equation": scenario.equation.name,

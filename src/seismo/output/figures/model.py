@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import Names, components
+from seismo.output.figures.geometry_marks import draw_geometry
 from seismo.output.figures.section import (
     CrossSection,
-    draw_geometry,
     draw_image,
     frame_section,
     sections,
     source_position,
+    thinned_above,
 )
 from seismo.output.figures.style import (
     SEQUENTIAL,
@@ -69,7 +70,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
         outer_labels(grid, used)
     handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    entitle(figure, results)
+    entitle(figure, results, thinned_above(results, axes))
     return figure
 
 

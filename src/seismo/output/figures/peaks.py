@@ -19,9 +19,9 @@ from seismo.output.figures.choice import (
     shot_words,
     volumes,
 )
+from seismo.output.figures.geometry_marks import draw_geometry
 from seismo.output.figures.section import (
     chosen_section,
-    draw_geometry,
     draw_image,
     frame_section,
     source_position,

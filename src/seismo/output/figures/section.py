@@ -16,18 +16,13 @@ import yaml
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.image import AxesImage
-from matplotlib.lines import Line2D
 
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
-from seismo.output.figures.map_marks import draw_map_marks
-from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR, length_unit
+from seismo.output.figures.style import length_unit
 from seismo.output.ground_record import GroundRecord
 from seismo.output.results import Results
 from seismo.scenario import units
-
-_MOST_MARKERS = 40  # of a set of receivers
-_MOST_DOTS = 2000  # the same on a map
 
 
 @dataclass(frozen=True)
@@ -58,20 +53,33 @@ class CrossSection:
         return f"{self.across} = {self.position * factor:.4g} {unit}"
 
     def index(self, axes: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
-        """Return the index that cuts this section out of an array over `axes`."""
+        """Return the index that cuts this section out of an array over `axes`.
+
+        Of a map among rows that follow the ground it is a range of rows, for `oriented`.
+        """
+        if self._crosses_rows:
+            rows = self._rows(axes)[0]
+            return (slice(int(rows.min()), int(rows.max()) + 1), slice(None), slice(None))
         return tuple(
             slice(None) if name in (self.horizontal, self.vertical) else self._nearest(coordinate)
             for name, coordinate in axes.items()
         )
 
     def oriented(self, array: np.ndarray, axes: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the cut as (vertical, horizontal), at points that are the same distance apart."""
+        """Return the cut as (vertical, horizontal), at points that are the same distance apart.
+
+        It is NaN above the ground.
+        """
+        if self._crosses_rows:
+            rows, is_above = self._rows(axes)
+            cut = np.take_along_axis(array, rows[None] - rows.min(), axis=0)[0]
+            return np.where(is_above, np.nan, cut).T
         order = [name for name in axes if name in (self.horizontal, self.vertical)]
         cut = array if order[0] == self.vertical else array.T
         if self.is_curved:  # drawn where points stand
             return cut
-        rows = _even_rows(axes[self.vertical])
-        return cut if rows is None else cut[rows]
+        even = _even_rows(axes[self.vertical])
+        return cut if even is None else cut[even]
 
     def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
         """Return height over width."""
@@ -87,6 +95,30 @@ class CrossSection:
         assert self.ground is not None  # `is_curved`
         plane = {} if self.across is None else {self.across: self.position}
         return self.ground.points({n: axes[n] for n in (self.vertical, self.horizontal)}, plane)
+
+    @property
+    def _crosses_rows(self) -> bool:
+        """Whether it is a map of one z among rows that follow the ground."""
+        return (
+            self.ground is not None
+            and self.across == "z"
+            and self.position < self.ground.flat_from
+            and not self.ground.is_on({"z": self.position})
+        )
+
+    def _rows(self, axes: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows (y, x) that stand nearest to such a map, and where it is above ground."""
+        assert self.ground is not None  # `_crosses_rows`
+        across = {name: axes[name] for name in ("y", "x")}
+        rows = np.zeros([ticks.size for ticks in across.values()], int)
+        nearest = np.full(rows.shape, np.inf)
+        # Row by row: points of a volume at once may be many.
+        for row, s in enumerate(axes["z"]):
+            distance = np.abs(self.ground.points(across, {"z": float(s)}) - self.position)
+            rows[distance < nearest] = row
+            nearest = np.minimum(nearest, distance)
+        ground = self.ground.at(axes["y"][:, None], axes["x"])
+        return rows, self.position < ground
 
     def _nearest(self, coordinate: np.ndarray) -> int:
         return int(np.abs(coordinate - self.position).argmin())
@@ -111,8 +143,9 @@ def sections(
         raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
     cross_sections = []
     for across in ("y", "x", "z"):
+        ends = _limits(across, axes[across], ground)
         middle = float(np.mean(axes[across][[0, -1]]))
-        position = float(np.clip(through.get(across, middle), axes[across][0], axes[across][-1]))
+        position = float(np.clip(through.get(across, middle), *ends))
         pair = _pair([name for name in names if name != across])
         cross_sections.append(
             CrossSection(pair.horizontal, pair.vertical, across, position, ground)
@@ -148,7 +181,10 @@ def chosen_section(
             f"{remedy if volumes else 'leave section out'}"
         )
     if has_position and len(axes) == 3 and axis in axes:
-        through = {**through, axis: _position(across or "", axis, position_text, axes[axis])}
+        through = {
+            **through,
+            axis: _position(across or "", axis, position_text, axes[axis], ground),
+        }
     cross_sections = sections(axes, through, ground)
     if len(cross_sections) == 1:
         return cross_sections[0]
@@ -161,18 +197,37 @@ def chosen_section(
     )
 
 
-def _position(text: str, axis: str, position_text: str, along: np.ndarray) -> float:
-    """Read where to cut an axis: the grid point next to it."""
+def _limits(axis: str, along: np.ndarray, ground: GroundRecord | None) -> tuple[float, float]:
+    """Return the ends in m of an axis; z begins at the highest ground."""
+    is_curved = axis == "z" and ground is not None and ground.is_on({"z": along[0]})
+    low = float(ground.z.min()) if ground is not None and is_curved else float(along[0])
+    return low, float(along[-1])
+
+
+def _position(
+    text: str, axis: str, position_text: str, along: np.ndarray, ground: GroundRecord | None
+) -> float:
+    """Read where to cut an axis: the grid point next to it, or z among rows that are curved."""
     try:
         position = units.to_si(position_text.strip(), units.LENGTH)
     except units.UnitError as error:
         raise ScenarioError(f"section {text!r}: {error}") from None
     reach = 0.5 * float(np.ptp(along[:2]))
-    if not along[0] - reach <= position <= along[-1] + reach:
-        raise ScenarioError(
-            f"section {text!r}: {axis} is from {along[0]:.6g} to {along[-1]:.6g} m here"
-        )
+    low, high = _limits(axis, along, ground)
+    if not low - reach <= position <= high + reach:
+        raise ScenarioError(f"section {text!r}: {axis} is from {low:.6g} to {high:.6g} m here")
+    if axis == "z" and ground is not None and position < ground.flat_from:
+        return max(position, low)
     return float(along[np.abs(along - position).argmin()])
+
+
+def thinned_above(results: Results, axes: Mapping[str, np.ndarray]) -> str:
+    """Describe from where up arrays on both sides of a plane of refinement have not all points."""
+    plane = results.attributes.get("refined_above")
+    if plane is None or "z" not in axes or not axes["z"][0] < plane < axes["z"][-1]:
+        return ""
+    factor, unit = length_unit([0.0, plane])
+    return f"above z = {plane * factor:.4g} {unit} every third point of the finer grid"
 
 
 def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -229,96 +284,11 @@ def frame_section(
     panel.locator_params(nbins=5, steps=[1, 2, 5, 10])
 
 
-def draw_geometry(
-    panel: Axes,
-    section: CrossSection,
-    results: Results,
-    axes: Mapping[str, np.ndarray],
-    scale: float,
-    shot: str | None,
-    coast: bool | None = None,
-) -> list[Line2D]:
-    """Mark the sources (stars) and receivers (triangles) within `axes`, projected on the section.
-
-    Marks on an edge are drawn whole, so that nothing clips those which lie beyond. A map seen
-    from above has marks of its own (`map_marks`), among which is the `coast`.
-    """
-    marks = []
-    if section.vertical == "x":
-        draw_map_marks(panel, results, axes, scale, shot, coast)
-    positions, many = _receiver_positions(results, section, axes, shot)
-    if many.size:
-        marks += panel.plot(
-            *(many * scale), ".", color=RECEIVER_COLOUR, markeredgecolor="black", markersize=3,
-            markeredgewidth=0.4, clip_on=False, label="receivers", zorder=6,
-        )  # fmt: skip
-    if positions.size:
-        size = 5 if positions.shape[1] < 20 else 3
-        marks += panel.plot(
-            *(positions * scale), "v", color=RECEIVER_COLOUR, markeredgecolor="black",
-            clip_on=False, markersize=size, markeredgewidth=0.6, label="receivers",
-            zorder=7 if section.vertical == "x" else 2,  # above beach balls and degrees of a map
-        )  # fmt: skip
-    sources = results.sources_of(shot)
-    positions = np.array(
-        [
-            [s[section.horizontal], s[section.vertical]]
-            for s in sources
-            if section.horizontal in s and section.vertical in s
-        ]
-    ).T.reshape(2, -1)
-    positions = positions[:, _within(positions, section, axes)]
-    if positions.size:
-        marks += panel.plot(
-            *(positions * scale), "*", color=SOURCE_COLOUR, markeredgecolor="black", clip_on=False,
-            markersize=11, markeredgewidth=0.7,
-            label="source" if positions.shape[1] == 1 else "sources",
-        )  # fmt: skip
-    return marks
-
-
 def source_position(results: Results, shot: str | None) -> dict[str, float]:
     """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
     for source in results.sources_of(shot):
         return {axis: float(source[axis]) for axis in "xyz" if axis in source}
     return {}
-
-
-def _receiver_positions(
-    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return where receivers are marked (2, n), and where sets of many have dots on a map (2, n).
-
-    Sets are thinned one by one: a line of many hides no station.
-    """
-    shown = [np.empty((2, 0))]
-    dotted = [np.empty((2, 0))]
-    for traces in results.traces.values():
-        positions = traces.recorded_at(section.horizontal + section.vertical, shot)
-        if positions is not None:
-            inside = positions[:, _within(positions, section, axes)]
-            if section.vertical == "x" and inside.shape[1] > _MOST_MARKERS:
-                dotted.append(_thinned(inside, _MOST_DOTS))
-            else:
-                shown.append(_thinned(inside, _MOST_MARKERS))
-    return np.concatenate(shown, axis=1), np.concatenate(dotted, axis=1)
-
-
-def _thinned(positions: np.ndarray, most: int) -> np.ndarray:
-    """Keep every so many of places (2, n), as many at both ends left out."""
-    step = max(1, -(-positions.shape[1] // most))
-    return positions[:, (positions.shape[1] - 1) % step // 2 :: step]
-
-
-def _within(
-    positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
-) -> np.ndarray:
-    """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
-    within = np.ones(positions.shape[1], bool)
-    for along, name in zip(positions, (section.horizontal, section.vertical), strict=True):
-        step = np.ptp(axes[name][:2])
-        within &= (axes[name][0] - step < along) & (along < axes[name][-1] + step)
-    return within
 
 
 def _pair(names: Sequence[str]) -> CrossSection:

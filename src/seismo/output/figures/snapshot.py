@@ -28,13 +28,14 @@ from seismo.output.figures.choice import (
     snapshot_series,
     volumes,
 )
+from seismo.output.figures.geometry_marks import draw_geometry
 from seismo.output.figures.section import (
     CrossSection,
     chosen_section,
-    draw_geometry,
     draw_image,
     frame_section,
     source_position,
+    thinned_above,
 )
 from seismo.output.figures.style import (
     DIVERGING,
@@ -208,7 +209,8 @@ class Scene:
         """Return the shot and where the grid is cut."""
         planes = self.series.described_plane
         shot = shot_words(self.results, self.series.shot)
-        return [shot, self.section.title(), *planes]
+        thinned = thinned_above(self.results, self.axes)
+        return [shot, self.section.title(), *planes, thinned]
 
     def _draw_ground(self, panel: Axes) -> None:
         if self._ground is not None:
