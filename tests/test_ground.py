@@ -450,6 +450,55 @@ def test_maps_of_one_z_are_cut_there_and_empty_above_the_ground():
         results.plot("model")
 
 
+@pytest.mark.parametrize("topography", [data()["topography"], None], ids=["hill", "flat"])
+def test_maps_of_a_2d_run_are_lines_and_boxes_go_by_depth(topography):
+    """The line on the ground is the first row of the map of all; a box below it its first rows."""
+    maps = [{"quantities": ["pgv", "pga"], "name": "all"},
+            {"quantities": ["pgv", "pga"], "name": "ground", "plane": {"depth": 0.0}},
+            {"quantities": ["pgv"], "name": "upper", "box": {"depth": [0.0, 2.0 * H]}},
+            {"quantities": ["pgv"], "name": "well", "plane": {"x": 1500.0}}]  # fmt: skip
+    receivers = [{"type": "points", "positions": [{"x": 900.0, "depth": 0.0}]}]
+    document = data(topography=topography, output={"maps": maps}, receivers=receivers)
+    facts = str(seismo.check(document))
+    assert ("upper: its first row is 0 m and the last" in facts) == (topography is not None)
+    with seismo.run(document, backend="cpu") as results:
+        every = results.maps["all"]
+        for name in ("pgv", "pga"):
+            line = results.maps["ground"].values_of(name)
+            np.testing.assert_array_equal(line, every.values_of(name)[:, 0])
+        assert line.any()
+        upper = results.maps["upper"]
+        np.testing.assert_array_equal(upper.values_of("pgv"), every.values_of("pgv")[:, :3])
+        column = list(every.axes["x"]).index(1500.0)
+        well = results.maps["well"].values_of("pgv")
+        np.testing.assert_array_equal(well, every.values_of("pgv")[..., column])
+        # A curve for each quantity, over x or beside z.
+        ground_figure = results.plot("peaks", maps="ground")
+        assert [panel.get_xlabel() for panel in ground_figure.axes] == ["x (km)"] * 2
+        curve = ground_figure.axes[0].lines[0].get_ydata()
+        np.testing.assert_allclose(curve, results.maps["ground"].values_of("pga")[0], rtol=1e-6)
+        (panel,) = results.plot("peaks", maps="well", scale="log").axes
+        assert panel.yaxis_inverted()
+        assert panel.get_xscale() == "log"
+        results.plot("peaks", maps="upper")
+        assert "ground: 1 shot, 61 points (x)" in results.info()
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"box": {"depth": [-10.0, 20.0]}}, "begins 10 m above the ground"),
+        ({"box": {"depth": [0.0, 20.0], "z": [0.0, 20.0]}}, "has both 'z' and 'depth'"),
+        ({"box": {"depth": [10.0, 20.0]}}, r"box.depth.* holds no point of the grid"),
+        ({"plane": {"y": 0.0}}, "a 2-D run has no y"),
+    ],
+)
+def test_boxes_and_lines_that_do_not_do_are_refused(entry, message):
+    document = data(output={"maps": [{"quantities": ["pgv"]} | entry]})
+    with pytest.raises(ScenarioError, match=message):
+        discretize(seismo.load(document))
+
+
 def test_check_tells_what_ground_and_contacts_below_it_err():
     """A summit 2.8 cells above a contact; steep ground errs by more than level ground."""
     below = ROCK | {"type": "block", "z": [-60.0, 5000.0]}

@@ -26,7 +26,7 @@ from seismo.scenario.base import (
 
 
 class Plane(ScenarioSection):
-    """One plane of a 3-D run, by the coordinate that is constant on it."""
+    """One plane, by the coordinate that is constant on it."""
 
     x: Length | None = Field(None, description="plane of constant x")
     y: Length | None = Field(None, description="plane of constant y")
@@ -42,15 +42,37 @@ class Plane(ScenarioSection):
         return self
 
 
+def _downwards(depths: tuple[float, float]) -> tuple[float, float]:
+    """Refuse depths above the ground."""
+    if depths[0] < 0.0:
+        raise ValueError(f"begins {-depths[0]:g} m above the ground: begin at 0 m or below")
+    return depths
+
+
 class Region(ScenarioSection):
     """A box within the grid, by the first and the last coordinate along each axis.
 
-    Over topography z is that of the rows where they are flat, as in results.
+    Over topography its rows follow the ground; `check` tells how deep they lie below it.
     """
 
     x: Interval | None = Field(None, description="from, to; default: the full grid")
     y: Interval | None = Field(None, description="from, to; default: the full grid")
-    z: Interval | None = Field(None, description="from, to; default: the full grid")
+    z: Interval | None = Field(
+        None,
+        description="from, to; default: the full grid; over topography of rows that follow the "
+        "ground the z that they have where the ground lies at the grid's first row",
+    )
+    depth: Annotated[Interval, AfterValidator(_downwards)] | None = Field(
+        None,
+        description="in place of z: from, to below the ground; over topography below the ground "
+        "at the grid's first row, which is the ground everywhere",
+    )
+
+    @model_validator(mode="after")
+    def _one_height(self) -> Region:
+        if self.z is not None and self.depth is not None:
+            raise ValueError("has both 'z' and 'depth': leave one out")
+        return self
 
 
 class Cut(ScenarioSection):
@@ -60,15 +82,22 @@ class Cut(ScenarioSection):
         1, description="keep every n-th point of each axis"
     )
     plane: Plane | None = Field(
-        None, description="only this plane, moved to the closest nodes (3-D only)"
+        None,
+        description="only this plane, moved to the closest nodes; of maps in 2-D a line, such as "
+        "depth: 0 m, the ground (snapshots: 3-D only)",
     )
     box: Region | None = Field(None, description="only this part of the grid")
 
     def on_z(self, level: float) -> Self:
-        """Return the same with z in place of a depth below ground at z = `level` (m)."""
-        if self.plane is None or self.plane.depth is None:
-            return self
-        return self.model_copy(update={"plane": Plane(z=level + self.plane.depth)})
+        """Return the same with z in place of depths below ground at z = `level` (m)."""
+        changes: dict[str, ScenarioSection] = {}
+        if self.plane is not None and self.plane.depth is not None:
+            changes["plane"] = Plane(z=level + self.plane.depth)
+        if self.box is not None and self.box.depth is not None:
+            first, last = self.box.depth
+            ends = {"z": (level + first, level + last), "depth": None}
+            changes["box"] = self.box.model_copy(update=ends)
+        return self.model_copy(update=changes)
 
 
 class Snapshots(Cut):

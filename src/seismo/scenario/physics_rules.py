@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from seismo.equations.registry import (
@@ -289,16 +289,18 @@ def _of_others(name: str) -> str:
 
 
 def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
-    """Check that a plane is asked of a 3-D run only, and that it and the box lie in the grid."""
-    if entry.plane is not None and draft.dimensions == 2:
-        yield Mistake((*path, "plane"), "a 2-D run is one plane already: leave it out")
+    """Check that a plane and a box lie in the grid; maps of a 2-D run are lines on a plane."""
+    if entry.plane is not None and draft.dimensions == 2 and path[1] == "snapshots":
+        problem = "snapshots of a 2-D run are of one plane already: leave it out, or give a box"
+        yield Mistake((*path, "plane"), problem)
+    elif entry.plane is not None and draft.dimensions == 2 and entry.plane.y is not None:
+        yield Mistake((*path, "plane", "y"), "a 2-D run has no y: give depth, z or x")
     elif entry.plane is not None:
         for axis in "xyz":
             yield from _inside(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
-        limits = draft.limits("z")
-        if limits and draft.boundaries and entry.plane.depth is not None:
-            z = ground_of(limits[0], draft.boundaries.top) + entry.plane.depth
-            yield from _inside(draft, (*path, "plane", "depth"), "z", z)
+        yield from _deep(draft, (*path, "plane", "depth"), (entry.plane.depth,))
+    if entry.box is not None:
+        yield from _deep(draft, (*path, "box", "depth"), entry.box.depth or ())
     for axis in "xyz" if entry.box is not None else "":
         axis_path = (*path, "box", axis)
         ends = getattr(entry.box, axis)
@@ -308,6 +310,15 @@ def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
             yield from next(
                 filter(None, (list(_inside(draft, axis_path, axis, e)) for e in ends)), ()
             )
+
+
+def _deep(draft: Draft, path: KeyPath, depths: Iterable[float | None]) -> Mistakes:
+    """Check that depths below the ground lie in the grid."""
+    limits = draft.limits("z")
+    for depth in depths:
+        if limits and draft.boundaries and depth is not None:
+            z = ground_of(limits[0], draft.boundaries.top) + depth
+            yield from _inside(draft, path, "z", z)
 
 
 def _inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:

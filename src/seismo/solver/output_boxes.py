@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from seismo.acquisition.locator import level_of
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
@@ -18,16 +19,17 @@ def refuse_empty_boxes(scenario: Scenario, grid: Grid) -> None:
     Raises:
         ScenarioError: with all of them.
     """
+    level = level_of(scenario, grid)
     errors = [
         scenario.mistake(
-            "output", key, number, "box", axis,
+            "output", key, number, "box", "depth" if axis == "z" and entry.box.depth else axis,
             problem=f"from {ends[0]:g} m to {ends[1]:g} m holds no point of the grid, whose "
             f"spacing is {grid.spacing[AXES.index(axis)]:g} m; make it wider",
         )
         for key in ("snapshots", "maps")
         for number, entry in enumerate(getattr(scenario.output, key))
-        for axis, ends in entry.box or ()
-        if ends and axis in grid.axes and not kept_points(grid, axis, entry, {})
+        for axis, ends in entry.on_z(level).box or ()
+        if ends and axis in grid.axes and not kept_points(grid, axis, entry.on_z(level), {})
     ]  # fmt: skip
     if errors:
         raise ScenarioError(*(text for error in errors for text in error.messages))

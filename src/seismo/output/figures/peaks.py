@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
+from seismo.output.array_sets import MapSet
 from seismo.output.figures.choice import (
     Names,
     Percentile,
@@ -20,7 +22,9 @@ from seismo.output.figures.choice import (
     volumes,
 )
 from seismo.output.figures.geometry_marks import draw_geometry
+from seismo.output.figures.peak_lines import draw_lines, labelled
 from seismo.output.figures.section import (
+    CrossSection,
     chosen_section,
     draw_image,
     frame_section,
@@ -30,7 +34,6 @@ from seismo.output.figures.section import (
 from seismo.output.figures.style import (
     SEQUENTIAL,
     WIDTH,
-    amplitude_label,
     clip_level,
     entitle,
     length_unit,
@@ -39,10 +42,8 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
-from seismo.output.quantities import symbol
 from seismo.output.results import Results
 
-_ENGINEERING = {"m": (1e2, "cm"), "m/s": (1e2, "cm/s"), "m/s^2": (1 / 9.80665, "g")}
 _RANGE = 1e3  # of a logarithmic scale at most
 _LEAST_RANGE = 5.0
 _LOG_BAR = {"extend": "min", "ticks": LogLocator(subs=(1.0, 2.0, 5.0)), "format": "%g"}
@@ -61,7 +62,7 @@ def peaks(
     scale: Literal["linear", "log"] = "linear",
     coast: bool | None = None,
 ) -> Figure:
-    """Draw maps of largest values, each with the largest of all that it shows.
+    """Draw maps of largest values, or curves on a line, each with the largest of all that it shows.
 
     Args:
         results: the results file.
@@ -85,34 +86,49 @@ def peaks(
     number = shot_index(map_group, shot)
     refuse_empty(results, map_group, names, number)
     fired = map_group.shots[number] if len(map_group.shots) > 1 else None
-    axes = map_group.axes
-    surface = surface_of(results, axes)
-    section = section or ("z" if surface and len(axes) == 3 else None)
-    through = source_position(results, fired) | surface
+    if len(map_group.axes) == 1:
+        figure = draw_lines(results, map_group, names, number, units, scale)
+        entitle(figure, results, shot_words(results, fired), *map_group.described_plane)
+        return figure
+    surface = surface_of(results, map_group.axes)
+    section = section or ("z" if surface and len(map_group.axes) == 3 else None)
     plane = chosen_section(
-        axes, through, section, volumes("maps", results.maps), map_group.ground_of_plane
-    )
-    length_scale, unit = length_unit(*axes.values())
-    figure, grid = _panels_for(len(names), plane.shape_ratio(axes))
+        map_group.axes, source_position(results, fired) | surface, section,
+        volumes("maps", results.maps), map_group.ground_of_plane,
+    )  # fmt: skip
+    figure, grid = _panels_for(len(names), plane.shape_ratio(map_group.axes))
+    length_scale, unit = length_unit(*map_group.axes.values())
+    percentile = clip if scale == "linear" else None
     for panel, name in zip(grid.flat, names, strict=False):
-        map_values = plane.oriented(map_group.values_of(name, (number, *plane.index(axes))), axes)
-        largest = float(np.nanmax(map_values, initial=0.0))
-        level = clip_level(map_values, clip) if scale == "linear" else largest
-        factor, label = _labelled(name, map_group.unit(name), level, units)
-        colours = {"vmin": 0.0, "vmax": level * factor}
-        if scale == "log" and largest > 0.0:
-            colours, map_values = _logarithmic(map_values, largest, factor)
-        image = draw_image(
-            panel, plane, map_values * factor, axes, length_scale, cmap=SEQUENTIAL, **colours
-        )
-        draw_geometry(panel, plane, results, axes, length_scale, fired, coast)
-        frame_section(panel, plane, axes, length_scale, unit)
-        panel.set_title(f"{label}, at most {largest * factor:.3g}")
-        side_bar(panel, image, **(_LOG_BAR if "norm" in colours else {"extend": "max"}))
+        _draw_map(panel, map_group, plane, (name, number), percentile, units)
+        draw_geometry(panel, plane, results, map_group.axes, length_scale, fired, coast)
+        frame_section(panel, plane, map_group.axes, length_scale, unit)
     outer_labels(grid, len(names))
     words = dict.fromkeys((plane.title(), *map_group.described_plane))
     entitle(figure, results, shot_words(results, fired), *words)
     return figure
+
+
+def _draw_map(
+    panel: Axes, maps: MapSet, plane: CrossSection, key: tuple[str, int], clip: float | None,
+    units: str,
+) -> None:  # fmt: skip
+    """Draw one quantity of one shot and its colour bar, logarithmic without `clip`."""
+    name, number = key
+    axes = maps.axes
+    map_values = plane.oriented(maps.values_of(name, (number, *plane.index(axes))), axes)
+    largest = float(np.nanmax(map_values, initial=0.0))
+    level = largest if clip is None else clip_level(map_values, clip)
+    factor, label = labelled(name, maps.unit(name), level, units)
+    colours = {"vmin": 0.0, "vmax": level * factor}
+    if clip is None and largest > 0.0:
+        colours, map_values = _logarithmic(map_values, largest, factor)
+    length_scale, _ = length_unit(*axes.values())
+    image = draw_image(
+        panel, plane, map_values * factor, axes, length_scale, cmap=SEQUENTIAL, **colours
+    )
+    panel.set_title(f"{label}, at most {largest * factor:.3g}")
+    side_bar(panel, image, **(_LOG_BAR if "norm" in colours else {"extend": "max"}))
 
 
 def _panels_for(count: int, ratio: float) -> tuple[Figure, np.ndarray]:
@@ -132,11 +148,3 @@ def _logarithmic(
     return {"norm": LogNorm(least * factor, largest * factor, clip=True)}, np.fmax(
         map_values, least
     )
-
-
-def _labelled(name: str, unit: str, level: float, units: str) -> tuple[float, str]:
-    """Return the factor to the unit that values are shown in, and their label."""
-    if units == "engineering" and unit in _ENGINEERING:
-        factor, shown = _ENGINEERING[unit]
-        return factor, f"{symbol(name)} ({shown})"
-    return amplitude_label(name, unit, level)

@@ -83,6 +83,8 @@ class CrossSection:
 
     def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
         """Return height over width."""
+        if self.is_curved:
+            return float(np.ptp(self._corners(axes))) / _reach(axes[self.horizontal])
         return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
 
     @property
@@ -95,6 +97,19 @@ class CrossSection:
         assert self.ground is not None  # `is_curved`
         plane = {} if self.across is None else {self.across: self.position}
         return self.ground.points({n: axes[n] for n in (self.vertical, self.horizontal)}, plane)
+
+    def corners(self, axes: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return x or y, and z, in m of the corners of cells around points of a curved section."""
+        z = self._corners(axes)
+        return np.broadcast_to(_between(axes[self.horizontal]), z.shape), z
+
+    def _corners(self, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+        z = self.z(axes)
+        corners = np.apply_along_axis(_between, 0, z)
+        # Nothing is drawn above the ground.
+        if self.ground is not None and self.ground.is_on({"z": axes["z"][0]}):
+            corners[0] = z[0]
+        return np.apply_along_axis(_between, 1, corners)
 
     @property
     def _crosses_rows(self) -> bool:
@@ -254,11 +269,8 @@ def draw_image(
     """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
     if section.is_curved:
         options.pop("interpolation", None)
-        x = np.broadcast_to(axes[section.horizontal], array.shape)
-        z = section.z(axes)
-        return panel.pcolormesh(
-            x * scale, z * scale, array, shading="nearest", rasterized=True, **options
-        )
+        x, z = section.corners(axes)
+        return panel.pcolormesh(x * scale, z * scale, array, rasterized=True, **options)
     x_first, x_last = _edges(axes[section.horizontal], scale)
     low, high = _edges(axes[section.vertical], scale)
     return panel.imshow(array, extent=(x_first, x_last, low, high), origin="lower", **options)
@@ -275,6 +287,7 @@ def frame_section(
         z = section.z(axes)
         step = float(axes["z"][1] - axes["z"][0])
         low = float(z.min() - step) * scale
+        high = max(high, float(z.max()) * scale)
         x = axes[section.horizontal]
         if section.ground is not None and section.ground.is_on({"z": axes["z"][0]}):
             panel.plot(x * scale, z[0] * scale, color="black", linewidth=0.8, zorder=3)
@@ -300,6 +313,12 @@ def _pair(names: Sequence[str]) -> CrossSection:
 def _edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
     half = 0.5 * (coordinate[1] - coordinate[0]) if len(coordinate) > 1 else 0.5
     return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
+
+
+def _between(points: np.ndarray) -> np.ndarray:
+    """Return the middles between points (n), and as far beyond both ends (n + 1)."""
+    middles = 0.5 * (points[1:] + points[:-1])
+    return np.array([2.0 * points[0] - middles[0], *middles, 2.0 * points[-1] - middles[-1]])
 
 
 def _even_rows(coordinate: np.ndarray) -> np.ndarray | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from seismo.grid.curved_symbol import growth
 from seismo.model.ground_shape import BLEND, Ground
 from seismo.solver.discretization import Discretization
@@ -31,6 +33,39 @@ def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     )
     yield "", _smoothing(setup, ground)
     yield "", _cost(setup)
+    yield from _outputs(setup)
+
+
+def _outputs(setup: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield how deep the rows of boxes lie below the ground, of those that follow it."""
+    topography = setup.ground
+    assert topography is not None  # `ground_facts`
+    output = setup.scenario.output
+    boxes = {one.name: one.box for one in output.snapshots if one.box}
+    boxes |= {one.name: one.box for one in output.maps if one.box}
+    below_level = topography.below_level("")
+    for grid in setup.grids_of_spacing:
+        cuts = {one.name: one.cut for one in grid.series} | {m.name: m.cut for m in grid.maps}
+        for name, cut in cuts.items():
+            box = boxes.get(name)
+            if box is None or (box.z is None and box.depth is None):
+                continue
+            first, last = grid.grid.coordinate("z", np.array(cut.index[2])[[0, -1]])
+            if first < topography.flat_from:
+                # z - ground = s - level - f (1 - B).
+                depths = [
+                    s - topography.level - below_level * (1.0 - topography.share(s))
+                    for s in (first, last)
+                ]
+                texts = " and the last ".join(map(_range, depths))
+                yield "", f"output {name}: its first row is {texts} below the ground"
+
+
+def _range(depths: np.ndarray) -> str:
+    """Format depths as from, to in m."""
+    # To a millimetre: 0 is no -3e-11.
+    least, most = (round(float(end), 3) + 0.0 for end in (depths.min(), depths.max()))
+    return f"{least:.5g} m" if most - least < 0.01 else f"{least:.5g} to {most:.5g} m"
 
 
 def _smoothing(setup: Discretization, ground: Ground) -> str:
