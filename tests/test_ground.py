@@ -499,6 +499,21 @@ def test_boxes_and_lines_that_do_not_do_are_refused(entry, message):
         discretize(seismo.load(document))
 
 
+def test_positions_over_topography_are_0_where_that_is_meant():
+    """As deep below the ground as that lies above z = 0."""
+    x = np.linspace(1200.0, 1800.0, 25)
+    depths = -discretize(seismo.load(data())).topography.ground(None, x)
+    places = [
+        {"x": a, "depth": depth} for a, depth in zip(x.tolist(), depths.tolist(), strict=True)
+    ]
+    receivers = [{"type": "points", "positions": places}]
+    source = data()["sources"][0] | {"position": places[6]}
+    with preview(data(receivers=receivers, sources=[source])) as results:
+        assert results.traces["receivers"].z.tolist() == [0.0] * x.size
+        assert results.traces["receivers"].column("depth") == pytest.approx(depths, abs=1e-9)
+        assert f"at x {x[6]:g}, z 0 m" in results.info()
+
+
 def test_check_tells_what_ground_and_contacts_below_it_err():
     """A summit 2.8 cells above a contact; steep ground errs by more than level ground."""
     below = ROCK | {"type": "block", "z": [-60.0, 5000.0]}

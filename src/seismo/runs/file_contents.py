@@ -30,6 +30,7 @@ from seismo.solver.map_quantities import maps_of
 from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
+_DECIMALS = 9  # of m, over topography
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
@@ -199,6 +200,8 @@ def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarra
         ground = setup.ground.ground(y, x)
         metres["depth"] = z - ground
         metres["elevation"] = datum_of(setup.scenario) - ground
+        # What depth, height and mapping make together is 0, not 3e-14 m.
+        metres = {name: np.round(numbers, _DECIMALS) + 0.0 for name, numbers in metres.items()}
     return metres
 
 
