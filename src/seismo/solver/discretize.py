@@ -13,6 +13,7 @@ from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, evenly, with_plane_waves, with_subfaults
 from seismo.equations.registry import physics_for
+from seismo.equations.relaxation import Relaxation
 from seismo.errors import ScenarioError, gathered
 from seismo.grid.grid import Grid
 from seismo.grid.topography import Topography
@@ -133,6 +134,7 @@ def _on_grid(
         partial(refuse_unfit, scenario, physics),
         partial(refuse_unrefined, level, physics),
     ]
+    # Of two grids the coarser one has rows of all depths.
     steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)
     (earth, extremes, sample), placed_shots, groups, *_ = gathered(steps)
     faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)
@@ -163,16 +165,20 @@ def _on_grid(
         groups, contacts=contacts, interfaces=interfaces, topography=topography,
         finer=level.finer, meets=level.meets,
     )  # fmt: skip
-    # Losses, numbers of 16 bits and curved rows change the equations' tables.
-    if relaxation is not None:
-        setup = relaxing(setup, relaxation)
-    if scenario.in_16_bits:
-        setup = halved(setup)
-    setup = curved(setup)
+    setup = _with_tables(setup, relaxation)
     # What depends on how the medium relaxes; of the shots, those of this run.
     taken_shots = shots if share is None else share.take(shots)
     guided = _guided(setup, setup.fastest)
     return replace(setup, shots=taken_shots, even=even_planes(setup), guided_damping=guided)
+
+
+def _with_tables(setup: Discretization, relaxation: Relaxation | None) -> Discretization:
+    """Return a setup with the equations' tables of losses, numbers of 16 bits and curved rows."""
+    if relaxation is not None:
+        setup = relaxing(setup, relaxation)
+    if setup.scenario.in_16_bits:
+        setup = halved(setup)
+    return curved(setup)
 
 
 def _guided(setup: Discretization, fastest: float) -> GuidedDamping:
