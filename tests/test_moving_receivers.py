@@ -411,10 +411,23 @@ def test_places_too_near_a_rigid_face_are_refused_before_the_first_shot():
         "boundaries": {"x_min": "rigid", "x_max": "rigid", "layer": {"points": 6}},
         "survey": {"shots": shots, "batch": 1},
     }
-    setup = discretize(from_dict(document))
-    message = r"receivers streamer: in shot_001 receiver R0000: x = 1.25 m lies too near a face"
+    message = r"receivers\[0\]: in shot_001 receiver R0000: x = 1.25 m lies too near a face"
     with pytest.raises(ScenarioError, match=message):
-        Simulation(setup, CpuBackend("float32"))
+        discretize(from_dict(document))
+
+
+def test_each_set_too_near_a_rigid_face_is_told_by_its_key():
+    """Of receivers that stay where they are, too."""
+    document = SOLID | {"boundaries": {"x_min": "rigid", "x_max": "rigid"}}
+    sets = [
+        {"type": "points", "name": name, "quantities": ["stress"], "positions": [place]}
+        for name, place in (("a", {"x": 0.0, "z": 60.0}), ("b", {"x": 1.0, "z": 70.0}))
+    ]
+    with pytest.raises(ScenarioError) as refusal:
+        discretize(from_dict(document | {"receivers": sets}))
+    assert len(refusal.value.messages) == 2
+    for number, text in enumerate(refusal.value.messages):
+        assert text.startswith(f"receivers[{number}]: R0000: x = {number} m lies too near a face")
 
 
 def test_lists_of_stations_hold_offsets(tmp_path):

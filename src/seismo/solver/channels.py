@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from seismo.acquisition.fibre import Fibre
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.table import Field
 from seismo.equations.terms import Term
-from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.topography import Topography
 from seismo.solver.fibre_reading import strain_places
@@ -275,37 +273,6 @@ def _along_fibre(
                 for term in strains[f"e{a}{b}_rate"]
             ]
     return tuple(terms)
-
-
-def refuse_unreadable(around: PointInterpolation, group: ReceiverGroup, stencil: Stencil) -> None:
-    """Refuse receivers that move too near a face of the grid, before the first shot runs.
-
-    Raises:
-        ScenarioError: it names the first shot and receiver.
-    """
-    if group.motion is None:
-        return
-    grid = around.grid
-    bases = dict.fromkeys((b, c) for _, b, c in group.components(around.physics).values())
-    reach = RADIUS + around.halo
-    known = set[tuple[str, float]]()
-    for shot, axis in product(group.motion.sources, grid.axes):
-        a = AXES.index(axis)
-        positions = group.at(shot)
-        # How far points reach along an axis depends on the coordinate along it alone.
-        index = grid.index(axis, positions[:, a])
-        is_near = (index < reach) | (index > grid.points[a] - 1 - reach)
-        for n in np.flatnonzero(is_near & group.recording(shot)).tolist():
-            key = (axis, float(positions[n, a]))
-            if key in known:
-                continue
-            known.add(key)
-            try:
-                for base in bases:
-                    receiver_points(around, group, n, positions[n], base, stencil)
-            except ScenarioError as error:
-                where = f"receivers {group.name}: in {shot} receiver {group.codes[n]}"
-                raise ScenarioError(f"{where}: {error}") from None
 
 
 def channel_points(

@@ -37,6 +37,7 @@ from seismo.solver.output_boxes import refuse_empty_boxes
 from seismo.solver.plane_position import refuse_plane
 from seismo.solver.refinement_plane import at_plane, with_plane
 from seismo.solver.time_step import Scheme, limits_of, make_clock
+from seismo.solver.unreadable_receivers import refuse_unreadable
 from seismo.solver.waves import waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
@@ -57,12 +58,14 @@ def discretize(
     """
     scenario = with_plane(scenario)
     try:
-        return batched(_on_grids(scenario, share), batch_points)
+        setup = _on_grids(scenario, share)
     except PlaneAboveGroundError as error:
         # What else is wrong with the plane that the ground needs is told together.
         deeper = at_plane(scenario, error.enough)
         gathered((partial(_raise, error), partial(_on_grids, deeper, share)))
         raise
+    refuse_unreadable(setup)
+    return batched(setup, batch_points)
 
 
 def _raise(error: ScenarioError) -> None:

@@ -22,7 +22,7 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
-from seismo.solver.channels import receiver_points, refuse_unreadable
+from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.partition import Partition
@@ -120,8 +120,6 @@ class Recorder:
         self._stencil = setup.stencil
         self._steps = setup.total_steps
         self._shapes = {group.name: (len(group), self._steps) for group in self._groups}
-        for group in self._groups:
-            refuse_unreadable(self._around, group, self._stencil)
         self._moves = any(group.motion is not None for group in self._groups)
         self._known: dict[tuple, dict[str, Points]] = {}
         self._rows: RecordRows | None = None
