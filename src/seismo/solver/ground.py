@@ -148,6 +148,7 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     if missing > 0.0:
         enough = float(math.ceil(scenario.grid.extent.z + missing))
         raise scenario.mistake("grid", "extent", "z", problem=problem.format(enough))
+    # What does not go with it is told together.
     topography = Topography(grid, below, min(deepest, wanted))
     gathered(
         (

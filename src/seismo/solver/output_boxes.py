@@ -19,6 +19,7 @@ def refuse_empty_boxes(scenario: Scenario, grid: Grid) -> None:
     Raises:
         ScenarioError: with all of them.
     """
+    # Depths count from the ground: the first row where it is not flat.
     level = level_of(scenario, grid)
     errors = [
         scenario.mistake(

@@ -134,6 +134,7 @@ def _by_sources(above: Discretization, below: Discretization, plane: float) -> I
     """
     rows = RADIUS + max(above.stencil.order, below.stencil.order) // 2 - 1
     reach = rows * above.grid.spacing[2]
+    # Of all rows, above the plane too.
     first, last = below.grid.limits("z")
     # Where a source may go, inside the grid.
     moves = [
@@ -176,5 +177,6 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
     for number, one in enumerate(make_all_maps(scenario, grid, below.physics, below.clock.dt)):
         along_z = np.array(one.cut.index[2])[[0, -1]]
         first, last = (float(z) for z in grid.coordinate("z", along_z))
+        # A plane on the last row lies within the map as well, one on the first row above it.
         end = last + 0.5 * grid.spacing[2] if last > first else first
         yield RuledOut(first, end, problem, remedy, ("output", "maps", number))

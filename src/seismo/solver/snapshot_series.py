@@ -68,6 +68,7 @@ def make_all_series(scenario: Scenario, grid: Grid, physics: Physics, clock: Clo
 
 def _refuse_no_steps(scenario: Scenario, clock: Clock) -> None:
     """Raise ScenarioError with all entries that have no time step within their times."""
+    # The last of the steps that are asked for.
     end = clock.steps * clock.dt
     errors = [
         scenario.mistake(

@@ -34,6 +34,7 @@ def _refuse_group(
 ) -> None:
     """Refuse the first receiver of a set that lies too near a face."""
     bases = dict.fromkeys((b, c) for _, b, c in group.components(grid.physics).values())
+    # Points that interpolation and differences read on either side.
     points = grid.grid.points
     reach = RADIUS + grid.stencil.order // 2
     known = set[tuple[str, float]]()
@@ -50,6 +51,7 @@ def _refuse_group(
             if key in known:
                 continue
             known.add(key)
+            # The points themselves tell how far they reach.
             try:
                 for base in bases:
                     receiver_points(grid.interpolation, group, n, positions[n], base, grid.stencil)
