@@ -76,7 +76,7 @@ def test_the_plane_is_the_shallowest_that_suits(changes: dict, wanted: float | N
 @pytest.mark.parametrize("top", ["free_surface", "absorbing"])
 def test_the_shallowest_rock_leaves_room(order: int, top: str) -> None:
     """Whatever the order, a plane that is found is one that may be."""
-    thin = FACTOR * -(-(3 * order + 8) // FACTOR) * 10.0
+    thin = FACTOR * -(-(3 * order + 11) // FACTOR) * 10.0
     document = basin(order=order, accuracy=0.1)
     document["boundaries"]["top"] = top
     document["model"][0]["layers"][1]["top"] = 0.5 * thin

@@ -22,19 +22,24 @@ sweeps read one row more, and differences beside the plane are weighted rows lik
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import Grid, triple
-from seismo.grid.surface_closure import ClosureKind, closed_operators, surface_closure
+from seismo.grid.surface_closure import SurfaceClosure, closed_operators, nearest
 
 FACTOR = 3  # spacing below the plane over that above
-# Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, exact to
-# power 3; their transpose over 3 takes fine points to coarse ones, and powers 0 to 3 exactly, too.
-THIRD = np.array([-5.0, 60.0, 30.0, -4.0]) / 81.0
+# Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, and of -1, 0,
+# 1 in one on a coarse point: exact to power 1 each, and of a wave with 10 points to 0.04 % together
+# (cubic ones: to 0.2 %), but for what they make of other wavelengths, which stays on the plane.
+# Their transpose over 3 takes fine points to coarse ones, exactly to power 3.
+THIRD = np.array([-14.0, 141.0, 30.0, 5.0]) / 162.0
+ON_POINT = np.array([-1.0, 11.0, -1.0]) / 9.0
 REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
 # Receivers so many rows above and below the plane read its closed rows: 10 points per shortest
 # wavelength in the coarser grid, at the plane 1.4 to 4.5 %, 2 rows above and 5 below 0.3 and 0.4 %.
@@ -42,10 +47,9 @@ READ_ABOVE = 4
 READ_BELOW = 5
 # With a contact among the closed rows above it stresses err by up to 70 % so many rows above it.
 READ_AMONG = 8
-_DEGREES = {2: (1, 2)}  # by order: power that l is exact for, and its half points
-_DEGREE = (2, 4)
-_HIGH = 6  # order from which on l is exact for one power more
-_HIGH_DEGREE = (3, 6)
+# What interpolation along the plane adds to the largest eigenvalue, in the symbol along z: 1.005 in
+# 2-D, 1.002 in 3-D, of that along all axes.
+_CROSSING_GROWTH = 1.01
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,21 @@ class BesideRefinement:
 
 
 @lru_cache
+def _fits() -> dict[int, dict]:
+    """Return the fitted closures by order."""
+    text = files("seismo.grid").joinpath("refinement_closure.json").read_text()
+    return {fit["order"]: fit for fit in json.loads(text)}
+
+
+@lru_cache
+def plane_closure(stencil: Stencil) -> tuple[SurfaceClosure, np.ndarray]:
+    """Return differences from the plane on, without f*, and l (halves)."""
+    # Those of Taylor coefficients, or the closest that are as exact with others.
+    fit = _fits()[stencil.order]
+    return nearest(stencil.first, fit), np.array(fit["extrapolation"])
+
+
+@lru_cache
 def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, float]:
     """Return differences from the plane on, with f* as first column, and l; rows that are closed.
 
@@ -89,8 +108,7 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
         (rows, 1 + width) at half points; (rows + 1, 1 + width) at nodes, of which the last row is
         of the interior; (halves) l; rows; growth.
     """
-    closure = surface_closure(stencil, ClosureKind.PLAIN)
-    rows = closure.rows
+    closure, extrapolation = plane_closure(stencil)
     many = closure.up.shape[1] + 2 * stencil.order
     up, down = closed_operators(stencil.first, many, many, closure)
     # Norms: cells that rows stand for.
@@ -98,7 +116,6 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
     half_norm = np.ones(many)
     node_norm[: closure.node_norm.size] = closure.node_norm
     half_norm[: closure.half_norm.size] = closure.half_norm
-    extrapolation = _extrapolation(stencil, down[0] * node_norm[0], half_norm)
     jump = np.zeros(many)
     jump[: extrapolation.size] = extrapolation / half_norm[: extrapolation.size]
     weak = down.copy()
@@ -112,25 +129,11 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
     scaled = np.sqrt(node_norm)[:, None] * weak / np.sqrt(half_norm)
     growth = float(np.linalg.norm(scaled[:some, :some], 2)) / largest_symbol(stencil.first)
     width = closure.up.shape[1] + 1
-    rows = max(rows, extrapolation.size)
+    rows = closure.rows
     return (
         at_halves[:rows, : 1 + width], at_nodes[: rows + 1, : 1 + width], extrapolation, rows,
-        max(1.0, growth),
+        max(growth, closure.growth, _CROSSING_GROWTH),
     )  # fmt: skip
-
-
-def _extrapolation(stencil: Stencil, first: np.ndarray, half_norm: np.ndarray) -> np.ndarray:
-    """Return l (halves): exact for some powers, and with the least norm of row 0 of D'."""
-    degree, count = _DEGREES.get(stencil.order, _HIGH_DEGREE if stencil.order > _HIGH else _DEGREE)
-    at = np.arange(count) + 0.5
-    powers = np.vander(at, degree + 1, increasing=True).T
-    wanted = np.eye(1, degree + 1)[0]  # 1 at the plane, of power 0 alone
-    weights = np.diag(1.0 / half_norm[:count])
-    # Least squares under linear conditions (Lagrange's multipliers).
-    zeros = np.zeros((degree + 1, degree + 1))
-    system = np.block([[weights, powers.T], [powers, zeros]])
-    solution = np.linalg.solve(system, np.concatenate([weights @ first[:count], wanted]))
-    return np.asarray(solution[:count])
 
 
 def below(stencil: Stencil, plane: int) -> BesideRefinement:
@@ -184,7 +187,7 @@ def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """
     third = np.arange(-1, 3), THIRD
     two = np.arange(-1, 3), THIRD[::-1]
-    same = np.arange(1), np.ones(1)
+    same = np.arange(-1, 2), ON_POINT
     # Fine half points stand on coarse ones at 3 i + 1.
     kinds = (same, third, two)
     if not is_half:
@@ -195,9 +198,10 @@ def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
 
 def to_coarse(is_half: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return fine points - 3 i of a coarse point i, and their weights."""
-    offsets = np.array([-REACH, -4, -2, -1, 0, 1, 2, 4, REACH])
+    offsets = np.arange(-REACH, REACH + 1)
     a, b, c, d = THIRD / FACTOR
-    weights = np.array([d, a, c, b, 1.0 / FACTOR, b, c, a, d])
+    edge, middle, _ = ON_POINT / FACTOR
+    weights = np.array([d, a, edge, c, b, middle, b, c, edge, a, d])
     return offsets + int(is_half), weights
 
 

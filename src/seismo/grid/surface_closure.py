@@ -271,29 +271,41 @@ def surface_closure(
         max_power: highest power that a plain closure is exact for.
     """
     c = stencil.first
-    fit = _fit(stencil.order, kind, even_rows)
+    if fit := _fit(stencil.order, kind, even_rows):
+        return nearest(c, fit)
     terms = len(c)
-    # Fitted coefficients scale the derivative of long waves by 2 sum c_m (m - 1/2), close to 1: the
-    # conditions are met by Q / factor.
-    factor = float((2 * np.arange(terms) + 1) @ c)
-    if fit:
-        conditions = ClosureConditions(c / factor, len(fit["half_norm"]), len(fit["node_norm"]))
-        target = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
-        solution = conditions.nearest(target, fit["accuracy"])
-    else:
-        # Exact to power min(M, 3), and to 2 from order 14 on.
-        accuracy = min(terms, max_power, 3 if terms < 7 else 2)
-        half_rows = max(2 * accuracy - 1, terms - 1)
-        conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
-        solution = _plain(conditions, accuracy)
-    closure = close(c, conditions.half_rows, conditions.node_rows, factor, solution.round(DECIMALS))
-    return replace(closure, two_point=fit is None and max_power == 1)
+    factor = _scale(c)
+    # Exact to power min(M, 3), and to 2 from order 14 on.
+    accuracy = min(terms, max_power, 3 if terms < 7 else 2)
+    half_rows = max(2 * accuracy - 1, terms - 1)
+    conditions = ClosureConditions(c / factor, half_rows, half_rows + (terms > 1))
+    closure = close(c, conditions, factor, _plain(conditions, accuracy))
+    return replace(closure, two_point=max_power == 1)
+
+
+def _scale(c: np.ndarray) -> float:
+    """Return what coefficients multiply the derivative of long waves by, 1 of Taylor's.
+
+    The conditions are met by Q over it.
+    """
+    return float((2 * np.arange(len(c)) + 1) @ c)
+
+
+def nearest(c: np.ndarray, fit: dict) -> SurfaceClosure:
+    """Return the closure of coefficients (M) nearest to a fit, and exact for the same powers."""
+    factor = _scale(c)
+    conditions = ClosureConditions(c / factor, len(fit["half_norm"]), len(fit["node_norm"]))
+    target = np.concatenate([np.ravel(fit["block"]), fit["half_norm"], fit["node_norm"]])
+    return close(c, conditions, factor, conditions.nearest(target, fit["accuracy"]))
 
 
 def close(
-    c: np.ndarray, half_rows: int, node_rows: int, factor: float, solution: np.ndarray
+    c: np.ndarray, conditions: ClosureConditions, factor: float, solution: np.ndarray
 ) -> SurfaceClosure:
-    """Return the closure of a solution vector: the block of Q / factor, then both norms."""
+    """Return the closure of a solution of conditions: the block of Q / factor, then both norms."""
+    half_rows = conditions.half_rows
+    node_rows = conditions.node_rows
+    solution = solution.round(DECIMALS)
     # Q: the interior's bands with the block in the upper left corner.
     total = node_rows + 4 * len(c) + 40
     matrix = interior_matrix(c, total, total)

@@ -37,8 +37,8 @@ from seismo.solver.remembered import remembered
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
 # Rows above the plane: closed ones of a surface, those of the plane, and what these read. Orders 4,
-# 6, 8, 16 take 20, 24, 26 and fewer than 56.
-_ABOVE = 8
+# 6, 8, 16 take 22, 24, 26 and fewer than 59.
+_ABOVE = 11
 _ABOVE_ORDER = 3
 _BELOW_ORDER = 2  # rows of larger cells below it
 # Contacts of rock in so many of these err by 2 to 5 % (`runs.assessment.refined`): where the
