@@ -2,8 +2,8 @@
 
     python scripts/fit_refinement_closure.py ORDER ... [--rows 6]
 
-rewrites the entries of these orders in src/seismo/grid/refinement_closure.json, about ten seconds
-each, and `--weights` shows the weights of the interpolation along the plane.
+rewrites the entries of these orders in src/seismo/grid/refinement_closure.json, ten seconds
+to a minute each.
 
 A half-space of spacing 1 takes from beyond the plane a value on it, and gives another one back. For
 u on nodes and w on half points, mu = rho = 1, s = w^2 less the wavenumber along the plane squared,
@@ -21,13 +21,9 @@ that is exact for powers 0 to 2 (0 and 1 at order 2):
 - these four errors over the band of Ricker wavelets of 4 to 14 points in their shortest wavelength,
   weighted by their spectra, where (5 / points)^4 times 0.5 % counts as 1;
 - of evanescent waves (s < 0), at half that weight;
-- contacts with rock 2.3 times as stiff 1 to 4 rows below the plane, by what they send back at 7 and
+- contacts with rock three times as stiff 1 to 4 rows below the plane, by what they send back at 7 and
   10 points, where 5 % of it count as a third;
 - largest eigenvalues above 1.005 of the interior's, and norms below 0.2, softly.
-
-Interpolation along the plane takes for fine points a third of the way between coarse ones a_-1, a_0,
-a_1, a_2, and for those on coarse ones b, 1 - 2 b, b. Errors of its symbol (of a wave, less what it
-makes of other wavelengths) count most, and the largest eigenvalue is kept below 1.005 as well.
 """
 
 from __future__ import annotations
@@ -58,6 +54,7 @@ GROWTH, GROWTH_WEIGHT = 1.005, 200.0  # largest eigenvalue over the interior's
 SMALLEST, SMALL_WEIGHT = 0.2, 100.0  # norm of a row
 NEAR = 1e-3  # weight of the distance from the interior's coefficients
 ROUNDS = 120
+ROWS = {4: 5, 16: 7}  # 6 of other orders
 
 
 def waves_of(c: np.ndarray, s: complex) -> np.ndarray:
@@ -283,11 +280,11 @@ def main() -> None:
     """Fit the orders of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("orders", type=int, nargs="+", help="2, 4, ... 16")
-    parser.add_argument("--rows", type=int, default=6, help="those of order 16 are one more")
+    parser.add_argument("--rows", type=int, help="that are closed")
     options = parser.parse_args()
     entries = {entry["order"]: entry for entry in json.loads(DATA.read_text())}
     for order in options.orders:
-        entries[order] = fitted(order, max(options.rows, order // 2 - 1))
+        entries[order] = fitted(order, options.rows or ROWS.get(order, 6))
     text = ",\n".join(written(entries[order]) for order in sorted(entries))
     DATA.write_text(f"[\n{text}\n]\n")
 

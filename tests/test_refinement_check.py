@@ -1,16 +1,24 @@
 """What `check` says of runs on grids of two spacings."""
 
 import numpy as np
+import pytest
 
 import flat_layers
 import solver
 from seismo.output.pipeline import packing_bytes
 from seismo.runs.assessment import assess, refined
-from seismo.runs.assessment.refined import along_error, contact_error, refined_error, thin_error
+from seismo.runs.assessment.refined import (
+    along_error,
+    contact_error,
+    narrow_error,
+    refined_error,
+    refinement_error,
+    thin_error,
+)
 from seismo.runs.resources.memory import SENT, WORK_BYTES, memory_of, output_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from test_refinement import scene
+from test_refinement import scene, traces
 
 SOFT = {"vp": 1800.0, "vs": 1000.0, "rho": 2000.0}
 ROCK = {"vp": 4200.0, "vs": 2400.0, "rho": 2500.0}
@@ -45,15 +53,62 @@ def test_contacts_next_to_the_plane_are_told() -> None:
 
 
 def test_thin_layers_above_the_plane_are_told() -> None:
-    """A soft one that ends in the next five rows, not one further up, nor a contact alone."""
+    """A soft one that ends in the next six rows, less further up; not a contact alone."""
     errors = []
-    for end in (390.0, 340.0):
+    for end in (405.0, 365.0, 340.0):
         document = layers(1100.0)
         seam = {"type": "block", "z": [end - 10.0, end], "vp": 600.0, "vs": 400.0, "rho": 1800.0}
         document["model"].append(seam)
         errors.append(thin_error(setup_of(document)))
-    assert 0.15 < errors[0] < 0.3
-    assert errors[1] == thin_error(setup_of(layers(390.0))) == 0.0
+    assert 0.1 < errors[0] < 0.3
+    assert 2e-3 < errors[1] < 6e-3
+    assert errors[2] == thin_error(setup_of(layers(390.0))) == 0.0
+
+
+def test_bodies_between_nodes_below_the_plane_are_told() -> None:
+    """A dike of a third of a cell: at least what it errs by, and less than four times that."""
+    document = scene(time={"duration": 1.6, "step": 1.5e-3})
+    document["boundaries"]["layer"] = {"points": 20, "damping": 0.0}
+    document["sources"] = document["sources"][:1]
+    document["sources"][0]["position"]["z"] = 1000.0
+    places = [{"x": x, "z": 0.0} for x in (300.0, 600.0)]
+    document["receivers"][0]["positions"] = places
+    assert narrow_error(setup_of(document)) == 0.0
+    dike = {"type": "block", "x": [455.0, 465.0], "z": [500.0, 900.0], "rho": 1900.0}
+    document["model"].append(dike | {"vp": 760.0, "vs": 400.0})
+    refined = solver.build(document)
+    records = traces(refined)
+    del document["grid"]["refinement"]
+    document["boundaries"]["layer"]["points"] = 60
+    wanted = traces(solver.build(document))
+    error = np.linalg.norm(records - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
+    assert error.max() < narrow_error(refined.setup) < 4.0 * error.max()
+    # Nodes that see it tell of it themselves.
+    dike["x"] = [435.0, 495.0]
+    document["grid"]["refinement"] = [{"below": 420.0}]
+    assert narrow_error(setup_of(document | {"model": [document["model"][0], dike | {
+        "vp": 760.0, "vs": 400.0}]})) == 0.0  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [4, 8])
+def test_what_the_plane_sends_back_to_the_surface_is_told(order: int) -> None:
+    """Of a force on a half-space: at least what it is, and less than four times that."""
+    document = scene(time={"duration": 1.4, "step": 1.5e-3})
+    document["grid"] |= {"order": order, "extent": {"x": 900.0, "z": 900.0}}
+    document["boundaries"] |= {"x_min": "periodic", "x_max": "periodic"}
+    document["sources"] = document["sources"][:1]
+    document["sources"][0] |= {
+        "position": {"x": 450.0, "z": 0.0}, "wavelet": {"type": "ricker", "frequency": 2.5},
+    }  # fmt: skip
+    document["receivers"][0]["positions"] = [{"x": x, "z": 0.0} for x in (150.0, 250.0, 600.0)]
+    refined = solver.build(document)
+    records = traces(refined)
+    del document["grid"]["refinement"]
+    document["boundaries"]["layer"]["points"] = 24
+    wanted = traces(solver.build(document))
+    error = np.linalg.norm(records - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
+    expected = refinement_error(refined.setup)
+    assert error.max() < expected < 4.0 * error.max()
 
 
 def test_contacts_above_the_plane_keep_receivers_further_away() -> None:

@@ -31,6 +31,7 @@ import numpy as np
 
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import Grid, triple
+from seismo.grid.interpolation import RADIUS
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators, nearest
 
 FACTOR = 3  # spacing below the plane over that above
@@ -41,12 +42,14 @@ FACTOR = 3  # spacing below the plane over that above
 THIRD = np.array([-14.0, 141.0, 30.0, 5.0]) / 162.0
 ON_POINT = np.array([-1.0, 11.0, -1.0]) / 9.0
 REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
-# Receivers so many rows above and below the plane read its closed rows: 10 points per shortest
-# wavelength in the coarser grid, at the plane 1.4 to 4.5 %, 2 rows above and 5 below 0.3 and 0.4 %.
-READ_ABOVE = 4
-READ_BELOW = 5
+# Receivers so many rows above and below the plane read its closed rows: 9 points per shortest
+# wavelength in the coarser grid, at the plane 1.8 and 2.4 % (orders 8 and 4), 4 rows above 0.3 and
+# 0.4 %, 5 rows 0.02 %; below at most 2.3 %, 5 rows 0.4 and 0.7 %, 6 rows 0.05 %.
+READ_ABOVE = 5
+READ_BELOW = 6
 # With a contact among the closed rows above it stresses err by up to 70 % so many rows above it.
 READ_AMONG = 8
+_ACTING = 8  # rows off the plane: 5, 6, 7, 8 rows off it sources err by 6, 3.3, 0.7, 0.15 %
 # What interpolation along the plane adds to the largest eigenvalue, in the symbol along z: 1.005 in
 # 2-D, 1.002 in 3-D, of that along all axes.
 _CROSSING_GROWTH = 1.01
@@ -128,7 +131,7 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
     some = many - stencil.order
     scaled = np.sqrt(node_norm)[:, None] * weak / np.sqrt(half_norm)
     growth = float(np.linalg.norm(scaled[:some, :some], 2)) / largest_symbol(stencil.first)
-    width = closure.up.shape[1] + 1
+    width = closure.up.shape[1]
     rows = closure.rows
     return (
         at_halves[:rows, : 1 + width], at_nodes[: rows + 1, : 1 + width], extrapolation, rows,
@@ -177,6 +180,11 @@ def above(stencil: Stencil, plane: int) -> BesideRefinement:
 def beside(stencil: Stencil, plane: int, finer: bool) -> BesideRefinement:
     """Return the differences of the finer grid beside the plane, or those of the coarser one."""
     return (above if finer else below)(stencil, plane)
+
+
+def acting_rows(order: int) -> int:
+    """Return how many rows off the plane sources have to lie, on either side, by the order."""
+    return max(_ACTING, RADIUS + order // 2 - 1)
 
 
 def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:

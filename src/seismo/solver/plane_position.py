@@ -18,8 +18,7 @@ import numpy as np
 
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.grid import Grid
-from seismo.grid.interpolation import RADIUS
-from seismo.grid.refinement import FACTOR, READ_AMONG
+from seismo.grid.refinement import FACTOR, READ_AMONG, acting_rows
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import halo_of
@@ -129,10 +128,9 @@ def _by_rows(
 def _by_sources(above: Discretization, below: Discretization, plane: float) -> Iterator[RuledOut]:
     """Yield depths where sources act on points across a plane, or on closed rows beside it.
 
-    So many rows away from it, in 2-D at 10 points: order 8 4, 5, 7 rows 6 to 19, 2 to 7, 0.15 %,
-    order 4 3, 4, 5 rows 2 to 6, 0.5 to 1, 0.2 %.
+    These read what closed rows give (`seismo.grid.refinement.acting_rows`).
     """
-    rows = RADIUS + max(above.stencil.order, below.stencil.order) // 2 - 1
+    rows = acting_rows(max(above.stencil.order, below.stencil.order))
     reach = rows * above.grid.spacing[2]
     # Of all rows, above the plane too.
     first, last = below.grid.limits("z")

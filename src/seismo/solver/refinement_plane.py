@@ -19,8 +19,7 @@ from seismo.acquisition.shots import Shot, with_subfaults
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.registry import physics_for
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.interpolation import RADIUS
-from seismo.grid.refinement import FACTOR, READ_AMONG, READ_BELOW
+from seismo.grid.refinement import FACTOR, READ_AMONG, READ_BELOW, acting_rows
 from seismo.scenario import Scenario
 from seismo.scenario.grid import Refinement
 from seismo.solver.accuracy import AUTO_ORDERS, crossing_error
@@ -37,8 +36,8 @@ from seismo.solver.remembered import remembered
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
 # Rows above the plane: closed ones of a surface, those of the plane, and what these read. Orders 4,
-# 6, 8, 16 take 22, 24, 26 and fewer than 59.
-_ABOVE = 11
+# 6, 8, 16 take 20, 24, 26 and fewer than 56.
+_ABOVE = 8
 _ABOVE_ORDER = 3
 _BELOW_ORDER = 2  # rows of larger cells below it
 # Contacts of rock in so many of these err by 2 to 5 % (`runs.assessment.refined`): where the
@@ -145,7 +144,7 @@ def _kept_free(
     grid: Grid, shots: list[Shot], groups: list[ReceiverGroup], maps: list[Slice], order: int
 ) -> Iterator[tuple[float, float]]:
     """Yield ranges of rows of the extent, between which no plane may be."""
-    reach = RADIUS + order // 2 - 1
+    reach = acting_rows(order)
     # As `refuse_plane` has it: so many rows above the plane, three times as many below.
     acting = [np.array([source.position[2]]) for shot in shots for source in shot.points]
     acting += [fault.positions[:, 2] for shot in shots for fault in shot.faults]

@@ -27,22 +27,28 @@ def sideways_error(setup: Discretization) -> float:
     media = setup.waves.passages
     if len(media) < 2:
         return 0.0
-    solids, fluids, wet = contrasts(setup)
     slowest = min(passage.medium.sampled for passage in media)
-    points = slowest / (setup.waves.spectra.frequency * max(setup.waves.spacing))
-    law = solids * SOLIDS(points) + fluids * FLUIDS(points) + wet * WET(points)
-    return setup.waves.spectra.error(law)
+    return contrast_error(setup, contrasts(setup), slowest)
 
 
-def contrasts(setup: Discretization) -> tuple[float, float, float]:
-    """Return the largest contrasts of neighbouring nodes: solids, fluids, and fluid with solid."""
-    largest = np.zeros(3)
-    for axis in setup.grid.axes:
-        largest = np.maximum(largest, _along(setup, axis))
-    return float(largest[0]), float(largest[1]), float(largest[2])
+def contrast_error(setup: Discretization, unlike: np.ndarray, velocity: float) -> float:
+    """Return the relative error that contrasts (3) leave in traces of waves of a velocity (m/s)."""
+    points = velocity / (setup.waves.spectra.frequency * max(setup.waves.spacing))
+    laws = np.array([law(points) for law in (SOLIDS, FLUIDS, WET)])
+    return setup.waves.spectra.error(unlike @ laws)
 
 
-def _along(setup: Discretization, axis: str) -> np.ndarray:
+def contrasts(setup: Discretization, between: int = 1) -> np.ndarray:
+    """Return the largest contrasts of neighbours: solids, fluids, and fluid with solid (3).
+
+    Args:
+        setup: of the run.
+        between: places in a cell that are compared, 1 for nodes alone.
+    """
+    return np.max([_along(setup, axis, between) for axis in setup.grid.axes], axis=0)
+
+
+def _along(setup: Discretization, axis: str, between: int) -> np.ndarray:
     """Return the contrasts (3) of neighbours along one axis, on lines through the grid."""
     grid = setup.grid
     ticks = {}
@@ -51,7 +57,7 @@ def _along(setup: Discretization, axis: str) -> np.ndarray:
         first = grid.extent.lo[n]
         last = grid.extent.hi[n]
         every = (
-            1
+            1.0 / between
             if a == axis
             else max(1, round((last - first) / _LINES ** (0.5 * grid.dimensions - 0.5)))
         )
