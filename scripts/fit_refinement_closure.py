@@ -11,18 +11,18 @@ u on nodes and w on half points, mu = rho = 1, s = w^2 less the wavenumber along
     u* is taken   D' (G u + inv(H_half) l (u[0] - u*)) + s u = 0,   l w is given,
     w* is taken   G (D w - e_0 w* / H_node[0]) + s w = 0,           u[0] is given,
 
-with G = inv(H_half) Q, D = -inv(H_node) Q^T, D' = D - e_0 l / H_node[0]: SH waves are the first, and
-P waves of vertical incidence the second; the finer grid has the other of both. What is given over
-what is taken is to be i k, k the interior's own difference of the wave, and the wave inside that of
-an amplitude 1 on the plane: such a plane sends nothing back, and shifts nothing. Half of the first
-error is what is sent back. Energy is conserved for any Q, norms and l. What is minimised, over all
-that is exact for powers 0 to 2 (0 and 1 at order 2):
+with G = inv(H_half) Q, D = -inv(H_node) Q^T, D' = D - e_0 l / H_node[0]: SH waves are the first,
+and P waves of vertical incidence the second; the finer grid has the other of both. What is given
+over what is taken is to be i k, k the interior's own difference of the wave, and the wave inside
+that of an amplitude 1 on the plane: such a plane sends nothing back, and shifts nothing. Half of
+the first error is what is sent back. Energy is conserved for any Q, norms and l. What is minimised,
+over all that is exact for powers 0 to 2 (0 and 1 at order 2):
 
 - these four errors over the band of Ricker wavelets of 4 to 14 points in their shortest wavelength,
   weighted by their spectra, where (5 / points)^4 times 0.5 % counts as 1;
 - of evanescent waves (s < 0), at half that weight;
-- contacts with rock three times as stiff 1 to 4 rows below the plane, by what they send back at 7 and
-  10 points, where 5 % of it count as a third;
+- contacts with rock three times as stiff 1 to 4 rows below the plane, by what they send back at 7,
+  10 and 25 points, where 5 (10 / points)^2 % of it count as a third;
 - largest eigenvalues above 1.005 of the interior's, and norms below 0.2, softly.
 """
 
@@ -38,8 +38,12 @@ from fit_surface_closure import rounded, written
 from scipy.optimize import least_squares
 
 from seismo.grid.coefficients import Stencil, largest_symbol
-from seismo.grid.surface_closure import ClosureConditions, ClosureKind, interior_matrix
-from seismo.grid.surface_closure import surface_closure
+from seismo.grid.surface_closure import (
+    ClosureConditions,
+    ClosureKind,
+    interior_matrix,
+    surface_closure,
+)
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "refinement_closure.json"
 BAND = (4.0, 5.0, 7.0, 10.0, 14.0)  # points in the shortest wavelength, at 2.5 times the frequency
@@ -48,7 +52,7 @@ WANTED, WANTED_AT = 0.005, 5.0  # error, and the points in a wavelength where th
 EVANESCENT = 0.5  # weight of waves that decay away from the plane
 STIFF, HEAVY = 3.0, 1.2  # moduli and density below a contact
 CONTACT_ROWS = (1, 2, 3, 4)
-CONTACT_POINTS = (7.0, 10.0)
+CONTACT_POINTS = (7.0, 10.0, 25.0)
 CONTACT_WEIGHT = 6.0  # of what is sent back wrongly
 GROWTH, GROWTH_WEIGHT = 1.005, 200.0  # largest eigenvalue over the interior's
 SMALLEST, SMALL_WEIGHT = 0.2, 100.0  # norm of a row
@@ -97,6 +101,8 @@ class Problem:
     difference: complex
     wave: tuple[complex, int]
     back: complex
+
+
 def problem(c: np.ndarray, s: complex, closed: int, contact: int = 0) -> Problem:
     """Return a problem whose first rows are closed; with a contact so many rows below if wanted."""
     size = 2 * len(c) - 1
@@ -219,15 +225,15 @@ class PlaneFit:
         weak[:, 0] += some
         scale = np.sqrt(np.maximum(np.outer(half, node), 1e-3))
         last = 2 * len(self.c)  # rows that lack some of their points
-        largest = np.array([np.linalg.norm((one / scale)[:-last, :-last], 2) for one in (matrix, weak)])
-        return largest / largest_symbol(self.c)
+        both = ((one / scale)[:-last, :-last] for one in (matrix, weak))
+        return np.array([np.linalg.norm(one, 2) for one in both]) / largest_symbol(self.c)
 
     def residual(self, x: np.ndarray, contact_weight: float) -> np.ndarray:
         """Return what is minimised in the sum of squares, with or without contacts."""
         errors = np.array([self.errors(x, one) for one in self.even]) * self.weights[:, None] / 2
         beside = np.array([self.errors(x, one) for one in self.contacts])
         # Of shorter waves contacts err more.
-        shorter = np.repeat(CONTACT_POINTS, len(CONTACT_ROWS)) / max(CONTACT_POINTS)
+        shorter = np.repeat(CONTACT_POINTS, len(CONTACT_ROWS)) / 10.0
         beside *= contact_weight * shorter[:, None] ** 2 / np.sqrt(len(beside))
         both = np.append(errors, beside)
         vector = self.particular + self.free @ x

@@ -32,10 +32,10 @@ CONTACT = 480.0  # m
 FACTOR = 3  # spacing below the plane over that above
 # By order, points and depth of the plane in Rayleigh wavelengths.
 ALONG = {
-    (8, 10.0, 0.5): 1.3e-3, (8, 10.0, 1.0): 4e-4, (8, 10.0, 2.0): 4e-4,
-    (8, 5.0, 1.0): 9e-3, (8, 5.0, 2.0): 9e-3,
-    (4, 10.0, 0.5): 1.6e-3, (4, 10.0, 1.0): 7e-4, (4, 10.0, 2.0): 7e-4,
-    (4, 5.0, 1.0): 9e-3, (4, 5.0, 2.0): 9e-3,
+    (8, 10.0, 0.5): 3e-4, (8, 10.0, 1.0): 1.2e-4, (8, 10.0, 2.0): 1.2e-4,
+    (8, 5.0, 1.0): 2e-3, (8, 5.0, 2.0): 2e-3,
+    (4, 10.0, 0.5): 4e-4, (4, 10.0, 1.0): 3e-4, (4, 10.0, 2.0): 3e-4,
+    (4, 5.0, 1.0): 3e-3, (4, 5.0, 2.0): 3e-3,
 }  # fmt: skip
 # By order and rows from the plane down to the contact.
 NEXT_TO = {

@@ -64,8 +64,8 @@ SURFACE = {  # of body waves that meet a closed free surface, without a moment a
 # What a plane of refinement makes of a wave at normal incidence, by the points in the wavelength
 # below it, by the order: what it sends back, or what it does to what passes, whichever is more.
 CROSSED = {
-    2: PowerLaw(0.032, 2.25), 4: PowerLaw(3.75e-3, 4.25), 6: PowerLaw(2.1e-3, 4.5),
-    **dict.fromkeys((8, 10, 12, 14), PowerLaw(1.85e-3, 4.5)), 16: PowerLaw(1.1e-3, 4.75),
+    2: PowerLaw(0.032, 2.25), 4: PowerLaw(5.2e-3, 4.0),
+    **dict.fromkeys((6, 8, 10, 12, 14), PowerLaw(2.8e-3, 4.0)), 16: PowerLaw(1.45e-3, 4.25),
 }  # fmt: skip
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
 WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.refined import beside_plane, on_side, refined_error
+from seismo.runs.assessment.refined import beside_plane, refined_error
+from seismo.runs.assessment.refined_sides import on_side
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.assessment.warnings import cautions
 from seismo.solver.discretization import Discretization

@@ -10,18 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.acquisition.receivers import ReceiverGroup, paths_of
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.receivers import paths_of
 from seismo.grid.refinement import READ_ABOVE, READ_AMONG, READ_BELOW
 from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expected, expected_error
 from seismo.runs.assessment.percent import percent
+from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
 from seismo.runs.assessment.sideways import contrast_error, contrasts
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
-from seismo.solver.fluid_contacts import contacts_of
-from seismo.solver.grids import showing
 
 CROSSING = "waves that cross the plane of refinement"
 AMONG = "contacts next to the plane of refinement"
@@ -39,7 +37,7 @@ RAYLEIGH_DECAY = 4.9
 AMONG_ROWS = PowerLaw(0.13, 1.6)
 _AMONG_ROWS = np.array([0.5, 1.0, 0.7, 0.4])
 # Of soft layers that end in each of the rows above the plane, from there on, in what their sides
-# send back: layers of one cell of a third of the velocities, a force above them and below the plane.
+# send back: layers of one cell of a third of the velocities, forces above them and below the plane.
 THIN = "thin layers next to the plane of refinement"
 THIN_ABOVE = np.array([0.25, 0.37, 0.12, 0.12, 0.045, 0.008])
 _ROWS_ABOVE = 9  # in which they begin
@@ -316,73 +314,3 @@ def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     for name, error in pairs:
         sets[name] = max(error, sets.get(name, 0.0))
     return tuple(sets.items())
-
-
-def with_ends(grid: Discretization) -> Discretization:
-    """Return a grid's side of the plane with some sources and receivers: all, if none are there."""
-    side = on_side(grid)
-    return replace(
-        side,
-        groups=side.groups or [_receivers_at_plane(grid, group) for group in grid.groups],
-        shots=[shot for shot in side.shots if shot.sources]
-        or [_sources_at_plane(grid, shot) for shot in grid.shots],
-    )
-
-
-def on_side(grid: Discretization) -> Discretization:
-    """Return a grid's side of the plane with the sources and receivers there."""
-    groups = [_side(grid, group) for group in grid.groups if grid.reads(group.coordinates).any()]
-    names = frozenset(
-        (
-            *(("snapshots", one.name) for one in grid.series),
-            *(("maps", one.name) for one in grid.maps),
-        )
-    )
-    live = grid.live_grid
-    interfaces, contacts = contacts_of(
-        grid.scenario, grid.physics, grid.earth, live, grid.stencil, grid.closure
-    )
-    return replace(
-        grid,
-        groups=groups,
-        shots=[_acting(grid, shot) for shot in grid.shots],
-        scenario=showing(grid.scenario, names),
-        grid=live,
-        interfaces=interfaces,
-        contacts=contacts,
-        meets=None,
-        fine=None,
-    )
-
-
-def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
-    """Return receivers of the other side at the plane."""
-    return replace(group, coordinates=_at_plane(grid, group.coordinates))
-
-
-def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
-    """Return a shot of the other side at the plane."""
-    points = (replace(one, position=_at_plane(grid, one.position)) for one in shot.points)
-    faults = (replace(one, positions=_at_plane(grid, one.positions)) for one in shot.faults)
-    return replace(shot, points=tuple(points), faults=tuple(faults))
-
-
-def _at_plane(grid: Discretization, positions: np.ndarray) -> np.ndarray:
-    """Return positions (..., 3) in m, the deepest or highest of a grid's side for those beyond."""
-    moved = np.array(positions, float)
-    rows = grid.live_grid
-    first, last = (float(rows.coordinate("z", n)) for n in (0, rows.points[2] - 1))
-    moved[..., 2] = moved[..., 2].clip(first, last)
-    return moved
-
-
-def _side(grid: Discretization, group: ReceiverGroup) -> ReceiverGroup:
-    is_read = grid.reads(group.coordinates)
-    codes = tuple(code for code, is_here in zip(group.codes, is_read, strict=True) if is_here)
-    return replace(group, codes=codes, coordinates=group.coordinates[is_read])
-
-
-def _acting(grid: Discretization, shot: Shot) -> Shot:
-    points = tuple(source for source in shot.points if grid.has(source.position))
-    faults = tuple(fault for fault in shot.faults if grid.has(fault.positions).all())
-    return replace(shot, points=points, faults=faults)
