@@ -213,7 +213,7 @@ def traces(simulation) -> np.ndarray:
 
 
 def test_waves_are_those_of_an_even_grid(tmp_path) -> None:
-    """On both sides: to 0.1 % where the shortest have 9 points, and 0.03 % cross the plane."""
+    """On both sides: to 0.1 % where the shortest have 9 points, and 0.05 % are expected of the plane."""
     document = scene()
     layer = document["boundaries"]["layer"]
     layer |= {"points": 20, "damping": 0.0}
@@ -224,7 +224,7 @@ def test_waves_are_those_of_an_even_grid(tmp_path) -> None:
     wanted = traces(solver.build(document))
     error = np.linalg.norm(found - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
     assert error.max() < 1e-3
-    assert refinement_error(refined.setup) == pytest.approx(3.2e-4, rel=0.1)
+    assert refinement_error(refined.setup) == pytest.approx(5.4e-4, rel=0.1)
     assert refined.points < 0.5 * solver.build(document).points
 
 
