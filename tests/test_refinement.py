@@ -213,7 +213,7 @@ def traces(simulation) -> np.ndarray:
 
 
 def test_waves_are_those_of_an_even_grid(tmp_path) -> None:
-    """On both sides: to 0.1 % where the shortest have 9 points; 0.05 % are expected of the plane."""
+    """On both sides: to 0.1 % where the shortest have 9 points; 0.05 % is told of the plane."""
     document = scene()
     layer = document["boundaries"]["layer"]
     layer |= {"points": 20, "damping": 0.0}
