@@ -16,6 +16,7 @@ from seismo.output.figures.section import chosen_section, sections, source_posit
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
+from seismo.runs.check.ground import ground_facts
 from seismo.runs.preview import preview
 from seismo.solver.discretize import discretize
 from seismo.solver.ground import ground_of, true_positions
@@ -343,6 +344,33 @@ def test_planes_among_curved_rows_are_refused():
     assert setup.maps[1].cut.plane["z"] == pytest.approx(1100.0, abs=H / 2.0)
 
 
+def test_planes_among_curved_rows_are_told_together():
+    maps = [{"quantities": ["pgv"], "plane": {"z": z}, "name": f"z{z}"} for z in (100.0, 200.0)]
+    with pytest.raises(ScenarioError) as refusal:
+        discretize(seismo.load(solid(output={"maps": maps})))
+    assert len(refusal.value.messages) == 2
+    # The plane that is named suits.
+    flat_from = float(refusal.value.messages[0].split("ground, z: ")[1].split(" m")[0])
+    maps = [{"quantities": ["pgv"], "plane": {"z": flat_from}}]
+    assert discretize(seismo.load(solid(output={"maps": maps}))).maps
+
+
+@pytest.mark.parametrize("beyond", [1, 2])
+def test_receivers_of_a_line_outside_a_grid_are_counted(beyond):
+    top = -190.0 - 25.0 * beyond
+    start, end = ({"x": 1500.0, "z": z} for z in (top, top + 100.0))
+    lines = [{"type": "line", "start": start, "end": end, "count": 5}]
+    with pytest.raises(ScenarioError, match="above the ground") as refusal:
+        discretize(seismo.load(data(receivers=lines)))
+    assert ("so do 2 of 5 receivers" in str(refusal.value)) == (beyond == 2)
+
+
+def test_a_hill_outside_the_region_is_told():
+    hills = {"type": "hills", "hills": [{"center": {"x": 1e6}, "height": 90.0, "width": 300.0}]}
+    (line,) = ground_facts(discretize(seismo.load(data(topography=hills))))
+    assert "level in all of the region" in line[1]
+
+
 def test_the_earth_is_that_at_the_z_of_points():
     setup = discretize(seismo.load(data()))
     flat = discretize(seismo.load(data(topography=None, receivers=[]))).earth
@@ -491,6 +519,8 @@ def test_maps_of_a_2d_run_are_lines_and_boxes_go_by_depth(topography):
         ({"box": {"depth": [0.0, 20.0], "z": [0.0, 20.0]}}, "has both 'z' and 'depth'"),
         ({"box": {"depth": [10.0, 20.0]}}, r"box.depth.* holds no point of the grid"),
         ({"plane": {"y": 0.0}}, "a 2-D run has no y"),
+        ({"box": {"depth": [0.0, 5e3]}}, "box.depth.* and the grid ends at"),
+        ({"plane": {"x": 0.0}, "box": {"x": [0.0, 9.0]}}, "the plane has one x: leave it out"),
     ],
 )
 def test_boxes_and_lines_that_do_not_do_are_refused(entry, message):

@@ -52,9 +52,19 @@ def test_a_source_under_a_relief_moves_the_plane_below_it() -> None:
     both = messages_of(document)
     assert both[0] == ground
     assert f"lies too near the plane at z = {enough:g} m" in both[1]
+    assert both[1].endswith(f"(with the plane at z = {enough:g} m, which the ground needs)")
     (below,) = planes_named(both[1])
     assert below > enough
     assert discretize(from_dict(with_plane(document, below), ".")).meets is not None
+
+
+def test_no_plane_is_named_that_lies_below_the_grid() -> None:
+    """As the ground needs it: the extent has to grow."""
+    document = with_plane(scene_on_hill(), 330.0)
+    document["grid"]["extent"] = {"x": 900.0, "z": 480.0}
+    document["sources"] = document["sources"][:1]
+    (text,) = messages_of(document)
+    assert "no plane of this grid does: make grid.extent.z larger" in text
 
 
 def test_no_plane_is_named_where_none_suits() -> None:
@@ -65,7 +75,7 @@ def test_no_plane_is_named_where_none_suits() -> None:
     document["grid"]["extent"]["z"] = 1020.0
     for text in messages_of(document):
         assert "use below" not in text
-        assert "no plane suits this run: move what is too near" in text
+        assert text.endswith("; no other plane suits")
 
 
 def test_what_is_wrong_in_several_sections_is_told_together() -> None:

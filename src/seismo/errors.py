@@ -37,6 +37,11 @@ class ScenarioError(SeismoError):
         super().__init__("\n".join(messages))
         self.messages = messages
 
+    @staticmethod
+    def of(errors: Iterable[ScenarioError]) -> ScenarioError:
+        """Return one error with the messages of several, each once."""
+        return ScenarioError(*dict.fromkeys(text for error in errors for text in error.messages))
+
 
 class ScenarioWarning(UserWarning):
     """What `seismo check` warns of in a scenario, said by `seismo.run` as it begins."""
@@ -93,7 +98,7 @@ def gathered(steps: Iterable[Callable[[], Result]]) -> list[Result]:
     if isinstance(first, ModelError) and len(model_errors) == len(other_errors):
         first.others += tuple(one for error in model_errors for one in (error, *error.others))
         raise first
-    raise ScenarioError(*dict.fromkeys(text for error in errors for text in error.messages))
+    raise ScenarioError.of(errors)
 
 
 class DeviceError(SeismoError):

@@ -87,10 +87,10 @@ def _placed(
             coordinates[:, 2] += locate.ground(coordinates[:, 0], coordinates[:, 1])
     points = [floats(p) for p in coordinates]
     if not group.moves:
-        outside = locate.are_outside(coordinates)
-        for n in np.flatnonzero(outside)[:1].tolist():
-            others = f" (so do {outside.sum()} of {len(points)} receivers)" * (outside.sum() > 1)
-            raise locate.mistakes(key, [locate.outside(points[n], {}) + others])
+        outside = np.flatnonzero(locate.are_outside(coordinates))
+        if outside.size:
+            others = f" (so do {outside.size} of {len(points)} receivers)" * (outside.size > 1)
+            raise locate.mistakes(key, [locate.outside(points[outside[0]], {}) + others])
         points = [locate.inside(p, *key) for p in points]
     return [CODE.format(n) for n in range(len(points))], points, ""
 

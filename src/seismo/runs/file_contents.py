@@ -225,7 +225,7 @@ def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
         "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
         "depth; the axis z of other groups is s",
     }
-    ground = topography.ground(y, lines["x"])
+    ground = np.round(topography.ground(y, lines["x"]), _DECIMALS) + 0.0
     axes = {a: (ticks, "m") for a, ticks in lines.items()}
     writer.write_arrays("ground", axes, {"ground": (ground, "m")}, facts)
 

@@ -306,6 +306,8 @@ def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
         ends = getattr(entry.box, axis)
         if ends is not None and axis == "y" and draft.dimensions == 2:
             yield Mistake(axis_path, "a 2-D run has no y: leave it out")
+        elif ends is not None and getattr(entry.plane, axis, None) is not None:
+            yield Mistake(axis_path, f"the plane has one {axis}: leave it out")
         elif ends is not None:
             yield from next(
                 filter(None, (list(_inside(draft, axis_path, axis, e)) for e in ends)), ()

@@ -60,17 +60,15 @@ def discretize(
     try:
         setup = _on_grids(scenario, share)
     except PlaneAboveGroundError as error:
-        # What else is wrong with the plane that the ground needs is told together.
-        deeper = at_plane(scenario, error.enough)
-        gathered((partial(_raise, error), partial(_on_grids, deeper, share)))
+        # What is wrong with the plane that the ground needs is told as well, as that of it.
+        try:
+            _on_grids(at_plane(scenario, error.enough), share)
+        except ScenarioError as others:
+            at = f" (with the plane at z = {error.enough:g} m, which the ground needs)"
+            raise ScenarioError(*error.messages, *(text + at for text in others.messages)) from None
         raise
     refuse_unreadable(setup)
     return batched(setup, batch_points)
-
-
-def _raise(error: ScenarioError) -> None:
-    """Raise an error."""
-    raise error
 
 
 def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:

@@ -117,8 +117,8 @@ def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
     top, bottom = coarse.limits("z")
     if not top < z < bottom:
         raise scenario.mistake(
-            *key, problem=f"must lie between {top:g} m and {bottom:g} m, the first row of the grid "
-            "and its last one",
+            *key, problem=f"must lie below {top:g} m and above {bottom:g} m, the first row of the "
+            "grid and its last one",
         )  # fmt: skip
     # Nodes of both grids stand on the plane: a row of the coarser one.
     row = float(coarse.index("z", z))

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import VARIANTS, physics_for
-from seismo.errors import ScenarioError, gathered
+from seismo.errors import KeyPath, ScenarioError, gathered
 from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import Grid
 from seismo.grid.refinement import FACTOR
@@ -120,8 +120,7 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     ground = ground_of(scenario)
     if ground is None or ground.relief <= _LEVEL * grid.spacing[2]:
         return None
-    # f, depths of the ground below the level.
-    # (One spline: its slopes at half points are those of one function.)
+    # f, depths of the ground below the level: one spline, so that slopes are those of one function.
     below = GroundSpline(ground.x, ground.y, ground.z - grid.origin[2])
     # Rows that are flat above a layer at the bottom, or the lowest face.
     last = grid.points[2] - 1 - grid.high[2] - max(_highest_order(scenario) // 2, 4) - _FREE
@@ -142,14 +141,17 @@ def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:
     if missing > 0.0 and planes:
         unit = FACTOR * grid.spacing[2]
         enough = planes[0].below + math.ceil(missing / unit) * unit
-        problem = problem.format(enough)
-        error = scenario.mistake("grid", "refinement", 0, "below", problem=problem)
+        key: KeyPath = ("grid", "refinement", 0, "below")
+        if enough >= grid.origin[2] + scenario.grid.extent.z:
+            problem += "; no plane of this grid does: make grid.extent.z larger"
+            raise scenario.mistake(*key, problem=problem.format(enough))
+        error = scenario.mistake(*key, problem=problem.format(enough))
         raise PlaneAboveGroundError(enough, *error.messages)
     if missing > 0.0:
         enough = float(math.ceil(scenario.grid.extent.z + missing))
         raise scenario.mistake("grid", "extent", "z", problem=problem.format(enough))
-    # What does not go with it is told together.
     topography = Topography(grid, below, min(deepest, wanted))
+    # What does not go with it is told together.
     gathered(
         (
             partial(_refuse_waves, scenario),
@@ -220,13 +222,16 @@ def _refuse_records(scenario: Scenario) -> None:
 
     Fields are read along s, x, y of the grid.
     """
+    errors = []
     for number, group in enumerate(scenario.receivers):
         if group.type == "fibre":
             problem = "strains along fibres are not read under topography yet; use points"
-            raise scenario.mistake("receivers", number, "type", problem=problem)
-        if group.moves:
+            errors.append(scenario.mistake("receivers", number, "type", problem=problem))
+        elif group.moves:
             problem = "receivers do not move over topography yet; list them"
-            raise scenario.mistake("receivers", number, "relative_to", problem=problem)
+            errors.append(scenario.mistake("receivers", number, "relative_to", problem=problem))
+    if errors:
+        raise ScenarioError.of(errors)
 
 
 def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
@@ -255,19 +260,25 @@ def _refuse_faces(scenario: Scenario, ground: Ground) -> None:
 
 def _refuse_planes(scenario: Scenario, topography: Topography) -> None:
     """Raise ScenarioError for planes of output among the rows that follow the ground."""
+    errors = []
+    # To a millimetre, as told.
+    flat_from = math.ceil(topography.flat_from * 1e3 - 0.5) / 1e3
+    flat = f"z: {flat_from:.9g} m or more, where rows are flat, or a section x"
     for key in ("snapshots", "maps"):
         for number, entry in enumerate(getattr(scenario.output, key)):
             plane = entry.plane
             if plane is None:
                 continue
             # Rows of constant s: planes of constant z where rows are flat, and the ground.
-            flat = f"z: {topography.flat_from:.6g} m or more, where rows are flat, or a section x"
-            if plane.z is not None and plane.z < topography.flat_from:
+            path = ("output", key, number, "plane")
+            if plane.z is not None and plane.z < flat_from - 1e-3:
                 problem = f"cuts rows that follow the ground; use depth: 0 m, the ground, {flat}"
-                raise scenario.mistake("output", key, number, "plane", "z", problem=problem)
-            if plane.depth:
+                errors.append(scenario.mistake(*path, "z", problem=problem))
+            elif plane.depth:
                 problem = f"is no row of the grid under topography; use 0 m, the ground, {flat}"
-                raise scenario.mistake("output", key, number, "plane", "depth", problem=problem)
+                errors.append(scenario.mistake(*path, "depth", problem=problem))
+    if errors:
+        raise ScenarioError.of(errors)
 
 
 def _refuse_cliffs(scenario: Scenario, topography: Topography) -> None:

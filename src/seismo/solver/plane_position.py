@@ -27,10 +27,8 @@ from seismo.solver.map_quantities import make_all_maps
 
 _ROUNDING = 1e-6  # of the spacing
 _PLANE: KeyPath = ("grid", "refinement", 0, "below")
-_NO_PLANE = (
-    "; no plane suits this run: move what is too near, make grid.extent.z larger, or leave "
-    "grid.refinement out"
-)
+_NO_OTHER = "; no other plane suits"
+_NO_PLANE = "; no plane suits this run: make grid.extent.z larger, or leave grid.refinement out"
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,10 @@ def refuse_plane(scenario: Scenario, above: Discretization, below: Discretizatio
     for one in met:
         remedies = ", or ".join(text for text in (one.remedy, another if planes else "") if text)
         why = ": ".join(text for text in (one.problem, remedies) if text)
-        errors.append(scenario.mistake(*one.key, problem=why + _NO_PLANE * (not planes)))
-    raise ScenarioError(*dict.fromkeys(text for error in errors for text in error.messages))
+        if not planes:
+            why += _NO_OTHER if one.remedy else _NO_PLANE
+        errors.append(scenario.mistake(*one.key, problem=why))
+    raise ScenarioError.of(errors)
 
 
 def _nearest_planes(
@@ -169,8 +169,8 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
     top, clear, level = (float(z) for z in grid.coordinate("z", np.array(rows)))
     problem = f"lies on both sides of the plane of grid.refinement, z = {level:g} m"
     remedy = (
-        f"give it a box on one side, such as box: {{z: [{top:g} m, {clear:g} m]}}, in 3-D or a "
-        "plane of one z"
+        f"give it a box on one side, such as z: [{top:g} m, {clear:g} m] in place of its z or "
+        "depth, or a plane of one z or depth"
     )
     for number, one in enumerate(make_all_maps(scenario, grid, below.physics, below.clock.dt)):
         along_z = np.array(one.cut.index[2])[[0, -1]]

@@ -81,7 +81,7 @@ def _refuse_no_steps(scenario: Scenario, clock: Clock) -> None:
         if not _steps(entry, clock)
     ]  # fmt: skip
     if errors:
-        raise ScenarioError(*(text for error in errors for text in error.messages))
+        raise ScenarioError.of(errors)
 
 
 def _every(entry: Snapshots, clock: Clock) -> int:

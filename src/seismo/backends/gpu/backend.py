@@ -66,7 +66,7 @@ class GpuBackend:
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
-    in_clusters: bool | None = None  # whether planes are, or in tiles; None where that is faster
+    in_clusters: bool | None = None  # whether kernels loop over a plane's steps; None: if faster
 
     def __init__(self, precision: str, card: Card, shapes: Shapes | None = None) -> None:
         """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""

@@ -20,6 +20,7 @@ from seismo.backends.gpu.cluster_block import Arrays
 from seismo.backends.gpu.cluster_form import StepForm, forms_of
 from seismo.backends.gpu.cluster_kernel import ClusterKernel, listed
 from seismo.backends.gpu.cluster_layout import (
+    SHARED_BYTES,
     WARP,
     ClusterError,
     ClusterLayout,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
 CAPABILITY = (9, 0)  # of cards that have clusters
-SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
 # Clusters of so many blocks that run at the same time on 132 multiprocessors.
 CLUSTERS = {1: 132, 2: 66, 4: 32, 8: 15, 16: 7}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.backends.gpu.cluster_kernel import listed
-from seismo.backends.gpu.cluster_layout import reciprocal
+from seismo.backends.gpu.cluster_layout import SHARED_BYTES, reciprocal
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.cluster_plan import regions_of
 from seismo.backends.gpu.cluster_record import (
@@ -24,6 +24,7 @@ from seismo.backends.gpu.cluster_record import (
 )
 from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
 from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.march_shapes import MULTIPROCESSORS
 from seismo.backends.gpu.plane_steps import PlaneSteps
 from seismo.backends.gpu.sweep_constants import built_in
 from seismo.backends.gpu.tile import LINE_BYTES
@@ -35,8 +36,6 @@ from seismo.backends.gpu.tile_plan import tilings
 if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
-SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
-MULTIPROCESSORS = 132
 THREADS = 384
 LANES = 64  # of a row of a tile: two warps
 READ = 4  # rows and columns beside a receiver's own that it is read from
@@ -122,12 +121,9 @@ def _planned(
     return None
 
 
-def _is_faster(tiles: Tiles) -> bool:
-    """Whether tiles are expected to be faster than the launches of many shots."""
-    if tiles.shape.half > HALF:
-        return False
-    points = (tiles.x[-1] - tiles.x[0]) * (tiles.z[-1] - tiles.z[0])
-    return FIXED + LANE * tiles.cost <= FASTER * LAUNCHED * points / 1e6
+def _is_faster(lanes: float, points: int) -> bool:
+    """Whether tiles whose busiest has some lanes are expected to beat launches of many shots."""
+    return FIXED + LANE * lanes <= FASTER * LAUNCHED * points / 1e6
 
 
 def tile_program(backend: GpuBackend, known: PlaneSteps) -> Callable[[int, int], None] | None:
@@ -144,8 +140,14 @@ def tile_program(backend: GpuBackend, known: PlaneSteps) -> Callable[[int, int],
         regions = regions_of(known.stages[0], [0] * len(known.stages[0]), known.shots)
     except ValueError:
         return None
+    # Before plans are made: whether the even share of all lanes is worth it.
+    points = sum((one.x[1] - one.x[0]) * (one.z[1] - one.z[0]) for one in regions)
+    least = points / backend.lane_width / MULTIPROCESSORS
+    is_worth = known.first.variant.order // 2 <= HALF and _is_faster(least, points)
+    if backend.in_clusters is None and not is_worth:
+        return None
     planned = _planned(backend, known, regions)
-    if planned is None or (backend.in_clusters is None and not _is_faster(planned[0])):
+    if planned is None or (backend.in_clusters is None and not _is_faster(planned[0].cost, points)):
         return None
     return _bound(backend, known, regions, *planned)
 

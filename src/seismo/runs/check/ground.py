@@ -14,10 +14,13 @@ from seismo.solver.ground import ground_of, steepest_place
 
 
 def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield lines about the ground, none where it is flat, each a label and a text."""
+    """Yield lines about the ground, none without topography, each a label and a text."""
     ground = ground_of(setup.scenario)
     topography = setup.ground
-    if ground is None or topography is None:
+    if ground is None:
+        return
+    if topography is None:
+        yield "topography", "level in all of the region, as if there were none"
         return
     dip = math.degrees(math.atan(topography.steepest))
     least, most = topography.heights
@@ -41,24 +44,25 @@ def _outputs(setup: Discretization) -> Iterator[tuple[str, str]]:
     topography = setup.ground
     assert topography is not None  # `ground_facts`
     output = setup.scenario.output
-    boxes = {one.name: one.box for one in output.snapshots if one.box}
-    boxes |= {one.name: one.box for one in output.maps if one.box}
+    # Snapshots and maps may share names.
+    boxes = {("snapshots", one.name): one.box for one in output.snapshots if one.box}
+    boxes |= {("maps", one.name): one.box for one in output.maps if one.box}
     below_level = topography.below_level("")
     for grid in setup.grids_of_spacing:
-        cuts = {one.name: one.cut for one in grid.series} | {m.name: m.cut for m in grid.maps}
-        for name, cut in cuts.items():
-            box = boxes.get(name)
+        cuts = [(("snapshots", one.name), one.cut) for one in grid.series]
+        cuts += [(("maps", one.name), one.cut) for one in grid.maps]
+        for (kind, name), cut in cuts:
+            box = boxes.get((kind, name))
             if box is None or (box.z is None and box.depth is None):
                 continue
             first, last = grid.grid.coordinate("z", np.array(cut.index[2])[[0, -1]])
-            if first < topography.flat_from:
-                # z - ground = s - level - f (1 - B).
-                depths = [
-                    s - topography.level - below_level * (1.0 - topography.share(s))
-                    for s in (first, last)
-                ]
-                texts = " and the last ".join(map(_range, depths))
-                yield "", f"output {name}: its first row is {texts} below the ground"
+            # z - ground = s - level - f (1 - B).
+            depths = [
+                s - topography.level - below_level * (1.0 - topography.share(s))
+                for s in (first, last)
+            ]
+            texts = " and the last ".join(map(_range, depths))
+            yield "", f"{kind} {name}: its first row is {texts} below the ground"
 
 
 def _range(depths: np.ndarray) -> str:
