@@ -95,8 +95,14 @@ def _within(
     positions: np.ndarray, section: CrossSection, axes: Mapping[str, np.ndarray]
 ) -> np.ndarray:
     """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
-    within = np.ones(positions.shape[1], bool)
-    for along, name in zip(positions, (section.horizontal, section.vertical), strict=True):
-        step = np.ptp(axes[name][:2])
-        within &= (axes[name][0] - step < along) & (along < axes[name][-1] + step)
+    across, along = positions
+    x, rows = axes[section.horizontal], axes[section.vertical]
+    step = np.ptp(x[:2])
+    within = (x[0] - step < across) & (across < x[-1] + step)
+    # Rows that follow the ground begin and end elsewhere in each column.
+    first, last = rows[[0, -1]]
+    if section.is_curved:
+        first, last = (np.interp(across, x, z) for z in section.z(axes)[[0, -1]])
+    height = np.ptp(rows[:2]) or step
+    within &= (first - height < along) & (along < last + height)
     return within
