@@ -9,10 +9,12 @@ import math
 import h5py
 import numpy as np
 import pytest
+from matplotlib.collections import QuadMesh
 
 import seismo
 from seismo.errors import ScenarioError
 from seismo.output.figures.section import chosen_section, sections, source_position
+from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
@@ -412,6 +414,7 @@ def test_parts_may_follow_the_ground():
 
 def test_results_have_true_z_depth_and_elevation(tmp_path):
     maps = [{"quantities": ["pgv"], "plane": {"depth": 0.0}, "name": "ground"}]
+    maps += [{"quantities": ["pgv"], "box": {"y": [700.0, 710.0]}, "name": "column"}]
     snapshots = [{"fields": ["vz"], "interval": 0.1, "plane": {"y": 700.0}}]
     short = solid(time={"duration": 0.1}, output={"maps": maps, "snapshots": snapshots})
     with seismo.run(short, backend="cpu") as results:
@@ -439,6 +442,8 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         assert "rows are flat below" in results.info()
         for kind in ("peaks", "snapshot", "model"):
             results.plot(kind)
+        for across in "yxz":
+            results.plot("peaks", maps="column", section=across)
         with pytest.raises(ScenarioError, match="use --format xdmf"):
             write_side_files(results)
         files = {path.name: path for path in write_side_files(results, "xdmf")}
@@ -478,13 +483,34 @@ def test_maps_of_one_z_are_cut_there_and_empty_above_the_ground():
         results.plot("model")
 
 
+def assert_cells_fill(panel, maps):
+    """Cells fill the panel and are a spacing wide; those of one row as high, half on the ground."""
+    scale, _ = length_unit(*maps.axes.values())
+    (mesh,) = (c for c in panel.collections if isinstance(c, QuadMesh))
+    x, z = np.moveaxis(np.asarray(mesh.get_coordinates()), -1, 0) / scale
+    assert z.shape == tuple(n + 1 for n in maps.z_true.shape)
+    np.testing.assert_allclose(np.diff(x, axis=1), H, rtol=1e-6)
+    heights = np.diff(z, axis=0)
+    assert (heights > 0.0).all()
+    if len(heights) == 1:
+        height = 0.5 * H if maps.ground.is_on({"z": maps.axes["z"][0]}) else H
+        np.testing.assert_allclose(heights, height, rtol=1e-6)
+    assert np.array(panel.get_xlim()) / scale == pytest.approx((x.min(), x.max()))
+    bottom, top = np.array(panel.get_ylim()) / scale
+    assert bottom == pytest.approx(z.max())
+    assert top < z.min()
+
+
 @pytest.mark.parametrize("topography", [data()["topography"], None], ids=["hill", "flat"])
 def test_maps_of_a_2d_run_are_lines_and_boxes_go_by_depth(topography):
     """The line on the ground is the first row of the map of all; a box below it its first rows."""
     maps = [{"quantities": ["pgv", "pga"], "name": "all"},
             {"quantities": ["pgv", "pga"], "name": "ground", "plane": {"depth": 0.0}},
             {"quantities": ["pgv"], "name": "upper", "box": {"depth": [0.0, 2.0 * H]}},
-            {"quantities": ["pgv"], "name": "well", "plane": {"x": 1500.0}}]  # fmt: skip
+            {"quantities": ["pgv"], "name": "well", "plane": {"x": 1500.0}},
+            {"quantities": ["pgv"], "name": "row", "box": {"depth": [0.0, 5.0]}},
+            {"quantities": ["pgv"], "name": "lower_row", "box": {"z": [100.0, 110.0]}},
+            {"quantities": ["pgv"], "name": "column", "box": {"x": [1000.0, 1010.0]}}]  # fmt: skip
     receivers = [{"type": "points", "positions": [{"x": 900.0, "depth": 0.0}]}]
     document = data(topography=topography, output={"maps": maps}, receivers=receivers)
     facts = str(seismo.check(document))
@@ -508,7 +534,15 @@ def test_maps_of_a_2d_run_are_lines_and_boxes_go_by_depth(topography):
         (panel,) = results.plot("peaks", maps="well", scale="log").axes
         assert panel.yaxis_inverted()
         assert panel.get_xscale() == "log"
-        results.plot("peaks", maps="upper")
+        assert [text.get_text() for text in ground_figure.legends[0].texts] == ["source"]
+        for option in ({"section": "x"}, {"clip": 90.0}, {"coast": True}):
+            message = f"^{next(iter(option))}: maps ground lie on a line along x .* leave it out$"
+            with pytest.raises(ScenarioError, match=message):
+                results.plot("peaks", maps="ground", **option)
+        for name in ("upper", "row", "lower_row", "column"):
+            figure = results.plot("peaks", maps=name)
+            if topography is not None:
+                assert_cells_fill(figure.axes[0], results.maps[name])
         assert "ground: 1 shot, 61 points (x)" in results.info()
 
 

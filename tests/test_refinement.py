@@ -249,7 +249,8 @@ def test_a_run_goes_on_to_the_same_bits(name: str) -> None:
 def test_a_stopped_run_gives_the_same_file(tmp_path) -> None:
     document = scene(checkpoint={"steps": 60}, time={"duration": 0.4})
     document["output"] = {
-        "snapshots": [{"name": "all", "fields": ["vz"], "interval": 0.2}],
+        "snapshots": [{"name": "all", "fields": ["vz"], "interval": 0.2},
+                      {"name": "sparse", "fields": ["vz"], "interval": 0.2, "decimate": 2}],
         "maps": [{"name": "top", "quantities": ["pgv"], "box": {"z": [0.0, 60.0]}},
                  {"name": "deep", "quantities": ["pga"], "box": {"z": [600.0, 900.0]}}],
     }  # fmt: skip
@@ -266,8 +267,11 @@ def test_a_stopped_run_gives_the_same_file(tmp_path) -> None:
     with seismo.open_results(tmp_path / "one.h5") as results:
         assert {"top", "deep"} == set(results.maps)
         # Figures say which points are shown on both sides of the plane.
-        words = "above z = 420 m every third point of the finer grid"
-        assert all(words in results.plot(kind).get_suptitle() for kind in ("snapshot", "model"))
+        words = "above z = 420 m one in 3 points of the finer grid"
+        titles = [results.plot(kind).get_suptitle() for kind in ("snapshot", "model")]
+        assert all(words in title.replace("\n", " ") for title in titles)
+        title = results.plot("snapshot", series="sparse").get_suptitle().replace("\n", " ")
+        assert words.replace("3", "6") in title
         assert words not in results.plot("peaks").get_suptitle()
 
 

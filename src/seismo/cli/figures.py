@@ -95,13 +95,19 @@ def _draw(
     skips_empty: bool = False,
 ) -> None:  # fmt: skip
     """Draw kinds of figures, each with those of the settings that it knows; print the files."""
-    from seismo.output.figures import EmptyFigureError, draw, picture_name, shared
+    from seismo.output.figures import (
+        EmptyFigureError,
+        UnusedOptionError,
+        draw,
+        picture_name,
+        shared,
+    )
 
     for kind, options in shared(kinds, settings).items():
         name = picture_name(results, kind, options)
         try:
             print(draw(results, kind, _picture(output, name, len(kinds)), **options))
-        except EmptyFigureError as error:
+        except (EmptyFigureError, UnusedOptionError) as error:
             if not skips_empty:
                 raise
             print(f"{error}; {kind} is skipped", file=sys.stderr)

@@ -82,6 +82,18 @@ class GroundRecord:
         z = s + (self.at(y, x) - self.level) * share(s, self.level, self.depth)
         return np.broadcast_to(z, [len(ticks) for ticks in axes.values()])
 
+    def nearest_rows(self, axes: Mapping[str, np.ndarray], z: float) -> np.ndarray:
+        """Return the numbers (y, x) of the rows of a volume whose points are nearest to z in m."""
+        across = {name: axes[name] for name in ("y", "x")}
+        rows = np.zeros([ticks.size for ticks in across.values()], int)
+        nearest = np.full(rows.shape, np.inf)
+        # Row by row: points of a volume at once may be many.
+        for row, s in enumerate(axes["z"]):
+            distance = np.abs(self.points(across, {"z": float(s)}) - z)
+            rows[distance < nearest] = row
+            nearest = np.minimum(nearest, distance)
+        return rows
+
 
 def _nearest(nodes: np.ndarray, coordinates: np.ndarray | float) -> np.ndarray:
     """Return the numbers of the nodes next to coordinates."""

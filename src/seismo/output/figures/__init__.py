@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from seismo.output.figures.choice import EmptyFigureError, alternatives, too_short
+from seismo.output.figures.choice import (
+    EmptyFigureError,
+    UnusedOptionError,
+    alternatives,
+    too_short,
+)
 from seismo.output.figures.gather import gather
 from seismo.output.figures.kinds import KINDS, FigureKind, draw, figure_of, picture_name, shared
 from seismo.output.figures.model import model
@@ -17,6 +22,7 @@ __all__ = [
     "KINDS",
     "EmptyFigureError",
     "FigureKind",
+    "UnusedOptionError",
     "alternatives",
     "draw",
     "figure_of",

@@ -18,6 +18,10 @@ class EmptyFigureError(ScenarioError):
     """Nothing is stored of what a figure would show."""
 
 
+class UnusedOptionError(ScenarioError):
+    """An option changes nothing in a figure."""
+
+
 Named = TypeVar("Named", TraceSet, MapSet)
 # What options may be: `draw` holds them to it.
 Percentile = Annotated[float, Field(gt=0, le=100)]

@@ -53,12 +53,14 @@ def draw_map_marks(
 ) -> None:
     """Draw all of them on a panel whose coordinates are y and x in units of `scale`.
 
-    Small panels have neither a graticule nor names, the smallest no scale and no north. `coast`
-    says whether coast lines are drawn, None where they can be.
+    Small panels have neither a graticule nor names, the smallest no scale and no north, and maps
+    of one row or column no marks. `coast` says whether coast lines are drawn, None where they can.
 
     Raises:
         ScenarioError: coast lines are wanted, and cannot be drawn.
     """
+    if min(axes["x"].size, axes["y"].size) < 2:
+        return
     width = _width(panel)
     is_small = width < _SMALL
     projection = _projection(results)

@@ -54,7 +54,8 @@ def draw_lines(
     width = min(WIDTH, _WIDTH * len(names) + 0.8) if goes_down else WIDTH
     figure, grid = panels(*shape, height, width=width)
     length_scale, unit = length_unit(coordinate)
-    source = source_position(results, maps.shots[number]).get(axis)
+    shot = maps.shots[number]
+    source = source_position(results, shot).get(axis)
     for panel, name in zip(grid.flat, names, strict=True):
         line = maps.values_of(name, (number,))
         largest = float(np.nanmax(line, initial=0.0))
@@ -71,7 +72,12 @@ def draw_lines(
             panel.set(**{"xlim" if goes_down else "ylim": (0.0, None)})
         if source is not None:
             mark = panel.axhline if goes_down else panel.axvline
-            mark(source * length_scale, color=SOURCE_COLOUR, zorder=0, label="source")
+            source_label = "source" if len(results.sources_of(shot)) == 1 else "first source"
+            source_line = mark(
+                source * length_scale, color=SOURCE_COLOUR, zorder=0, label=source_label
+            )
         panel.set_title(f"at most {largest * factor:.3g}", loc="left")
         panel.grid(alpha=0.3)
+    if source is not None:
+        figure.legend(handles=[source_line], loc="outside lower center")
     return figure

@@ -14,6 +14,7 @@ from seismo.output.array_sets import MapSet
 from seismo.output.figures.choice import (
     Names,
     Percentile,
+    UnusedOptionError,
     components,
     map_set,
     refuse_empty,
@@ -44,6 +45,7 @@ from seismo.output.figures.style import (
 )
 from seismo.output.results import Results
 
+_CLIP = 97.0  # percent
 _RANGE = 1e3  # of a logarithmic scale at most
 _LEAST_RANGE = 5.0
 _LOG_BAR = {"extend": "min", "ticks": LogLocator(subs=(1.0, 2.0, 5.0)), "format": "%g"}
@@ -57,7 +59,7 @@ def peaks(
     shot: str | int | None = None,
     quantities: Names | None = None,
     section: str | None = None,
-    clip: Percentile = 97.0,
+    clip: Percentile = _CLIP,
     units: Literal["si", "engineering"] = "si",
     scale: Literal["linear", "log"] = "linear",
     coast: bool | None = None,
@@ -79,7 +81,7 @@ def peaks(
             cartopy); by default where these are installed.
 
     Raises:
-        ScenarioError: the file does not hold what is asked for.
+        ScenarioError: the file does not hold what is asked for, or curves have no such option.
     """
     map_group = map_set(results, maps)
     names = components(map_group, quantities)
@@ -87,6 +89,9 @@ def peaks(
     refuse_empty(results, map_group, names, number)
     fired = map_group.shots[number] if len(map_group.shots) > 1 else None
     if len(map_group.axes) == 1:
+        _refuse_options(
+            map_group, section=section is not None, clip=clip != _CLIP, coast=bool(coast)
+        )
         figure = draw_lines(results, map_group, names, number, units, scale)
         entitle(figure, results, shot_words(results, fired), *map_group.described_plane)
         return figure
@@ -98,9 +103,11 @@ def peaks(
     )  # fmt: skip
     figure, grid = _panels_for(len(names), plane.shape_ratio(map_group.axes))
     length_scale, unit = length_unit(*map_group.axes.values())
-    percentile = clip if scale == "linear" else None
     for panel, name in zip(grid.flat, names, strict=False):
-        _draw_map(panel, map_group, plane, (name, number), percentile, units)
+        _draw_map(
+            panel, map_group, plane, name, number, clip=clip, units=units,
+            is_logarithmic=scale == "log",
+        )  # fmt: skip
         draw_geometry(panel, plane, results, map_group.axes, length_scale, fired, coast)
         frame_section(panel, plane, map_group.axes, length_scale, unit)
     outer_labels(grid, len(names))
@@ -109,19 +116,31 @@ def peaks(
     return figure
 
 
+def _refuse_options(maps: MapSet, **is_set: bool) -> None:
+    """Raise where options of coloured maps are set for maps on a line.
+
+    Raises:
+        UnusedOptionError: one of them is set.
+    """
+    if unused := [option for option, value in is_set.items() if value]:
+        raise UnusedOptionError(
+            f"{', '.join(unused)}: maps {maps.name} lie on a line along {next(iter(maps.axes))} "
+            "and are curves, to which maps, shot, quantities, units and scale apply; leave it out"
+        )
+
+
 def _draw_map(
-    panel: Axes, maps: MapSet, plane: CrossSection, key: tuple[str, int], clip: float | None,
-    units: str,
+    panel: Axes, maps: MapSet, plane: CrossSection, name: str, number: int, *, clip: float,
+    units: str, is_logarithmic: bool,
 ) -> None:  # fmt: skip
-    """Draw one quantity of one shot and its colour bar, logarithmic without `clip`."""
-    name, number = key
+    """Draw quantity `name` of shot `number` and its colour bar; `clip` is of linear ones."""
     axes = maps.axes
     map_values = plane.oriented(maps.values_of(name, (number, *plane.index(axes))), axes)
     largest = float(np.nanmax(map_values, initial=0.0))
-    level = largest if clip is None else clip_level(map_values, clip)
+    level = largest if is_logarithmic else clip_level(map_values, clip)
     factor, label = labelled(name, maps.unit(name), level, units)
     colours = {"vmin": 0.0, "vmax": level * factor}
-    if clip is None and largest > 0.0:
+    if is_logarithmic and largest > 0.0:
         colours, map_values = _logarithmic(map_values, largest, factor)
     length_scale, _ = length_unit(*axes.values())
     image = draw_image(

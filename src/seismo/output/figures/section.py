@@ -35,6 +35,7 @@ class CrossSection:
         across: axis that is cut, None in 2-D.
         position: where, in m.
         ground: that rows follow, None where it is flat.
+        row_cache: `_rows` of axes; to search all rows is costly, and figures ask repeatedly.
     """
 
     horizontal: str
@@ -42,6 +43,9 @@ class CrossSection:
     across: str | None = None
     position: float = 0.0
     ground: GroundRecord | None = field(default=None, compare=False)
+    row_cache: dict[bytes, tuple[np.ndarray, np.ndarray]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def title(self) -> str:
         """Describe where a 3-D grid is cut, such as ``y = 11 km``; empty in 2-D."""
@@ -84,7 +88,8 @@ class CrossSection:
     def shape_ratio(self, axes: Mapping[str, np.ndarray]) -> float:
         """Return height over width."""
         if self.is_curved:
-            return float(np.ptp(self._corners(axes))) / _reach(axes[self.horizontal])
+            x, z = self.corners(axes)
+            return float(np.ptp(z) / np.ptp(x))
         return _reach(axes[self.vertical]) / _reach(axes[self.horizontal])
 
     @property
@@ -100,16 +105,15 @@ class CrossSection:
 
     def corners(self, axes: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return x or y, and z, in m of the corners of cells around points of a curved section."""
-        z = self._corners(axes)
-        return np.broadcast_to(_between(axes[self.horizontal]), z.shape), z
-
-    def _corners(self, axes: Mapping[str, np.ndarray]) -> np.ndarray:
+        assert self.ground is not None  # `is_curved`
+        spacing = self.ground.spacing
         z = self.z(axes)
-        corners = np.apply_along_axis(_between, 0, z)
+        corners = np.apply_along_axis(_between, 0, z, spacing)
         # Nothing is drawn above the ground.
-        if self.ground is not None and self.ground.is_on({"z": axes["z"][0]}):
+        if self.ground.is_on({"z": axes["z"][0]}):
             corners[0] = z[0]
-        return np.apply_along_axis(_between, 1, corners)
+        corners = np.apply_along_axis(_between, 1, corners, 0.0)
+        return np.broadcast_to(_between(axes[self.horizontal], spacing), corners.shape), corners
 
     @property
     def _crosses_rows(self) -> bool:
@@ -124,16 +128,12 @@ class CrossSection:
     def _rows(self, axes: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows (y, x) that stand nearest to such a map, and where it is above ground."""
         assert self.ground is not None  # `_crosses_rows`
-        across = {name: axes[name] for name in ("y", "x")}
-        rows = np.zeros([ticks.size for ticks in across.values()], int)
-        nearest = np.full(rows.shape, np.inf)
-        # Row by row: points of a volume at once may be many.
-        for row, s in enumerate(axes["z"]):
-            distance = np.abs(self.ground.points(across, {"z": float(s)}) - self.position)
-            rows[distance < nearest] = row
-            nearest = np.minimum(nearest, distance)
-        ground = self.ground.at(axes["y"][:, None], axes["x"])
-        return rows, self.position < ground
+        key = b"".join(axes[name].tobytes() for name in "zyx")
+        if key not in self.row_cache:
+            ground = self.ground.at(axes["y"][:, None], axes["x"])
+            rows = self.ground.nearest_rows(axes, self.position)
+            self.row_cache[key] = (rows, self.position < ground)
+        return self.row_cache[key]
 
     def _nearest(self, coordinate: np.ndarray) -> int:
         return int(np.abs(coordinate - self.position).argmin())
@@ -236,13 +236,20 @@ def _position(
     return float(along[np.abs(along - position).argmin()])
 
 
-def thinned_above(results: Results, axes: Mapping[str, np.ndarray]) -> str:
-    """Describe from where up arrays on both sides of a plane of refinement have not all points."""
+def thinned_above(results: Results, axes: Mapping[str, np.ndarray], series: str = "") -> str:
+    """Describe from where up arrays on both sides of a plane of refinement have not all points.
+
+    They have the points of the coarser grid, of snapshots as `series` is decimated.
+    """
     plane = results.attributes.get("refined_above")
     if plane is None or "z" not in axes or not axes["z"][0] < plane < axes["z"][-1]:
         return ""
     factor, unit = length_unit([0.0, plane])
-    return f"above z = {plane * factor:.4g} {unit} every third point of the finer grid"
+    snapshots = results.section("output").get("snapshots") or []
+    stem = series.partition("/")[0]  # without the shot
+    decimate = next((entry["decimate"] for entry in snapshots if entry["name"] == stem), 1)
+    share = f"one in {3 * decimate} points of the finer grid along each axis"
+    return f"above z = {plane * factor:.4g} {unit} {share}"
 
 
 def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
@@ -281,16 +288,17 @@ def frame_section(
 ) -> None:
     """Set limits, labels and directions: z down the page, everything to scale."""
     panel.set_aspect("equal")
-    panel.set_xlim(*_edges(axes[section.horizontal], scale))
+    x_first, x_last = _edges(axes[section.horizontal], scale)
     low, high = _edges(axes[section.vertical], scale)
-    if section.is_curved:
-        z = section.z(axes)
-        step = float(axes["z"][1] - axes["z"][0])
-        low = float(z.min() - step) * scale
-        high = max(high, float(z.max()) * scale)
-        x = axes[section.horizontal]
-        if section.ground is not None and section.ground.is_on({"z": axes["z"][0]}):
-            panel.plot(x * scale, z[0] * scale, color="black", linewidth=0.8, zorder=3)
+    if section.ground is not None and section.is_curved:
+        x, z = (corners * scale for corners in section.corners(axes))
+        x_first, x_last = x[0, [0, -1]]
+        step = float(np.ptp(axes["z"][:2])) or section.ground.spacing
+        low = float(z.min()) - step * scale
+        high = float(z.max())
+        if section.ground.is_on({"z": axes["z"][0]}):
+            panel.plot(x[0], z[0], color="black", linewidth=0.8, zorder=3)
+    panel.set_xlim(x_first, x_last)
     panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
     panel.set_xlabel(f"{section.horizontal} ({unit})")
     panel.set_ylabel(f"{section.vertical} ({unit})")
@@ -315,8 +323,13 @@ def _edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
     return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
 
 
-def _between(points: np.ndarray) -> np.ndarray:
-    """Return the middles between points (n), and as far beyond both ends (n + 1)."""
+def _between(points: np.ndarray, spacing: float) -> np.ndarray:
+    """Return the middles between points (n), and as far beyond both ends (n + 1).
+
+    The ends of a single point are `spacing` apart.
+    """
+    if points.size == 1:
+        return points + 0.5 * spacing * np.array([-1.0, 1.0])
     middles = 0.5 * (points[1:] + points[:-1])
     return np.array([2.0 * points[0] - middles[0], *middles, 2.0 * points[-1] - middles[-1]])
 

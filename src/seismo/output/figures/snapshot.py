@@ -209,7 +209,7 @@ class Scene:
         """Return the shot and where the grid is cut."""
         planes = self.series.described_plane
         shot = shot_words(self.results, self.series.shot)
-        thinned = thinned_above(self.results, self.axes)
+        thinned = thinned_above(self.results, self.axes, self.series.name)
         return [shot, self.section.title(), *planes, thinned]
 
     def _draw_ground(self, panel: Axes) -> None:
