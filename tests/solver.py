@@ -199,7 +199,9 @@ def stable_step(document: dict[str, Any], folder: Path | None, own_model: bool) 
     # Files of random media are the same in every folder; what is in others is not known.
     known = not own_model or '"path"' not in text
     if not known or text not in _steps:
-        _steps[text] = discretize(from_dict(document, folder or ".")).clock.dt
+        # Of no consequence for the step, and in small boxes too near a face.
+        silent = document | {"receivers": []}
+        _steps[text] = discretize(from_dict(silent, folder or ".")).clock.dt
     return _steps[text]
 
 

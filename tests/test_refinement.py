@@ -340,7 +340,7 @@ def test_check_tells_both_grids() -> None:
     ("section", "change", "message"),
     [
         ("grid", {"refinement": [{"below": 425.0}]}, "rows that lie 30 m apart; use 420 m"),
-        ("grid", {"refinement": [{"below": 1300.0}]}, "between 0 m and 1200 m"),
+        ("grid", {"refinement": [{"below": 1300.0}]}, "below 0 m and above 1200 m"),
         ("grid", {"refinement": [{"below": 420.0, "factor": 2}]}, "must be one of 3"),
         ("grid", {"refinement": [{"below": 90.0}, {"below": 420.0}]}, "one plane at most"),
         ("grid", {"extent": {"x": 910.0, "z": 1200.0}}, "use a multiple of it, such as 900 m"),

@@ -96,7 +96,8 @@ def _within(
 ) -> np.ndarray:
     """Return which places (2, n) lie on the axes, or less than a point beyond a decimated one."""
     across, along = positions
-    x, rows = axes[section.horizontal], axes[section.vertical]
+    x = axes[section.horizontal]
+    rows = axes[section.vertical]
     step = np.ptp(x[:2])
     within = (x[0] - step < across) & (across < x[-1] + step)
     # Rows that follow the ground begin and end elsewhere in each column.
