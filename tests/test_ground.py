@@ -13,7 +13,7 @@ from matplotlib.collections import QuadMesh
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.output.figures.section import chosen_section, sections, source_position
+from seismo.output.figures.section import chosen_section, sections, source_position, surface_of
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
@@ -365,6 +365,19 @@ def test_receivers_of_a_line_outside_a_grid_are_counted(beyond):
     with pytest.raises(ScenarioError, match="above the ground") as refusal:
         discretize(seismo.load(data(receivers=lines)))
     assert ("so do 2 of 5 receivers" in str(refusal.value)) == (beyond == 2)
+
+
+def test_a_volume_that_reaches_the_ground_is_cut_along_it(tmp_path):
+    """Not at the z of its highest point."""
+    maps = [{"quantities": ["pgv"], "box": {"depth": [0.0, 100.0]}, "name": "upper"}]
+    with seismo.run(solid(output={"maps": maps}), tmp_path / "a.h5", backend="cpu") as results:
+        axes = results.maps["upper"].axes
+        through = surface_of(results, axes)
+        section = chosen_section(axes, through, "z", ground=results.ground)
+        assert results.ground.is_on({"z": section.position})
+        values = results.maps["upper"].values_of("pgv")[0]
+        cut = section.oriented(values[section.index(axes)], axes)
+        assert not np.isnan(cut).any()
 
 
 def test_a_hill_outside_the_region_is_told():

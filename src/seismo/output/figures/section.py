@@ -159,8 +159,9 @@ def sections(
     cross_sections = []
     for across in ("y", "x", "z"):
         ends = _limits(across, axes[across], ground)
-        middle = float(np.mean(axes[across][[0, -1]]))
-        position = float(np.clip(through.get(across, middle), *ends))
+        position = through.get(across, float(np.mean(axes[across][[0, -1]])))
+        if ground is None or not ground.is_on({across: position}):  # of any z
+            position = float(np.clip(position, *ends))
         pair = _pair([name for name in names if name != across])
         cross_sections.append(
             CrossSection(pair.horizontal, pair.vertical, across, position, ground)
