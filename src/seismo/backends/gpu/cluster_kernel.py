@@ -21,7 +21,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
 
 from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import Cluster, ClusterLanes, Member
@@ -60,6 +62,39 @@ def named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
     return tables | {"numbers": tables["numbers"][0]}
 
 
+def looping(
+    lanes: ClusterLanes, together: Callable[..., Any], trace: Callable[..., None]
+) -> Callable:
+    """Return a kernel with the time loop inside, for Numba to compile.
+
+    Args:
+        lanes: of the precision.
+        together: gives the blocks that work together; takes the builder, the addresses and the
+            numbers of a plane.
+        trace: writes the code of a thread (`ClusterKernel.trace`).
+    """
+    from numba.cuda import types
+    from numba.cuda.extending import intrinsic
+
+    @intrinsic
+    def code(context, addresses, plane, coefficients, first, count):
+        def generate(context, builder, signature, args):
+            tuples = [
+                [IRValue(builder, builder.extract_value(argument, n)) for n in range(len(kind))]
+                for argument, kind in zip(args[:3], signature.args, strict=False)
+            ]
+            steps = (IRValue(builder, one) for one in args[3:])
+            trace(lanes, together(builder, *tuples[:2]), *tuples, *steps)
+            return context.get_dummy_value()
+
+        return types.void(addresses, plane, coefficients, first, count), generate
+
+    def kernel(addresses, plane, coefficients, first, count):
+        code(addresses, plane, coefficients, first, count)
+
+    return kernel
+
+
 @dataclass(frozen=True)
 class ClusterKernel:
     """The steps of some formulas in a plane.
@@ -85,34 +120,17 @@ class ClusterKernel:
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
-        from numba.cuda import types
-        from numba.cuda.extending import intrinsic
-
         lanes = ClusterLanes(self.precision)
 
-        @intrinsic
-        def code(context, addresses, plane, coefficients, first, count):
-            def generate(context, builder, signature, args):
-                tuples = [
-                    [IRValue(builder, builder.extract_value(argument, n)) for n in range(len(kind))]
-                    for argument, kind in zip(args[:3], signature.args, strict=False)
-                ]
-                steps = (IRValue(builder, one) for one in args[3:])
-                numbers, _ = plane_numbers(tuples[1])
-                row_bytes = numbers.row * (self.shape.halo * lanes.size)
-                cluster = Cluster(
-                    builder, lanes, numbers.blocks, numbers.numbers * lanes.size,
-                    [row_bytes * len(one.sent) for one in self._exchanges],
-                )  # fmt: skip
-                self.trace(lanes, cluster, *tuples, *steps)
-                return context.get_dummy_value()
+        def together(builder: ir.IRBuilder, _: Any, plane: Sequence[IRValue]) -> Cluster:
+            numbers, _ = plane_numbers(plane)
+            row_bytes = numbers.row * (self.shape.halo * lanes.size)
+            return Cluster(
+                builder, lanes, numbers.blocks, numbers.numbers * lanes.size,
+                [row_bytes * len(one.sent) for one in self._exchanges],
+            )  # fmt: skip
 
-            return types.void(addresses, plane, coefficients, first, count), generate
-
-        def kernel(addresses, plane, coefficients, first, count):
-            code(addresses, plane, coefficients, first, count)
-
-        return kernel
+        return looping(lanes, together, self.trace)
 
     def trace(
         self, lanes: ClusterLanes, cluster: Cluster, addresses: Sequence[IRValue],

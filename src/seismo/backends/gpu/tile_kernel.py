@@ -21,9 +21,11 @@ from dataclasses import astuple, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from llvmlite import ir
+
 from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import ClusterLanes, Member
-from seismo.backends.gpu.cluster_kernel import CoefficientRows, named
+from seismo.backends.gpu.cluster_kernel import CoefficientRows, looping, named
 from seismo.backends.gpu.cluster_points import BlockPoints
 from seismo.backends.gpu.tile import CardTiles
 from seismo.backends.gpu.tile_block import TileArrays, TileBlock
@@ -59,31 +61,16 @@ class TileKernel:
 
     def write(self, tools: Tools) -> Callable:
         """Write the kernel."""
-        from numba.cuda import types
-        from numba.cuda.extending import intrinsic
-
         lanes = ClusterLanes(self.precision)
 
-        @intrinsic
-        def code(context, addresses, plane, coefficients, first, count):
-            def generate(context, builder, signature, args):
-                tuples = [
-                    [IRValue(builder, builder.extract_value(argument, n)) for n in range(len(kind))]
-                    for argument, kind in zip(args[:3], signature.args, strict=False)
-                ]
-                steps = (IRValue(builder, one) for one in args[3:])
-                numbers, _ = tile_numbers(tuples[1])
-                done = TileArrays.of(tuples[0]).done
-                tiles = CardTiles(builder, lanes, numbers, done, self.shape.strip)
-                self.trace(lanes, tiles, *tuples, *steps)
-                return context.get_dummy_value()
+        def together(
+            builder: ir.IRBuilder, addresses: Sequence[IRValue], plane: Sequence[IRValue]
+        ) -> CardTiles:
+            numbers, _ = tile_numbers(plane)
+            done = TileArrays.of(addresses).done
+            return CardTiles(builder, lanes, numbers, done, self.shape.strip)
 
-            return types.void(addresses, plane, coefficients, first, count), generate
-
-        def kernel(addresses, plane, coefficients, first, count):
-            code(addresses, plane, coefficients, first, count)
-
-        return kernel
+        return looping(lanes, together, self.trace)
 
     def trace(
         self, lanes: ClusterLanes, tiles: Any, addresses: Sequence[IRValue],

@@ -88,7 +88,7 @@ def tile_numbers(flat: Sequence[Any]) -> tuple[TileNumbers, SourceNumbers]:
     """Return the numbers of a kernel, with those compared in 32 bits, and those of its sources."""
     count = len(TileNumbers._fields)
     plane = TileNumbers(*flat[:count])
-    narrow = set(plane._fields) - set(_WIDE)
+    narrow = [name for name in plane._fields if name not in _WIDE]
     short = {name: getattr(plane, name).short() for name in narrow}
     return plane._replace(**short), SourceNumbers(*flat[count:])
 
