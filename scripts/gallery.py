@@ -35,8 +35,12 @@ DRAWN = (  # scenario, kind of figure, its options
     ("volcano", "peaks", {}),
     ("volcano_flat", "peaks", {}),
     ("volcano", "snapshot", {"series": "section"}),
+    ("jacksboro", "peaks", {}),
+    ("jacksboro_flat", "peaks", {}),
 )
-CHANGED = {"volcano_flat": ("volcano", {"topography": None})}  # name: scenario, what is changed
+FLAT = {"topography": None}
+# By name: scenario, what is changed.
+CHANGED = {"volcano_flat": ("volcano", FLAT), "jacksboro_flat": ("jacksboro", FLAT)}
 
 
 def draw(results: seismo.Results, kind: str, options: dict, path: Path) -> None:

@@ -38,18 +38,19 @@ def test_the_list_has_a_line_for_each(command_line):
 
 
 @pytest.mark.parametrize(
-    ("name", "table"),
+    ("name", "file"),
     [
         ("chino_hills_2008", "chino_hills_2008_stations.csv"),
         ("chino_hills_2008.yaml", "chino_hills_2008_stations.csv"),
         ("northridge_1994", "northridge_1994.srf"),
+        ("jacksboro", "jacksboro_heights.nc"),
     ],
 )
-def test_a_scenario_is_copied_with_its_tables(tmp_path, command_line, name, table):
+def test_a_scenario_is_copied_with_its_file(tmp_path, command_line, name, file):
     code, out, _ = command_line("examples", name, tmp_path / "new" / "folder")
     assert code == 0
     copied = [Path(line) for line in out.splitlines()]
-    assert sorted(p.name for p in copied) == sorted([f"{Path(name).stem}.yaml", table])
+    assert sorted(p.name for p in copied) == sorted([f"{Path(name).stem}.yaml", file])
     for path in copied:
         assert path.parent == tmp_path / "new" / "folder"
         assert path.read_bytes() == (ROOT / "scenarios" / path.name).read_bytes()

@@ -66,26 +66,26 @@ def copy_examples(name: str, folder: Path, replace: bool = False) -> Iterator[Pa
     target = folder / name if name in KINDS else folder
     make_folder(target)
     for example in chosen:
-        write_new(target / example.name, example.path.read_text(encoding="utf-8"), replace)
+        write_new(target / example.name, example.path.read_bytes(), replace)
         yield target / example.name
 
 
 def _names(example: Example) -> tuple[str, ...]:
-    """Return what an example can be asked for by; a table comes with its scenario."""
+    """Return what an example can be asked for by; a file of a scenario comes with it."""
     owner = _owner(example.path)
     return (example.name, example.path.stem, *((owner.name, owner.stem) if owner else ()))
 
 
 def _owner(path: Path) -> Path | None:
-    """Return the scenario that a table is named for: chino_hills_2008_stations.csv has one."""
-    scenarios = path.parent.glob("*.yaml") if path.suffix in (".csv", ".srf") else ()
+    """Return the scenario that a file is named for: chino_hills_2008_stations.csv has one."""
+    scenarios = path.parent.glob("*.yaml") if path.suffix in (".csv", ".nc", ".srf") else ()
     return next((owner for owner in scenarios if path.name.startswith(owner.stem)), None)
 
 
 def _summary(path: Path) -> str:
     """Return the first line that a file says of itself: its title, docstring or comment."""
     if (owner := _owner(path)) is not None:
-        return f"a table for {owner.name}, copied with it"
+        return f"of {owner.name}, copied with it"
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]

@@ -165,8 +165,8 @@ def write_hidden(path: Path, write: Callable[[HiddenFile], object]) -> None:
         hidden.discard()
 
 
-def write_new(path: Path, text: str, replace: bool = False) -> None:
-    """Write a text file; an existing one with other content, possibly edited, is kept.
+def write_new(path: Path, content: str | bytes, replace: bool = False) -> None:
+    """Write a small file; an existing one with other content, possibly edited, is kept.
 
     Raises:
         ScenarioError: a file with other content exists, and `replace` is not set; or as
@@ -174,7 +174,7 @@ def write_new(path: Path, text: str, replace: bool = False) -> None:
         StorageError: the disk is full or failing.
     """
     final = final_path(path)
-    data = text.encode()
+    data = content if isinstance(content, bytes) else content.encode()
     try:
         if not replace and final.exists() and final.read_bytes() != data:
             raise ScenarioError(f"{path}: exists with other content; use --force to replace it")
