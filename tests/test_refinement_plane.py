@@ -131,6 +131,15 @@ def test_it_is_the_plane_that_one_might_give() -> None:
     assert found.points == given.points < 0.5 * discretize(from_dict(basin(refinement=[]))).points
 
 
+def test_without_a_plane_the_grid_under_a_hill_is_that_of_one_spacing() -> None:
+    hill = {"center": {"x": 450.0}, "height": 85.0, "width": 200.0}
+    document = basin(rock=1100.0) | {"topography": {"type": "hills", "hills": [hill]}}
+    document["receivers"] = [solver.points([{"x": 300.0, "depth": 0.0}])]
+    setup = discretize(from_dict(document))
+    document["grid"]["refinement"] = []
+    assert setup.grid == discretize(from_dict(document)).grid
+
+
 def test_check_says_that_there_is_none() -> None:
     setup = make_plan(from_dict(basin(rock=1100.0))).setup
     ((_, text),) = refinement_facts(setup)

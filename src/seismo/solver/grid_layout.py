@@ -16,8 +16,13 @@ _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "per
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
-def make_grid(scenario: Scenario) -> Grid:
-    """Lay out the grid of a scenario, absorbing layers included."""
+def make_grid(scenario: Scenario, of_both: bool = False) -> Grid:
+    """Lay out the grid of a scenario, absorbing layers included.
+
+    Args:
+        scenario: a checked scenario.
+        of_both: whether rows under the ground stand where a plane of refinement would have them.
+    """
     spec = scenario.grid
     faces = scenario.boundaries
     stretching = rows_laid_out(scenario)
@@ -25,7 +30,7 @@ def make_grid(scenario: Scenario) -> Grid:
     top = spec.origin.top
     # Under topography the first row lies between the highest ground and the lowest.
     if ground is not None:
-        (top, rows) = rows_under(scenario, ground)
+        (top, rows) = rows_under(scenario, ground, of_both)
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"

@@ -80,17 +80,16 @@ def _read_ground(scenario: Scenario) -> Ground:
     return ground
 
 
-def rows_under(scenario: Scenario, ground: Ground) -> tuple[float, int]:
-    """Return z in m of the grid's first row over flat ground, and the cells below it.
+def rows_under(scenario: Scenario, ground: Ground, of_both: bool = False) -> tuple[float, int]:
+    """Return z in m of the first row over flat ground and the cells below; see `make_grid`.
 
     Raises:
         ScenarioError: the ground rises above the top that the scenario gives.
     """
     spec = scenario.grid
     height = spec.spacing.at_top("z") or 1.0
-    unit = FACTOR * height if spec.refinement else height
+    unit = FACTOR * height if spec.planes or of_both else height
     top = ground.highest if spec.origin.z is None else spec.origin.z
-    # Rows of both grids stand on the plane where two meet.
     if spec.planes and spec.origin.z is None:
         below = spec.planes[0].below
         top = below - math.ceil((below - ground.highest) / unit - _EVEN) * unit
