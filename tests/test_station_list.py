@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
-from seismo.scenario import load
+from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
 
 SCENARIO = """\
@@ -61,6 +62,33 @@ def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("rows", "positions"),
+    [
+        ("x,z\nA,400,250\nB,900,120", "{x: 400, z: 250}, {x: 900, z: 120}"),
+        ("x,depth\nA,400,30\nB,900,", "{x: 400, depth: 30}, {x: 900, depth: 0}"),
+        ("x\nA,400\nB,900", "{x: 400}, {x: 900}"),
+    ],
+)
+def test_stations_in_metres_stand_over_topography_as_positions_do(tmp_path, rows, positions):
+    hill = "topography: {type: hills, hills: [{center: {x: 500}, height: 100, width: 300}]}\n"
+    top = hill + "boundaries: {top: free_surface}\n"
+    wide = SCENARIO.replace("x: 400, z: 300", "x: 1200, z: 900").replace(", origin: {z: -100}", "")
+    written = wide.replace("stations\n    path: list.csv", f"points\n    positions: [{positions}]")
+    (tmp_path / "list.csv").write_text(f"station,{rows}\n", encoding="utf-8")
+    (tmp_path / "w.txt").write_text("0 0\n0.05 1\n0.1 0\n")
+    listed, placed_one_by_one = (
+        discretize(from_dict(yaml.safe_load(text + top), tmp_path)).groups[0].coordinates
+        for text in (wide, written)
+    )
+    assert listed.tolist() == placed_one_by_one.tolist()
+
+
+def test_a_depth_stands_in_for_z_on_flat_ground_too(tmp_path):
+    surface = "boundaries: {top: free_surface}\n"
+    assert placed(tmp_path, "station,x,depth\nA,100,30\n", surface).coordinates[0, 2] == -70.0
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         (HEAD + "XX,A,00,abc,0\n", "2: x is 'abc'; give a number in m"),
@@ -81,14 +109,14 @@ def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
         (
             "station,x,z,channel\nA,1,0,BHZ\n",
             "1: unknown column channel; expected the columns network, station, location and "
-            "longitude, latitude, depth, or x, z; names of sites, times and elevations are "
-            "ignored, remove other columns",
+            "longitude, latitude, depth, or x, z (or depth); names of sites, times and elevations "
+            "are ignored, remove other columns",
         ),
         (
             "Network|Station|Latitude|Longitude|Elevation|SiteName\nCI|PAS|34|-118|300|Pasadena\n",
             "1: one column, 'network|station|latitude|longitude|elevation|sitename'; expected the "
-            "columns network, station, location and longitude, latitude, depth, or x, z, between "
-            "commas or semicolons, not |, and the first line without #",
+            "columns network, station, location and longitude, latitude, depth, or x, z (or "
+            "depth), between commas or semicolons, not |, and the first line without #",
         ),
         ("CI|PAS|34|-118|300|Pasadena\n", "1: one column, 'ci|pas|34|-118|300|pasadena'; expected"),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
@@ -108,13 +136,14 @@ def test_depth_is_counted_from_the_free_surface_as_in_the_scenario(tmp_path):
         (
             "station x z\nA 1 0\n",
             "1: one column, 'station x z'; expected the columns network, "
-            "station, location and longitude, latitude, depth, or x, z, between commas or",
+            "station, location and longitude, latitude, depth, or x, z (or depth), between com",
         ),
         ("station;x;z\nA;1,5;0\n", "2: x is '1,5'; give a number in m"),
         ("station,x\nA,1\n", "1: missing column z; expected"),
         ("station,x,y,z\nA,1,0,0\nB,1,20,0\n", "3: y: a 2-D run has none; leave it empty"),
         ("x,z\n1,0\n", "1: missing column station; expected"),
         ("station,x,x,z\nA,1,1,0\n", "1: a column occurs twice; expected"),
+        ("station,x,z,depth\nA,1,0,0\n", "1: the columns z and depth say one thing: leave one"),
     ],
 )
 def test_a_bad_line_is_named_with_its_number(tmp_path, text, message):

@@ -129,7 +129,9 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     axes = locate.grid.axes
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
-    listed = _listed(locate, number, lambda: read_stations(path, group, axes, on_earth))
+    on_ground = locate.scenario.topography is not None
+    read = partial(read_stations, path, group, axes, on_earth, on_ground)
+    listed = _listed(locate, number, read)
     if group.moves:
         return [s.code for s in listed.stations], _offsets(locate, group, number, listed), ""
     positions = _positions(locate, number, listed)

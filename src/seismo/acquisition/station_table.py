@@ -4,11 +4,12 @@
     CI, PAS, 00, -118.17, 34.15, 0
 
 The first line names the columns, in any order, separated by commas or semicolons. Required are
-`station` and a position: longitude and latitude in degrees (with `depth` below the surface in m,
-default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present, empty or 0). A
+`station` and a position: longitude and latitude in degrees (with `depth` below the ground in m,
+default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present, empty or 0). In
+place of z there may be `depth`; over topography stations with neither stand on the ground. A
 station's code is NET.STA.LOC, without a location NET.STA, without a network, too, STA; it must be
 unique. Of the other columns in lists of data centres, names of sites, times and elevations are
-ignored: the surface is flat, and elevations are not depths.
+ignored: elevations are not depths.
 """
 
 from __future__ import annotations
@@ -45,10 +46,13 @@ _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of 
 def expected_columns(axes: str, coded: bool = True) -> str:
     """Return what a table should hold, for messages; its rows may be `coded`, as stations are."""
     codes = f"{', '.join(CODE)} and " if coded else ""
-    return f"expected the columns {codes}{', '.join(GEOGRAPHIC)}, or {', '.join(axes)}"
+    level = ", ".join(axes)
+    return f"expected the columns {codes}{', '.join(GEOGRAPHIC)}, or {level} (or depth)"
 
 
-def read_table(path: Path, lines: NumberedLines, axes: str, coded: bool = True) -> StationList:
+def read_table(
+    path: Path, lines: NumberedLines, axes: str, coded: bool = True, on_ground: bool = False
+) -> StationList:
     """Return the stations, or points, of a table.
 
     Args:
@@ -56,6 +60,7 @@ def read_table(path: Path, lines: NumberedLines, axes: str, coded: bool = True) 
         lines: its lines, with their numbers.
         axes: of the grid, "xz" or "xyz".
         coded: whether it has codes, as stations do.
+        on_ground: whether those without z and depth stand on the ground.
 
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
@@ -65,8 +70,8 @@ def read_table(path: Path, lines: NumberedLines, axes: str, coded: bool = True) 
     if len(lines) < 2 and "|" not in (lines[0][1] if lines else ""):
         raise ModelError(f"{path} lists no {kind}; {expected}, and a line for each", "path")
     header, *rows = _rows([line for _, line in lines])
-    needed = CODE[1:2] if coded else ()
-    _check_header(header, axes, f"{path}:{lines[0][0]}", expected, needed)
+    needed = _needed_position(header, axes, on_ground) + CODE[1:2] * coded
+    _check_header(header, f"{path}:{lines[0][0]}", expected, needed)
     numbers = (number for number, _ in lines[1:])
     stations = from_lines(
         path, zip(numbers, rows, strict=True), lambda where, row: _station(where, header, row, axes)
@@ -92,12 +97,15 @@ def _is_used(name: str) -> bool:
     return name.replace("_", "").replace(" ", "") not in _NOT_USED
 
 
-def _check_header(
-    header: list[str], axes: str, where: str, expected: str, needed: tuple[str, ...]
-) -> None:
-    geographic = "longitude" in header or not {"x", "z"} & set(header)
-    known = (*CODE, *(GEOGRAPHIC if geographic else AXES))
-    required = {*needed, *(GEOGRAPHIC[:2] if geographic else axes)}
+def _needed_position(header: list[str], axes: str, on_ground: bool) -> tuple[str, ...]:
+    """Return the columns that the position of a station needs."""
+    if "longitude" in header or not {"x", "z"} & set(header):
+        return GEOGRAPHIC[:2]
+    return tuple(axes.replace("z", "") if on_ground or "depth" in header else axes)
+
+
+def _check_header(header: list[str], where: str, expected: str, needed: tuple[str, ...]) -> None:
+    known = (*CODE, *(GEOGRAPHIC if "longitude" in needed else (*AXES, "depth")))
     unknown = [name or "(no name)" for name in header if name not in known and _is_used(name)]
     if unknown and not _is_table(header):
         raise ModelError(f"{where}: is not the header of a station list; {expected}", "path")
@@ -112,11 +120,13 @@ def _check_header(
         if "|" in header[0]:
             problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
-    missing = [name for name in known if name in required and name not in header]
+    missing = [name for name in known if name in needed and name not in header]
     used = [name for name in header if _is_used(name)]
     if missing or len(set(used)) < len(used):
         problem = f"missing column {', '.join(missing)}" if missing else "a column occurs twice"
         raise ModelError(f"{where}: {problem}; {expected}", "path")
+    if {"z", "depth"} <= set(header):
+        raise ModelError(f"{where}: the columns z and depth say one thing: leave one out", "path")
 
 
 def _is_table(header: list[str]) -> bool:

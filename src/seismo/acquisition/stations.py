@@ -21,7 +21,9 @@ _ONLY = {  # keys that one format alone has -> that
 }
 
 
-def read_stations(path: Path, group: StationReceivers, axes: str, on_earth: bool) -> StationList:
+def read_stations(
+    path: Path, group: StationReceivers, axes: str, on_earth: bool, on_ground: bool
+) -> StationList:
     """Read a list of stations.
 
     Args:
@@ -29,6 +31,7 @@ def read_stations(path: Path, group: StationReceivers, axes: str, on_earth: bool
         group: `StationReceivers` of the scenario.
         axes: of the grid, "xz" or "xyz".
         on_earth: whether the grid has a place there.
+        on_ground: whether stations without z and depth stand on the ground.
 
     Raises:
         ScenarioError: the file is missing or malformed, with a message for each malformed line, or
@@ -44,7 +47,7 @@ def read_stations(path: Path, group: StationReceivers, axes: str, on_earth: bool
     _refuse(group, path, "coordinates", "surface")
     if receivers := receiver_lines(lines):
         return read_sw4(path, receivers, axes)
-    return read_table(path, lines, axes)
+    return read_table(path, lines, axes, on_ground=on_ground)
 
 
 def read_points(path: Path, axes: str) -> StationList:
