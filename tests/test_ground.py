@@ -408,6 +408,19 @@ def test_the_earth_is_that_at_the_z_of_points():
 def test_one_rock_under_a_hill_is_checked():
     report = seismo.check(data(model=[ROCK]))
     assert "expected trace error" in str(report)
+    (rock,) = report.layers
+    assert rock.z == pytest.approx((-200.0, report.setup.grid.limits("z")[1]), abs=0.3)
+
+
+@pytest.mark.parametrize("scenario", [data, solid])
+def test_check_lists_media_by_the_z_at_which_they_occur(scenario):
+    """The contact at z = 150 m, among curved rows, is told to the distance of two of them."""
+    plan = seismo.check(scenario(model=[{"type": "layers", "layers": LAYERS}]))
+    above, below = plan.layers
+    assert above.z[0] == pytest.approx(-200.0, abs=0.3)
+    assert 150.0 - H < above.z[1] < 150.0 <= below.z[0] < 150.0 + H
+    assert below.z[1] == plan.setup.grid.limits("z")[1]
+    assert "z (m)" in str(plan)
 
 
 def test_parts_may_follow_the_ground():
@@ -452,7 +465,7 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         assert traces.coordinate("depth", 0) == pytest.approx([0.0], abs=1e-9)
         assert traces.coordinate("elevation", 0) == pytest.approx([height], abs=0.3)
         assert traces.heights(0) == pytest.approx([height], abs=0.3)
-        assert "rows are flat below" in results.info()
+        assert "and are flat below z =" in results.info()
         for kind in ("peaks", "snapshot", "model"):
             results.plot(kind)
         for across in "yxz":

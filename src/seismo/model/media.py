@@ -24,12 +24,13 @@ _TYPICAL = ("slowest", "middle", "fastest")
 class RepresentativeMedium:
     """One medium of the earth.
 
-    Many media are represented by three: the slowest, the median and the fastest. Depths and share
+    Many media are represented by three: the slowest, the median and the fastest. z and share
     then are those of the slowest tenth of the points, of those between, and of the fastest tenth.
 
     Attributes:
-        top: smallest depth in m at which it occurs.
-        bottom: greatest depth in m.
+        top: smallest z in m of rows in which it occurs, over topography s (`Topography`).
+        bottom: greatest one in m.
+        z: smallest and greatest z in m at which it occurs, over topography, too.
         vp: m/s, None where the equation has none.
         vs: m/s, 0 in a fluid, None where the equation has none.
         rho: kg/m3, None where the equation has none.
@@ -41,6 +42,7 @@ class RepresentativeMedium:
 
     top: float
     bottom: float
+    z: tuple[float, float]
     vp: float | None
     vs: float | None
     rho: float | None
@@ -98,7 +100,15 @@ class MediaSample:
         across = [slice(*ends[a], every) for a in "yx" if a in ends]
         self._across = [slice(None)] if earth.layered else across
         self._depths: list[np.ndarray] = []
+        self._z_true: list[np.ndarray] = []
         self._columns: list[np.ndarray] = []
+        # f of the columns, of a uniform earth that under the highest ground: z = s + f B(s).
+        self._topography = earth.frame.topography
+        if self._topography is not None:
+            at = {a: grid.coordinate(a, np.arange(*ends[a], every)) for a in ends}
+            y = at["y"][:, None] if "y" in at else None
+            below_level = self._topography.surface(y, at["x"])
+            self._below_level = below_level.min() if earth.layered else below_level.ravel()
 
     def take(self, rows: slice, samples: Samples) -> None:
         """Take the points that lie in some rows z of the nodes."""
@@ -109,11 +119,17 @@ class MediaSample:
         inner = [samples[name][index] for name in self._earth.needs]
         self._columns.append(np.array([parameter.ravel() for parameter in inner]))
         per_row = math.prod(inner[0].shape[1:])
-        self._depths.append(np.repeat(self._z[inside], per_row))
+        s = np.repeat(self._z[inside], per_row)
+        self._depths.append(s)
+        if self._topography is not None:
+            share = self._topography.share(self._z[inside])
+            s = s + np.multiply.outer(share, self._below_level).ravel()
+        self._z_true.append(s)
 
     def media(self) -> list[RepresentativeMedium]:
         """List the media from the top, or the slowest, median and fastest of many."""
         depths = np.concatenate(self._depths)
+        z_true = np.concatenate(self._z_true)
         columns = np.concatenate(self._columns, axis=1)
         # Cells of an even grid are as tall everywhere.
         heights = np.ones(depths.size)
@@ -135,12 +151,13 @@ class MediaSample:
             vp, vs, rho = (properties.pop(name, None) for name in ("vp", "vs", "rho"))
             top = float(depths[belongs].min())
             bottom = float(depths[belongs].max())
+            z = (float(z_true[belongs].min()), float(z_true[belongs].max()))
             share = float(belongs.mean())
             stands_for = _TYPICAL[number] if many else ""
             tallest = heights[belongs].max() if numbers_of is None else heights[numbers_of[number]]
             media.append(
                 RepresentativeMedium(
-                    top, bottom, vp, vs, rho, share, stands_for, properties, float(tallest)
+                    top, bottom, z, vp, vs, rho, share, stands_for, properties, float(tallest)
                 )
             )
         return media if many else sorted(media, key=lambda medium: (medium.top, medium.slowest))

@@ -82,7 +82,8 @@ def _grid(results: Results) -> Iterator[tuple[str, str]]:
     if (ground := results.ground) is not None:
         yield (
             "ground",
-            f"z from {ground.z.min():.6g} to {ground.z.max():.6g} m; rows are flat below z = "
+            f"z from {ground.z.min():.6g} to {ground.z.max():.6g} m; rows follow it (the grid's z "
+            f"is theirs where the ground is at z = {axes['z'][0]:.6g} m) and are flat below z = "
             f"{ground.flat_from:.6g} m",
         )
     for name in results.model:

@@ -97,13 +97,13 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> WarningLines
     solid = [layer for layer in layers if layer.vs]
     worst = min(solid, key=lambda layer: (layer.vp or math.inf) / (layer.vs or 1.0))
     if setup.earth.layered:
-        key = setup.earth.given_by("vs", 0.5 * (worst.top + worst.bottom))
+        key = setup.earth.given_by("vs", 0.5 * sum(worst.z))
         location = setup.scenario.where(*key)
         where = f"{key_path(key)}{location and f' ({location})'}"
     kind = "unrelaxed " if setup.earth.relaxation else ""
     yield (
         f"{where}: {kind}vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), "
-        f"between z = {worst.top:.6g} and {worst.bottom:.6g} m: rocks have 1.5 to 2.2, sediments "
+        f"between z = {worst.z[0]:.6g} and {worst.z[1]:.6g} m: rocks have 1.5 to 2.2, sediments "
         f"more; {setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
     )
 

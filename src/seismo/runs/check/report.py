@@ -31,6 +31,7 @@ from seismo.solver.incident_background import box_of, plane_waves
 MOST_SOURCES = 3  # that are described each
 MOST_CAUSES = 3  # of errors that are listed
 MOST_SETS = 6  # of receivers whose errors are listed
+_OF_SPACING = 0.01  # to which z of media is rounded
 
 
 def print_plan(plan: Plan, console: Console) -> None:
@@ -307,6 +308,10 @@ def _signed(value: float) -> str:
     return text if float(text) else "0.000"
 
 
+def _rounded(value: float, unit: float) -> float:
+    return round(value / unit) * unit + 0.0  # 0 is no -0
+
+
 def _layers(plan: Plan) -> Table:
     """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
     many = any(layer.stands_for for layer in plan.layers)
@@ -316,11 +321,12 @@ def _layers(plan: Plan) -> Table:
     if plan.attenuation and plan.attenuation.rise > 1.0:
         title += ", by unrelaxed velocities"
     table = Table(title=title, title_justify="left")
-    depth = "depths of such media (m)" if many else "depth (m)"
+    unit = _OF_SPACING * plan.setup.grid.spacing[2]
+    z = "z of such media (m)" if many else "z (m)"
     others = [name for name in plan.layers[0].others if name not in CONSTANTS]
     speeds = ("slowest", "fastest") if len(others) < len(plan.layers[0].others) else ()
     parameters = ("vp", "vs", "rho", *others)
-    for heading in (depth, *parameters, *speeds, "share", "points per wavelength", "phase error"):
+    for heading in (z, *parameters, *speeds, "share", "points per wavelength", "phase error"):
         table.add_column(heading, justify="right")
     for layer in plan.layers:
         cells = ["-" if v is None else f"{v:.0f}" for v in (layer.vp, layer.vs, layer.rho)]
@@ -328,7 +334,7 @@ def _layers(plan: Plan) -> Table:
         cells += [f"{getattr(layer, name):.0f}" for name in speeds]
         share = f"{layer.stands_for} {layer.share:.0%}".strip()
         table.add_row(
-            f"{layer.top:.6g} to {layer.bottom:.6g}", *cells, share,
+            " to ".join(f"{_rounded(end, unit):.6g}" for end in layer.z), *cells, share,
             f"{layer.points_per_wavelength:.1f}", f"{_signed(layer.phase_error)} %",
         )  # fmt: skip
     return table
