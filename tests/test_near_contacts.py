@@ -245,4 +245,27 @@ def test_every_receiver_of_a_line_is_looked_at() -> None:
     given["receivers"][0]["quantities"] = ["rotation"]
     body = {"type": "block", "x": [places[31][0], 1e5], **ROCK}
     given["model"] = [{"type": "uniform", **SOFT}, body]
-    assert near_receivers(discretize(from_dict(given)))[0].affected == 1
+    affected = near_receivers(discretize(from_dict(given)))[0].affected
+    assert affected == "1 of 159 (R0031 at x = 1300, z = 300 m)"
+
+
+def test_the_first_few_receivers_beside_a_contact_are_named() -> None:
+    given = document(
+        "force", -14.0, [(200.0 + 10.0 * n, 298.0 - (n == 1) * 150.0) for n in range(9)]
+    )
+    (line,) = told(given)
+    first = "R0000 at x = 200, z = 298 m; R0002 at x = 220, z = 298 m; R0003 at x = 230, z = 298 m"
+    assert f": 8 of 9 ({first}; and 5 more) on a contact of media or near it" in line
+
+
+def test_a_receiver_that_moves_is_named_where_it_comes_beside_a_contact() -> None:
+    """Of the second shot alone, 200 m to the right of the first."""
+    given = document("force", -14.0)
+    shots = [{"position": {"x": x, "z": 100.0}} for x in (0.0, 200.0)]
+    body = {"type": "block", "x": [300.0, 1e5], **ROCK}
+    line = {"type": "line", "start": {"x": -100.0, "z": 300.0}, "end": {"x": 100.0, "z": 300.0}}
+    moving = line | {"count": 3, "relative_to": "source", "quantities": ["rotation"]}
+    given |= {"model": [{"type": "uniform", **SOFT}, body], "survey": {"shots": shots}}
+    given["receivers"] = [moving]
+    affected = near_receivers(discretize(from_dict(given)))[0].affected
+    assert affected == "1 of 3 (R0002 at x = 300, z = 300 m)"

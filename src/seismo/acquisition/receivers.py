@@ -128,6 +128,20 @@ class ReceiverGroup:
             met |= condition(self.at(shot)) & self.recording(shot)
         return int(met.sum())
 
+    def first_where(
+        self, condition: Callable[[np.ndarray], np.ndarray], most: int
+    ) -> list[tuple[str, np.ndarray]]:
+        """Return codes and positions (3) m of the first receivers that meet a condition (n).
+
+        Of receivers that move it is the position in the first shot in which they do.
+        """
+        first = dict[int, np.ndarray]()
+        for shot in ("",) if self.motion is None else self.motion.sample:
+            positions = self.at(shot)
+            met = np.flatnonzero(condition(positions) & self.recording(shot))
+            first = {n: positions[n] for n in met[:most].tolist()} | first
+        return [(self.codes[n], first[n]) for n in sorted(first)[:most]]
+
     @property
     def read_positions(self) -> np.ndarray:
         """Positions (n, 3) in m that fields are read at."""

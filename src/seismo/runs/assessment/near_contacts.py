@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
 from seismo.grid.stretching import moved
+from seismo.runs.assessment.named_receivers import named
 from seismo.runs.assessment.percent import up_to
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.units import with_unit
@@ -86,10 +88,10 @@ class NearSource(NamedTuple):
 
 
 class NearReceivers(NamedTuple):
-    """A set of receivers: its name, how many err by more than `_LEAST`, and its worst error."""
+    """A set of receivers: its name, which err by more than `_LEAST`, and its worst error."""
 
     name: str
-    affected: int
+    affected: str
     error: float
 
 
@@ -128,7 +130,7 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     sloping = setup.topography is not None and not strains
     if not (strains or setup.earth.layered or sloping):
         # Motion errs there as the contacts themselves do (`seismo.runs.assessment.sideways`).
-        return NearReceivers(group.name, 0, 0.0)
+        return NearReceivers(group.name, "", 0.0)
     laws = _READ if reads_layers(setup) else _READ_SIDEWAYS
     axes = "z" if setup.earth.layered else setup.grid.axes
     columns = [AXES.index(a) for a in axes]
@@ -147,13 +149,15 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
             if setup.interpolation.thin_layer and not strains:
                 errors[n] = min(errors[n], _error(setup, _THIN, cells, 2.0))
     affected = positions[errors > _LEAST][:, columns]
-    count = group.count_where(lambda some: _among(some[:, columns], affected))
-    return NearReceivers(group.name, min(every * count, len(group)), float(errors.max(initial=0.0)))
+    is_affected = partial(_among, columns, affected)
+    count = min(every * group.count_where(is_affected), len(group))
+    names = named(setup, group, is_affected, count) if count else ""
+    return NearReceivers(group.name, names, float(errors.max(initial=0.0)))
 
 
-def _among(positions: np.ndarray, affected: np.ndarray) -> np.ndarray:
-    """Return which positions (n, axes) are among others (m, axes)."""
-    return (positions[:, None] == affected[None]).all(2).any(1)
+def _among(columns: list[int], affected: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return which positions (n, 3) have coordinates that are among others (m, axes)."""
+    return (positions[:, None, columns] == affected[None]).all(2).any(1)
 
 
 def near_contacts(

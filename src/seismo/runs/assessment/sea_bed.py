@@ -24,6 +24,7 @@ from seismo.equations.fluid_solid_contact import (
 )
 from seismo.equations.fluid_solid_operators import contact_operators, vibrations
 from seismo.errors import SeismoError
+from seismo.runs.assessment.named_receivers import named
 from seismo.runs.assessment.near_contacts import DIFFERENTIATED
 from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import percent
@@ -203,20 +204,23 @@ def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float,
 
 def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
     for group in setup.groups:
-        on = group.count_where(partial(_nearer, setup, contact, ON_CONTACT))
-        if on:
+        is_on = partial(_nearer, setup, contact, ON_CONTACT)
+        if count := group.count_where(is_on):
             yield (
-                f"receivers {group.name}: {on} on the contact of fluid and solid at z = {z}, where "
-                "horizontal motion jumps: they record that of the solid, and pressure as the mean "
-                "of its normal stresses; move them up or down by any little to choose a side"
+                f"receivers {group.name}: {named(setup, group, is_on, count)} on the contact of "
+                f"fluid and solid at z = {z}, where horizontal motion jumps: they record that "
+                "of the solid, and pressure as the mean of its normal stresses; move them up or "
+                "down by any little to choose a side"
             )
         reach = setup.stencil.order // 2 + 3
-        count = group.count_where(partial(_nearer, setup, contact, reach))
+        is_beside = partial(_nearer, setup, contact, reach)
+        count = group.count_where(is_beside)
         if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {count} record divergence, rotation or strain within "
-                f"{reach} points of the contact of fluid and solid at z = {z}: their differences "
-                "reach over it; move them away, or record velocity"
+                f"receivers {group.name}: {named(setup, group, is_beside, count)} record "
+                f"divergence, rotation or strain within {reach} points of the contact of fluid and "
+                f"solid at z = {z}: their differences reach over it; move them away, or "
+                "record velocity"
             )
 
 
