@@ -5,6 +5,7 @@ of float32 storage unless a test says otherwise.
 """
 
 import errno
+import itertools
 import os
 import runpy
 import sys
@@ -37,7 +38,12 @@ from seismo.output.figures.abscissa import abscissa, spread
 from seismo.output.figures.map_marks import beach_ball, round_length
 from seismo.output.figures.processing import reduced, with_gain
 from seismo.output.figures.section import sections
-from seismo.output.figures.spectra import amplitude_spectrum, highest_frequency, tapered
+from seismo.output.figures.spectra import (
+    amplitude_spectrum,
+    highest_frequency,
+    limit_axes,
+    tapered,
+)
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.figures.traces import _draw_column, _print_peaks
 from seismo.output.quantities import axis_label
@@ -795,6 +801,24 @@ def test_f_max_is_recorded_or_found_40_db_down(two, three):
     assert highest_frequency(three) == pytest.approx(2.7601, abs=1 / 15.05)
     labels = [text.get_text() for text in spectra(two).axes[0].texts]
     assert labels == ["$f_{max}$ = 37 Hz"]
+
+
+@pytest.mark.parametrize("first", [1e-4, 0.01, 0.017, 0.9, 1.96, 5.1])
+def test_frequencies_are_labelled_without_overlap(first):
+    """Panels as narrow as those of three spectra, from a factor of 2 to five decades."""
+    with mpl.rc_context(STYLE):
+        figure, ((panel, _, _),) = panels(1, 3, 3.0)
+        panel.loglog([first, 10.3], [1.0, 0.1])
+        limit_axes(panel, np.array([0.0, first, 10.3]), 1.0, None)
+        figure.draw_without_rendering()
+    boxes = [
+        label.get_window_extent()
+        for label, x in zip(panel.get_xticklabels(), panel.get_xticks(), strict=True)
+        if first <= x <= 10.3
+    ]
+    assert len(boxes) > 1
+    ends = sorted((box.x0, box.x1) for box in boxes)
+    assert all(end + 2.0 < start for (_, end), (start, _) in itertools.pairwise(ends))
 
 
 def test_the_clip_ignores_what_is_at_rest():

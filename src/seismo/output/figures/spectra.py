@@ -36,6 +36,13 @@ from seismo.output.results import Results
 
 TAPERED = 0.1  # of a trace, at its end
 _FLOOR = 1e-4  # four decades: below, float32 traces hold little but rounding
+# Largest over smallest frequency of an axis -> digits of the labels in each decade.
+_LABELLED = (
+    (10.0, (1.0, 2.0, 3.0, 5.0, 7.0)),
+    (100.0, (1.0, 2.0, 5.0)),
+    (1e4, (1.0, 3.0)),
+    (np.inf, (1.0,)),
+)
 _HIGHEST_LEVEL = 0.01  # f_max is where the source spectrum has fallen by 40 dB
 
 
@@ -145,16 +152,19 @@ def limit_axes(panel: Axes, frequency: np.ndarray, top: float, highest: float | 
     """Show four decades below the largest value, up to 2.5 f_max; return the last frequency."""
     panel.set_ylim(_FLOOR * top, 2 * top)
     right = min(frequency[-1], 2.5 * highest) if highest else frequency[-1]
-    panel.set_xlim(min(frequency[1], right / 2.0), right)  # of short traces too
+    lowest = min(frequency[1], right / 2.0)  # of short traces too
+    panel.set_xlim(lowest, right)
+    # As many labels as fit: of each decade some, of many its first alone.
+    labelled = next(digits for most, digits in _LABELLED if right <= most * lowest)
+    panel.xaxis.set_major_locator(LogLocator(subs=labelled))
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_formatter(NullFormatter())
     return float(right)
 
 
 def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None) -> None:
     right = limit_axes(panel, frequency, top, highest)
     panel.set_xlabel("frequency (Hz)")
-    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.xaxis.set_major_formatter("{x:g}")
-    panel.xaxis.set_minor_formatter(NullFormatter())
     if highest and highest <= right:
         panel.axvline(highest, color="0.3", linewidth=0.7, linestyle=":")
         panel.text(
