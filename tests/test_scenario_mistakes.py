@@ -287,6 +287,14 @@ def test_a_colon_within_a_text_is_no_mistake(title):
     assert parse(f"title: {title}\n{FLAT}").title == title.strip("'")
 
 
+@pytest.mark.parametrize("extent", ["{x: 4, z: 2}", "{x: 4, z: 2 km}", "{x: 4 km, z: 2}"])
+def test_an_extent_without_its_unit_brings_no_positions_outside(extent):
+    count = extent.count("4,") + extent.count("2}")
+    found = mistakes(FLAT.replace("{x: 4 km, z: 2 km}", extent))
+    assert len(found) == count
+    assert all("is less than grid.spacing, 10 m; did you mean" in line for line in found)
+
+
 def test_a_flood_of_mistakes_is_cut():
     points = ", ".join("{x: -1, z: 1}" for _ in range(200))
     found = mistakes(FLAT.replace(SURFACE, f"{{type: points, positions: [{points}]}}"))

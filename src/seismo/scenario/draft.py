@@ -78,9 +78,13 @@ class Draft:
         return axes
 
     def limits(self, axis: str) -> tuple[float, float] | None:
-        """Return the first and the last coordinate in m of the grid; None where not known here."""
+        """Return the first and the last coordinate in m of the grid; None where not known here.
+
+        Nor where it is shorter than the spacing, which is a mistake of its own.
+        """
         length = getattr(self.grid.extent, axis) if self.grid else None
-        if self.grid is None or length is None:
+        spacing = self.grid.spacing.at_top(axis) if self.grid else None
+        if self.grid is None or length is None or (spacing and spacing > length):
             return None
         low = self.grid.origin.top if axis == "z" else getattr(self.grid.origin, axis)
         if axis == "z" and self.has_topography and self.grid.origin.z is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath
+from seismo.scenario import units
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
 from seismo.scenario.grid import Boundaries, GridSpec
@@ -72,10 +73,10 @@ def _spacing(grid: GridSpec) -> Mistakes:
         length = getattr(grid.extent, axis)
         spacing = grid.spacing.at_top(axis)
         if length is not None and spacing is not None and spacing > length:
-            problem = (
-                f"the spacing {spacing:g} m is larger than the extent {length:g} m; make it finer"
-            )
-            yield Mistake(("grid", "spacing", axis), problem)
+            remedy = "check the units of both, make it longer, or grid.spacing finer"
+            remedy = units.meant_in_km(length, spacing) or remedy
+            problem = f"{length:g} m is less than grid.spacing, {spacing:g} m; {remedy}"
+            yield Mistake(("grid", "extent", axis), problem)
         if length is not None and spacing is not None:
             along[axis] = 1.0 + length / spacing
             if abs(getattr(grid.origin, axis) or 0.0) > _FARTHEST * spacing:

@@ -258,6 +258,8 @@ def _not_a_number(text: str, dimension: Dimension) -> str:
 
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_LEAST_CELLS = 3.0  # of lengths that a grid shows
+_MOST_IN_KM = 1e3  # the longest that is taken for one in km
 _PREFIXABLE = ("m", "m/s", "m/s2", "m/s^2", "Pa", "s", "B", "points/s", "B/s")
 
 
@@ -277,6 +279,12 @@ def readable(value: float, unit: str) -> tuple[float, str]:
     if -3 <= exponent <= 3:
         return 1.0, unit
     return 10.0**-exponent, f"10^{exponent} {unit}"
+
+
+def meant_in_km(length: float, spacing: float) -> str:
+    """Return ``did you mean '6 km'?`` of 6 m, which a spacing (m) makes nothing of; else ""."""
+    least = _LEAST_CELLS * spacing / 1e3
+    return f"did you mean '{length:g} km'?" if least <= length < _MOST_IN_KM else ""
 
 
 def with_unit(value: float, unit: str) -> str:

@@ -31,6 +31,7 @@ from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.assessment.surface_strains import surface_strains
 from seismo.runs.assessment.timing_checks import TIMING, WarningLines
+from seismo.runs.assessment.tiny_lengths import tiny_lengths
 from seismo.runs.assessment.weak_sources import weak_sources
 from seismo.runs.assessment.weakened_coupling import weakened_coupling
 from seismo.scenario.grid import MOST_LAYER_POINTS
@@ -326,7 +327,7 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, directions, off_the_plane, bodies_outside, outside_box, uncovered, outside, otherwise,
     kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
-    _layer_strength, _little_damping, _flat,
+    tiny_lengths, _layer_strength, _little_damping, _flat,
 )  # fmt: skip
 
 
