@@ -244,6 +244,21 @@ def test_what_is_called_otherwise_elsewhere_or_is_not_there_is_told(old, new, sa
     assert said in mistakes(FLAT.replace(old, new))[0]
 
 
+def test_what_is_told_of_shots_leads_to_a_survey():
+    two = FLAT.replace(EXPLOSION, f"{EXPLOSION}\n  - {EXPLOSION}").replace("output: {}\n", "")
+    (message,) = mistakes(two + "shots: each_source\n")
+    assert "did you mean 'survey.shots' (a list of {position: ...}, between which the" in message
+    shots = "survey: {shots: [{position: {x: 1 km, z: 1 km}}, {position: {x: 2 km, z: 1 km}}]}\n"
+    (message,) = mistakes(two + shots)
+    assert message.endswith("keep one in sources, and list its positions in shots; other sources "
+                            "are runs of their own")  # fmt: skip
+    one = FLAT.replace("output: {}\n", "")
+    assert len(parse(one + shots).survey.shots) == 2
+    # A word in the list is no position.
+    (message,) = mistakes(one + "survey: {shots: [each_source]}\n")
+    assert message.endswith("must be a mapping with the keys name, position")
+
+
 def test_misspelt_components_are_those_of_the_frame():
     tensor = f"{HALF_MOMENT}, frame: gcmt, components: {{Mrr: 1e12, Mtp: 2e12, rt: 0}}}}"
     found = mistakes(FLAT.replace(EXPLOSION, tensor))

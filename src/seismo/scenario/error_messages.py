@@ -231,7 +231,10 @@ def _listed(value: Any, annotation: Any) -> str:
         return f"; write [{', '.join(map(str, value.values()))}]"
     if isinstance(value, Mapping) and value:
         return f"; begin each entry with a dash: '- {next(iter(value))}: ...'"
-    return f"; write [{value}]" if isinstance(value, str) and value.isidentifier() else ""
+    if not isinstance(value, str) or not value.isidentifier():
+        return ""
+    entry = schema_text.model_at(entries[0])
+    return f", each {_with_keys(schema_text.allowed(entry))}" if entry else f"; write [{value}]"
 
 
 def _as_file(value: Any) -> str:

@@ -343,4 +343,5 @@ def survey(draft: Draft) -> Mistakes:
     count = len(draft.sources or ())
     if draft.survey is not None and count > 1:
         problem = f"a survey moves exactly one source, but there are {count}; keep one in sources"
+        problem += ", and list its positions in shots; other sources are runs of their own"
         yield Mistake(("survey",), problem)

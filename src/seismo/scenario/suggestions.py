@@ -22,6 +22,7 @@ _POINTS = "a length, of which grid.spacing makes points"
 _SURFACE = "write top: free_surface"
 _LAYER = "of the layers outside the region, which are there anyway"
 _MOVING = "write relative_to: source"
+_SHOTS = "a list of {position: ...}, between which the one source moves"
 _TILT = "of the symmetry axis from z"
 _DEPTH = "the depth where it begins, not how thick it is"
 # What keys are called elsewhere, what they are here, and what is different about the last of these.
@@ -50,6 +51,7 @@ _CALLED = {
         ("pml npml cpml n_pml pml_width pml_thickness", "boundaries.layer.points", _LAYER),
         ("nabs nbl absorb absorbing sponge", "boundaries.layer.points", _LAYER),
         ("src", "sources", ""),
+        ("shots shot_positions", "survey.shots", _SHOTS),
         ("relative offset offsets moving moves follow_source roll_along", "relative_to", _MOVING),
         ("rec recorders stations", "receivers", ""),
         ("tilt dip_angle", "theta", _TILT),
