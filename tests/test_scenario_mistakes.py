@@ -160,6 +160,35 @@ def test_mistakes_in_one_section_hide_none_of_the_others():
     ]  # fmt: skip
 
 
+_ENTRY = "fields: [q], steps: 1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "paths"),
+    [
+        (f"{{{_ENTRY}, box: {{x: 5}}}}", [".box.x", ".fields[0]"]),
+        (f"{{{_ENTRY}, plane: 5}}", [".plane", ".fields[0]"]),
+        (f"{{{_ENTRY}, interval: 1}}", ["", ".fields[0]"]),
+        ("{fields: 5, steps: 1, box: {x: [0, 9e9]}}", [".fields", ".box.x"]),
+        ("{fields: [q], interval: 1, start: 3, stop: 2}", ["", ".fields[0]"]),
+        ("5", [""]),
+    ],
+)
+def test_a_mistake_in_output_hides_no_others_of_it(entry, paths):
+    others = "{name: b, fields: [vx], interval: 1, start: 5}], maps: [{quantities: [pgv_y]}]"
+    found = mistakes(FLAT.replace("output: {}", f"output: {{snapshots: [{entry}, {others}}}"))
+    of_entry = [f"output.snapshots[0]{path}" for path in paths]
+    others = ["output.snapshots[1].start", "output.maps[0].quantities[0]"]
+    assert sorted(line.split(": ")[1] for line in found) == sorted(of_entry + others)
+
+
+def test_snapshots_that_are_no_list_hide_no_mistakes_of_maps():
+    text = FLAT.replace("output: {}", "output: {snapshots: 5, maps: [{quantities: [pgv_y]}]}")
+    assert [line.split(": ")[1] for line in mistakes(text)] == [
+        "output.snapshots", "output.maps[0].quantities[0]",
+    ]  # fmt: skip
+
+
 def test_a_misspelt_type_hides_nothing_of_its_section():
     text = FLAT.replace("type: line", "type: lines").replace("count: 5", "cuont: 5, interval: 0")
     text = text.replace(UNIFORM, UNIFORM.replace("uniform", "unifrom").replace("2200", "2.2"))

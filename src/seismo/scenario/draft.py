@@ -15,7 +15,7 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario.attenuation import Attenuation, attenuated_by
 from seismo.scenario.grid import Boundaries, GridSpec, TimeSpec
 from seismo.scenario.model_parts import ModelPart, given_parameters
-from seismo.scenario.output import Output
+from seismo.scenario.output import Maps, Output, Snapshots
 from seismo.scenario.receivers import ReceiverSet
 from seismo.scenario.sources import Source, Survey
 from seismo.scenario.topography import TopographySection
@@ -36,7 +36,7 @@ class Draft:
     sources: tuple[Any, ...] | None
     receivers: tuple[Any, ...] | None
     survey: Survey | None
-    output: Output | None
+    output: Output | None  # whose entries are None where they could not be read
     has_geographic: bool
     attenuation: Attenuation | None
     options: Mapping[str, Any]  # sections of options, by their equations
@@ -131,7 +131,7 @@ def draft_of_data(data: dict[str, Any]) -> Draft:
         sources=_try_each(Source, data.get("sources")),
         receivers=_try_each(ReceiverSet, data.get("receivers")),
         survey=_try(Survey, data.get("survey")),
-        output=_try(Output, data.get("output")),
+        output=_output(data.get("output")),
         has_geographic="geographic" in data,
         options={
             name: _try(equation.options, data[name])
@@ -141,6 +141,17 @@ def draft_of_data(data: dict[str, Any]) -> Draft:
         has_topography="topography" in data,
         topography=_try(TopographySection, data.get("topography")),
     )
+
+
+def _output(data: Any) -> Output | None:
+    """Return the entries of snapshots and maps that can be read, None in place of the others."""
+    if not isinstance(data, dict):
+        return None
+    entries = {"snapshots": Snapshots, "maps": Maps}
+    readable: dict[str, Any] = {
+        key: _try_each(kind, data.get(key)) or () for key, kind in entries.items()
+    }
+    return Output.model_construct(**readable)
 
 
 def _keys_below(data: Any) -> set[str]:

@@ -248,6 +248,8 @@ def cuts(draft: Draft) -> Mistakes:
     shown = table and {"fields": table.shown, "quantities": peaks(table)}
     for key, listed in (("snapshots", "fields"), ("maps", "quantities")):
         for index, entry in enumerate(getattr(draft.output, key)):
+            if entry is None:
+                continue
             path = ("output", key, index)
             names = getattr(entry, listed)
             known = shown[listed] if shown else names

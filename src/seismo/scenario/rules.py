@@ -269,7 +269,7 @@ def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
 def snapshot_times(draft: Draft) -> Mistakes:
     """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
     for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
-        if entry.interval is None:
+        if entry is None or entry.interval is None:
             continue  # the length of a step is not known yet
         start = entry.start or 0.0
         stop = math.inf if entry.stop is None else entry.stop
@@ -292,7 +292,7 @@ def names(draft: Draft) -> Mistakes:
     )
     if draft.output is not None:
         for key in ("snapshots", "maps"):
-            output_names = [entry.name for entry in getattr(draft.output, key)]
+            output_names = [getattr(entry, "name", None) for entry in getattr(draft.output, key)]
             yield from _unique(("output", key), output_names)
     if draft.survey is not None:
         shots = [shot.name for shot in draft.survey.shots]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +33,15 @@ _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
     ("sources",): {"wavelet": _WAVELET, "name": _LEFT_OUT, "time_function": _LEFT_OUT}
     | dict.fromkeys(("amplitude", "moment", "magnitude", "strike", "dip", "rake", "delay"), 1.0),
     ("receivers",): {"quantities": _LEFT_OUT, "interval": _LEFT_OUT, "count": 2},
-    ("output", "snapshots"): {"interval": _ALWAYS, "steps": 1}
-    | dict.fromkeys(("decimate", "relative_error"), _LEFT_OUT),
-    ("output", "maps"): {"decimate": _LEFT_OUT, "damping": _LEFT_OUT},
+    ("output", "snapshots"): {"interval": _ALWAYS, "steps": 1, "fields": ["pressure"]}
+    | dict.fromkeys(("decimate", "relative_error", "plane", "box", "start", "stop"), _LEFT_OUT),
+    ("output", "maps"): {"quantities": ["pressure"]}
+    | dict.fromkeys(("decimate", "damping", "plane", "box"), _LEFT_OUT),
+}
+# Of entries whose keys do not go together, such as start and stop.
+_TOGETHER: dict[tuple[str, ...], dict[str, Any]] = {
+    ("output", "snapshots"): {"steps": 1} | dict.fromkeys(("interval", "start", "stop"), _LEFT_OUT),
+    ("output", "maps"): {"quantities": ["pressure"], "periods": _LEFT_OUT},
 }
 
 
@@ -72,13 +78,13 @@ def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> Mended:
             if meant and "." not in meant:
                 section.setdefault(meant, value)
             continue
-        depth, value = _stand_in(mistake.path)
-        section = _at(copy, mistake.path[: depth - 1])
-        if depth and isinstance(section, dict):
-            replaced.add(mistake.path[:depth])
-            section[mistake.path[depth - 1]] = value
-            if value is _LEFT_OUT:
-                del section[mistake.path[depth - 1]]
+        for path, value in _stand_ins(mistake.path):
+            section = _at(copy, path[:-1])
+            if isinstance(section, dict):
+                replaced.add(path)
+                section[path[-1]] = value
+                if value is _LEFT_OUT:
+                    del section[path[-1]]
     return Mended(copy, frozenset(replaced), frozenset(retyped))
 
 
@@ -94,22 +100,21 @@ def possible_value(parameter: Parameter) -> float:
     return low + 0.7 * (high - low)
 
 
-def _stand_in(path: KeyPath) -> tuple[int, Any]:
-    """Return what can replace the value at a path or above it, and the length of that path.
-
-    The length is 0 where nothing can.
-    """
+def _stand_ins(path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield paths, at a path or above it, or in the entry at it, and what can stand there."""
     names = [key for key in path if isinstance(key, str)]
     if names[:1] == ["model"]:
         last = str(path[-2] if path[-1] in ("top", "bottom") and len(path) > 3 else path[-1])
         if last in PARAMETERS:
-            return len(path), possible_value(PARAMETERS[last])
-        return 0, None
+            yield path, possible_value(PARAMETERS[last])
+        return
     for section, stand_ins in _STAND_INS.items():
         count = len(section)
         if tuple(names[:count]) == section and names[count:] and names[count] in stand_ins:
-            return path.index(names[count], count) + 1, stand_ins[names[count]]
-    return 0, None
+            depth = path.index(names[count], count) + 1
+            yield path[:depth], stand_ins[names[count]]
+    for key, value in _TOGETHER.get(tuple(names), {}).items():
+        yield (*path, key), value
 
 
 def _at(data: Any, path: KeyPath) -> Any:
