@@ -9,7 +9,8 @@ limit and the remedy, for example::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 KeyPath = tuple[str | int, ...]  # keys of the scenario, such as ("model", 0, "vp")
@@ -28,9 +29,15 @@ class SeismoError(Exception):
 
 
 class ScenarioError(SeismoError):
-    """The scenario cannot be run as written; holds every mistake found, one line each."""
+    """The scenario cannot be run as written; holds every mistake found, one line each.
+
+    Attributes:
+        messages: one for each mistake.
+        read: what was read of a faulty scenario, its mistakes and its folder; None elsewhere.
+    """
 
     exit_code = 2
+    read: tuple[Any, Any, Path] | None = None
 
     def __init__(self, *messages: str) -> None:
         """Keep the messages apart, so that a caller can count and print them."""

@@ -101,9 +101,9 @@ def check(
     """
     from seismo.runs.check import make_plan
     from seismo.runs.resources.placement import select_backends
-    from seismo.scenario import load
+    from seismo.solver.further_mistakes import load_placed
 
-    scenario = load(file)
+    scenario = load_placed(file)
     choices, why, known = select_backends(scenario, backend, device, gpus)
     plan = make_plan(scenario, choices[0], len(choices), known)
     if why:

@@ -154,9 +154,9 @@ def submit(
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
     from seismo.runs import batch as jobs
-    from seismo.scenario import load
+    from seismo.solver.further_mistakes import load_placed
 
     machine_profile = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
     tasks = None if array is None else jobs.JobArray.read(array)
-    script = jobs.write_script(load(file), machine_profile, Path(), force, tasks)
+    script = jobs.write_script(load_placed(file), machine_profile, Path(), force, tasks)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")

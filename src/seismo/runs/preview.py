@@ -10,9 +10,10 @@ from seismo.output.results_file import ResultsWriter
 from seismo.runs import file_contents
 from seismo.runs.assessment import assess
 from seismo.runs.temporary_results import temporary_results
-from seismo.scenario import Scenario, ScenarioInput, load
+from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
+from seismo.solver.further_mistakes import load_placed
 
 KINDS = ("model", "wavelets")  # figures that need no waves
 
@@ -30,7 +31,7 @@ def preview(scenario: ScenarioInput) -> Results:
     Raises:
         ScenarioError: the scenario, or a file that it names, will not do.
     """
-    checked = load(scenario)
+    checked = load_placed(scenario)
     setup = discretize(checked)
     stem = Path(scenario).stem if isinstance(scenario, str | Path) else "scenario"
     return temporary_results(f"{stem}.h5", partial(_write, checked, setup))

@@ -40,8 +40,9 @@ from seismo.runs.resources.placement import place_run, select_backends
 from seismo.runs.run_loop import Run
 from seismo.runs.signals import Signals
 from seismo.runs.temporary_results import temporary_results
-from seismo.scenario import Scenario, ScenarioInput, load, parse
+from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization
+from seismo.solver.further_mistakes import load_placed
 
 
 def run(
@@ -118,7 +119,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     Raises:
         SeismoError: as `run` does, on one rank or on all.
     """
-    checked = load(scenario)
+    checked = load_placed(scenario)
     choices, why, known = select_backends(
         checked, request.backend, request.device, request.gpus, request.threads, ranks,
         request.share,

@@ -319,7 +319,9 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
                 and not any(mistake.path[: len(path)] == path for path in mended.replaced)
             ]
     if mistakes or document.mistakes:
-        raise error_messages.scenario_error(document, mistakes)
+        faulty = error_messages.scenario_error(document, mistakes)
+        faulty.read = document, mistakes, base
+        raise faulty
     scenario._document = document
     scenario._base = base
     scenario._checked = plain(scenario)

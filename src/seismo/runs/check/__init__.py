@@ -29,8 +29,9 @@ from seismo.runs.resources.demands import (
 )
 from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
 from seismo.runs.resources.placement import place_run, select_backends, step_seconds
-from seismo.scenario import Scenario, ScenarioInput, load
+from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
+from seismo.solver.further_mistakes import load_placed
 from seismo.solver.partition import Partition, divide
 
 __all__ = ["Plan", "check", "make_plan"]
@@ -237,7 +238,7 @@ def check(
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: one field is more than all memory.
     """
-    checked = load(scenario)
+    checked = load_placed(scenario)
     choices, _, known = select_backends(checked, backend, device, gpus)
     return make_plan(checked, choices[0], len(choices), known)
 
