@@ -43,8 +43,8 @@ class Ground:
         x: coordinates (n) in m of the nodes.
         y: coordinates (m) in m, None in 2-D.
         z: of the ground (m, n) or (n) in m.
-        smoothed: largest height in m by which it was smoothed.
-        smoothed_at: x, y in m, where that was.
+        smoothing: m (m, n) or (n) by which smoothing lowered it.
+        levelling: m by which levelling beside absorbing layers lowered it.
         spacing: m between the points of its file, 0 without.
         is_plane: whether it is a plane that dips.
     """
@@ -52,8 +52,8 @@ class Ground:
     x: np.ndarray
     y: np.ndarray | None
     z: np.ndarray
-    smoothed: float = 0.0
-    smoothed_at: tuple[float, float] = (0.0, 0.0)
+    smoothing: np.ndarray
+    levelling: np.ndarray
     spacing: float = 0.0
     is_plane: bool = False
 
@@ -90,7 +90,8 @@ def made_ground(
     """
     x, y = nodes_of(scenario)
     if isinstance(section, PlaneTopography):
-        return Ground(x, y, _plane(section, y, x), is_plane=section.dip != 0.0)
+        z = _plane(section, y, x)
+        return Ground(x, y, z, np.zeros(z.shape), np.zeros(z.shape), is_plane=section.dip != 0.0)
     spacing = 0.0
     finer = 1
     heights: Callable[[Any, Any], np.ndarray]
@@ -105,15 +106,13 @@ def made_ground(
         finer = int(np.clip(math.ceil((x[1] - x[0]) / spacing), 1, max(1, min(_FINEST, int(most)))))
     rows = None if y is None else _between(y, finer)
     raw = section.datum - heights(rows, _between(x, finer))
-    smooth = _smoothed(raw, finer)
     taken = (slice(None, None, finer),) * raw.ndim
-    removed = np.abs(smooth - raw)[taken]
-    if removed.max() < _UNCHANGED * (x[1] - x[0]):
+    smooth = _smoothed(raw, finer)[taken]
+    raw = raw[taken]
+    if np.abs(smooth - raw).max() < _UNCHANGED * (x[1] - x[0]):
         smooth = raw
-        removed = np.zeros(removed.shape)
-    z = _level_beside_layers(scenario, x, y, smooth[taken])
-    ground = Ground(x, y, z, float(removed.max()), spacing=spacing)
-    return Ground(x, y, z, ground.smoothed, ground.position(int(removed.argmax())), spacing)
+    z = _level_beside_layers(scenario, x, y, smooth)
+    return Ground(x, y, z, smooth - raw, z - smooth, spacing)
 
 
 def nodes_of(scenario: Scenario) -> tuple[np.ndarray, np.ndarray | None]:

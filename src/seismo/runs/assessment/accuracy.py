@@ -29,6 +29,7 @@ from seismo.equations.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
+from seismo.runs.assessment.changed_ground import levelling_error, smoothing_error
 from seismo.runs.assessment.fluid_ground import ground_motion_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.assessment.layered_error import Contacts, layered_error
@@ -61,6 +62,8 @@ _DISPERSION = "numerical dispersion"  # in each medium
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
 ON_SLOPES = "motion on ground that slopes"
+SMOOTHED = "ground too short for the grid"
+LEVEL = "ground that is level beside absorbing layers"
 CONTACTS = "contacts of media"
 BESIDE = "sources beside contacts"
 READ_BESIDE = "receivers beside contacts"
@@ -125,6 +128,8 @@ def expected_error(setup: Discretization) -> Expected:
         surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest))
     causes.append((SURFACE, surface))
     causes.append((ON_SLOPES, ground_motion_error(setup)))
+    causes.append((SMOOTHED, smoothing_error(setup)))
+    causes.append((LEVEL, levelling_error(setup)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
     sources_at_contacts = tuple(near_sources(setup))
     worst = max((source.error for source in sources_at_contacts), default=0.0)

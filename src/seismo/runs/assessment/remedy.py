@@ -19,11 +19,13 @@ from seismo.runs.assessment.accuracy import (
     BESIDE,
     CONTACTS,
     FITTED,
+    LEVEL,
     ON_SLOPES,
     PLACING,
     READ_BESIDE,
     ROUNDED,
     SENT_BACK,
+    SMOOTHED,
     STEPPED,
     SURFACE,
     THIN,
@@ -60,7 +62,7 @@ _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
-_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0}  # powers of the spacing
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, SMOOTHED: 1.0}  # powers of the spacing
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
@@ -155,6 +157,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     known = _moves(setup) | {
         SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
         FITTED: fit_remedy(setup),
+        LEVEL: "enlarge grid.extent, or move receivers away from its sides",
         ROUNDED: "give precision: float32",
     }
     moves = [
@@ -253,13 +256,15 @@ def _moves(setup: Discretization) -> dict[str, str]:
 
 def mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, FITTED, ROUNDED, *_moves(setup)}
+    moves = {SENT_BACK, FITTED, LEVEL, ROUNDED, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
 def _disperses(setup: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
-    known = {PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, ROUNDED, *_FALLS}
+    known = {
+        PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, ROUNDED, LEVEL, *_FALLS,
+    }  # fmt: skip
     what = expected.causes[0][0]
     return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
 

@@ -79,9 +79,11 @@ def _smoothing(setup: Discretization, ground: Ground) -> str:
     grid = setup.grids_of_spacing[-1].grid
     spacing = max(grid.spacing[: grid.dimensions - 1])
     text = "nothing is smoothed off"
-    if ground.smoothed:
+    smoothing = np.abs(ground.smoothing)
+    if smoothing.any():
+        most_at = _named(setup, *ground.position(int(smoothing.argmax())))
         text = (
-            f"smoothed by up to {ground.smoothed:.3g} m, at {_named(setup, *ground.smoothed_at)}: "
+            f"smoothed by up to {smoothing.max():.3g} m, at {most_at}: "
             f"ground that changes within {4.0 * spacing:.4g} m is too short for the grid"
         )
     if ground.spacing > spacing:
