@@ -12,7 +12,7 @@ import pytest
 from matplotlib.collections import QuadMesh
 
 import seismo
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.output.figures.section import chosen_section, sections, source_position, surface_of
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
@@ -440,10 +440,17 @@ def test_parts_may_follow_the_ground():
 
 def test_results_have_true_z_depth_and_elevation(tmp_path):
     maps = [{"quantities": ["pgv"], "plane": {"depth": 0.0}, "name": "ground"}]
-    maps += [{"quantities": ["pgv"], "box": {"y": [700.0, 710.0]}, "name": "column"}]
+    maps += [{"quantities": ["pgv", "vz"], "box": {"y": [700.0, 710.0]}, "name": "column"}]
     snapshots = [{"fields": ["vz"], "interval": 0.1, "plane": {"y": 700.0}}]
     short = solid(time={"duration": 0.1}, output={"maps": maps, "snapshots": snapshots})
     with seismo.run(short, backend="cpu") as results:
+        # Rows are no depths of points, and only fields stand between nodes.
+        column = results.to_xarray()["maps/column"]
+        assert "standard_name" not in column["z"].attrs
+        assert column["z"].attrs["long_name"].startswith("s, the z that rows have")
+        assert column["z_true"].attrs["positive"] == "down"
+        assert column["vz"].attrs["half_cell"] == "z"
+        assert "half_cell" not in column["pgv"].attrs
         assert results.maps["ground"].described_plane == ["on the ground"]
         z = results.maps["ground"].z_true
         axes = results.maps["ground"].axes
@@ -470,6 +477,9 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
             results.plot(kind)
         for across in "yxz":
             results.plot("peaks", maps="column", section=across)
+        with pytest.warns(ScenarioWarning, match=r"rows nearest to z = 105 m are drawn: rows fol"):
+            figure = results.plot("peaks", maps="column", section="z:105 m")
+        assert "rows nearest to z = 105 m" in figure.get_suptitle()
         with pytest.raises(ScenarioError, match="use --format xdmf"):
             write_side_files(results)
         files = {path.name: path for path in write_side_files(results, "xdmf")}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from seismo.cli.arguments import ResultsFile
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, ScenarioWarning
 
 if TYPE_CHECKING:
     from seismo.output.results import Results
@@ -103,14 +104,21 @@ def _draw(
         shared,
     )
 
+    notes_of_figures = dict[str, None]()
     for kind, options in shared(kinds, settings).items():
         name = picture_name(results, kind, options)
         try:
-            print(draw(results, kind, _picture(output, name, len(kinds)), **options))
+            with warnings.catch_warnings(record=True) as notes:
+                warnings.simplefilter("always", ScenarioWarning)
+                drawn = draw(results, kind, _picture(output, name, len(kinds)), **options)
+            print(drawn)
+            notes_of_figures.update({str(note.message): None for note in notes})
         except (EmptyFigureError, UnusedOptionError) as error:
             if not skips_empty:
                 raise
             print(f"{error}; {kind} is skipped", file=sys.stderr)
+    for note in notes_of_figures:  # once of all kinds
+        print(f"{results.path}: {note}", file=sys.stderr)
 
 
 def _say_what_else(results: Results, kinds: list[str], settings: dict[str, Any]) -> None:

@@ -38,6 +38,12 @@ _DESCRIPTIONS = {  # of coordinates that results files do not have
     "source_z": ("z of the source, positive down", "m"),
 }
 _STANDARD_NAMES = {"longitude": "longitude", "latitude": "latitude", "time": "time", "z": "depth"}
+_ROWS = {  # of rows that follow the ground: their z is no depth of points
+    "long_name": "s, the z that rows have where the ground is level; z_true has that of points",
+    "units": "m",
+    "axis": "Z",
+    "positive": "down",
+}
 _AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}
 _COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
 
@@ -158,8 +164,9 @@ def _dataset(
     import xarray
 
     first = groups[0]
-    # Snapshots stand half a cell further along these axes.
-    half_cells = json.loads(results.attributes.get("half_cell", "{}")) if stacked else {}
+    # Fields stand half a cell further along these axes, but those read at receivers.
+    is_staggered = "receiver" not in leading
+    half_cells = json.loads(results.attributes.get("half_cell", "{}")) if is_staggered else {}
     arrays = {}
     for name in first:
         dimensions = (*leading[:1], *first.dimensions(name)) if stacked else first.dimensions(name)
@@ -170,7 +177,8 @@ def _dataset(
     described = {}
     for name, entry in coordinates.items():
         dimensions, numbers = entry if isinstance(entry, tuple) else (name, entry)
-        described[name] = xarray.Variable(dimensions, numbers, _description(name))
+        facts = _ROWS if name == "z" and Z_TRUE in coordinates else _description(name)
+        described[name] = xarray.Variable(dimensions, numbers, facts)
     return xarray.Dataset(arrays, described)
 
 
@@ -179,7 +187,7 @@ def _description(name: str) -> dict[str, str]:
     words, unit = _DESCRIPTIONS.get(name, (long_name(name), unit_of(name)))
     facts = {"long_name": words, "units": unit, "axis": _AXES.get(name, "")}
     facts["standard_name"] = _STANDARD_NAMES.get(name, "")
-    if name == "z":
+    if name in ("z", Z_TRUE):
         facts["positive"] = "down"
     return {key: text for key, text in facts.items() if text}
 

@@ -19,10 +19,14 @@ from matplotlib.image import AxesImage
 
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
+from seismo.output.figures.section_position import (
+    drawn_position,
+    limits_of,
+    requested_position,
+)
 from seismo.output.figures.style import length_unit
 from seismo.output.ground_record import GroundRecord
 from seismo.output.results import Results
-from seismo.scenario import units
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class CrossSection:
         if self.ground is not None and self.ground.is_on({self.across: self.position}):
             return "on the ground"
         factor, unit = length_unit([0.0, self.position])
-        return f"{self.across} = {self.position * factor:.4g} {unit}"
+        rows = "rows nearest to " * self._crosses_rows
+        return f"{rows}{self.across} = {self.position * factor:.6g} {unit}"
 
     def index(self, axes: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
         """Return the index that cuts this section out of an array over `axes`.
@@ -158,10 +163,10 @@ def sections(
         raise ScenarioError(f"a figure needs two or three axes, not {len(names)}")
     cross_sections = []
     for across in ("y", "x", "z"):
-        ends = _limits(across, axes[across], ground)
+        ends = limits_of(across, axes[across], ground)
         position = through.get(across, float(np.mean(axes[across][[0, -1]])))
         if ground is None or not ground.is_on({across: position}):  # of any z
-            position = float(np.clip(position, *ends))
+            position = drawn_position(across, float(np.clip(position, *ends)), axes[across], ground)
         pair = _pair([name for name in names if name != across])
         cross_sections.append(
             CrossSection(pair.horizontal, pair.vertical, across, position, ground)
@@ -199,7 +204,7 @@ def chosen_section(
     if has_position and len(axes) == 3 and axis in axes:
         through = {
             **through,
-            axis: _position(across or "", axis, position_text, axes[axis], ground),
+            axis: requested_position(across or "", axis, position_text, axes[axis], ground),
         }
     cross_sections = sections(axes, through, ground)
     if len(cross_sections) == 1:
@@ -211,30 +216,6 @@ def chosen_section(
         f"section {across!r}: name the axis to cut, x, y or z, and where if you like: z:500, "
         "z:1.5 km"
     )
-
-
-def _limits(axis: str, along: np.ndarray, ground: GroundRecord | None) -> tuple[float, float]:
-    """Return the ends in m of an axis; z begins at the highest ground."""
-    is_curved = axis == "z" and ground is not None and ground.is_on({"z": along[0]})
-    low = float(ground.z.min()) if ground is not None and is_curved else float(along[0])
-    return low, float(along[-1])
-
-
-def _position(
-    text: str, axis: str, position_text: str, along: np.ndarray, ground: GroundRecord | None
-) -> float:
-    """Read where to cut an axis: the grid point next to it, or z among rows that are curved."""
-    try:
-        position = units.to_si(position_text.strip(), units.LENGTH)
-    except units.UnitError as error:
-        raise ScenarioError(f"section {text!r}: {error}") from None
-    reach = 0.5 * float(np.ptp(along[:2]))
-    low, high = _limits(axis, along, ground)
-    if not low - reach <= position <= high + reach:
-        raise ScenarioError(f"section {text!r}: {axis} is from {low:.6g} to {high:.6g} m here")
-    if axis == "z" and ground is not None and position < ground.flat_from:
-        return max(position, low)
-    return float(along[np.abs(along - position).argmin()])
 
 
 def thinned_above(results: Results, axes: Mapping[str, np.ndarray], series: str = "") -> str:
