@@ -5,8 +5,11 @@ The device is a stand-in that says how much it has; nothing is run on it.
 
 import math
 import re
+import subprocess
+import sys
 
 import pytest
+import yaml
 from rich.console import Console
 
 from seismo.backends import machine
@@ -272,3 +275,62 @@ def test_the_plan_says_how_devices_share_the_grid(monkeypatch, capsys):
     shared = plan.as_dict()["division"]
     assert (shared["ranks"], shared["parts"]) == (3, "3 x 1")
     assert plan.demands[0].need < make_plan(from_dict(SCENARIO), on_device()).demands[0].need
+
+
+VOLUME = {
+    "physics": "elastic",
+    "grid": {"extent": {"x": 1200.0, "y": 1200.0, "z": 1200.0}, "spacing": 20.0},
+    "time": {"duration": 0.02},
+    "boundaries": {"top": "free_surface", "layer": {"points": 10}},
+    "model": [{"type": "uniform", "vp": 1800.0, "vs": 1000.0, "rho": 2000.0},
+              {"type": "sphere", "center": {"x": 600.0, "y": 600.0, "z": 600.0}, "radius": 240.0,
+               "vp": 2500.0, "vs": 1400.0, "rho": 2100.0}],
+    "sources": [{"type": "force", "force": {"z": 1e9}, "wavelet": {"type": "ricker",
+                 "frequency": 5.0}, "position": {"x": 600.0, "y": 600.0, "z": 400.0}}],
+    "receivers": [{"type": "points", "positions": [{"x": 300.0, "y": 600.0, "z": 0.0}]}],
+}  # fmt: skip
+
+
+def tilted(model):
+    """The same rocks about an axis that is tilted."""
+    return [rock | {"epsilon": 0.1, "delta": 0.05, "theta": 30.0} for rock in model]
+
+
+def test_averages_of_tilted_rock_are_counted_with_those_around_the_grid():
+    """Freed before the fields take their pages, beside which nothing else is kept."""
+    setup = discretize(from_dict(VOLUME | {"model": tilted(VOLUME["model"])}))
+    nodes = math.prod(n + 12 for n in setup.grid.points)
+    memory = memory_of(setup)
+    coefficients = (memory.averages / 8 - 22 * nodes) / setup.grid.size
+    assert coefficients == round(coefficients) >= 22
+    assert memory.total == memory.preparing > memory.averages + memory.model
+
+
+def test_time_taken_of_the_memory_is_counted():
+    memory = memory_of(discretize(from_dict(SCENARIO)))
+    assert memory.host >= memory.stepping + machine.BANDWIDTH_BYTES
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library of others keeps freed memory")
+@pytest.mark.parametrize("changes", [{}, {"model": tilted(VOLUME["model"])}], ids=["one", "tilted"])
+def test_a_run_takes_no_more_memory_than_was_said(changes, tmp_path):
+    """A tenth more at most; less where kernels need no compiling, and a short run no timing."""
+    scenario = from_dict(VOLUME | changes)
+    need = make_plan(scenario).demands[0].need
+    (tmp_path / "a.yaml").write_text(yaml.safe_dump(VOLUME | changes))
+    command = [sys.executable, "-c", _MEASURED, "run", str(tmp_path / "a.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    taken = int(done.stdout.splitlines()[-1])
+    assert 0.4 * need < taken < 1.1 * need
+
+
+_MEASURED = """
+from seismo.backends import machine
+from seismo.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+print(machine.peak_memory())
+"""

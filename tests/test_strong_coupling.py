@@ -157,6 +157,15 @@ def test_rocks_of_usual_contrasts_keep_their_couplings() -> None:
             np.testing.assert_array_equal(found[name], values)
 
 
+def test_planes_are_weakened_alike_however_many_at_a_time(monkeypatch) -> None:
+    rocks = two_rocks((14, 14), 1000.0, 0.3)
+    along = {"z": Midpoints(0), "x": Midpoints(1)}
+    at_once = definite.weakened(rocks, along)
+    monkeypatch.setattr(definite, "_SLAB", 3 * 14)
+    for name, values in definite.weakened(rocks, along).items():
+        np.testing.assert_array_equal(at_once[name], values)
+
+
 def gridded(folder, dimensions: int, cells: int, top: str, **changes) -> dict:
     """Give a box of nodes of two rocks at random, each with an axis of its own."""
     document = solver.plan(

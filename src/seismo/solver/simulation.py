@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
+from seismo.backends import machine
 from seismo.backends.base import Backend, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
@@ -116,6 +117,8 @@ class Simulation:
         reading = MapReading(setup.interpolation, never_cut(setup))
         self.maps = PeakMaps(self.sampled, reading, setup.maps, setup.clock)
         if below is None:
+            # Averages of the earth are freed before fields take their pages.
+            machine.release_freed_memory()
             self.load(setup.shots[: setup.batch])
 
     @property

@@ -37,6 +37,7 @@ from seismo.grid.midpoints import Midpoints
 REACH = 6  # nodes beyond a node that its factors depend on
 _MOST = 0.999  # share k that is taken for more
 _FLUID = 1e-9  # share of c11 c33 that is left of it in a fluid
+_SLAB = 1 << 19  # nodes at once
 _LEAST_SHEAR = 1.0  # Pa, of nodes of fluid and beside it: there nothing is coupled
 
 
@@ -48,7 +49,7 @@ def weakened(medium: Mapping[str, np.ndarray], along: Mapping[str, Midpoints]) -
         along: interpolation by axis.
     """
     axes = "".join(sorted(along))
-    share = coupled_share(medium, axes)
+    share = _in_slabs(medium, axes)
     shear = pairs(axes)
     factors = {pair: _factor(medium, share, along, pair) for pair in shear}
     changed = dict(medium)
@@ -65,6 +66,17 @@ def weakened(medium: Mapping[str, np.ndarray], along: Mapping[str, Midpoints]) -
             name = named("c", one, other)
             changed[name] = medium[name] * factors[one] * factors[other]
     return changed
+
+
+def _in_slabs(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:
+    """Return `coupled_share`, of some planes z at a time: it takes 40 numbers for each node."""
+    planes = len(medium["c11"])
+    count = max(1, _SLAB * planes // medium["c11"].size)
+    stiffness = {name: array for name, array in medium.items() if name[0] == "c"}
+    return np.concatenate([
+        coupled_share({name: c[first : first + count] for name, c in stiffness.items()}, axes)
+        for first in range(0, planes, count)
+    ])  # fmt: skip
 
 
 def coupled_share(medium: Mapping[str, np.ndarray], axes: str) -> np.ndarray:

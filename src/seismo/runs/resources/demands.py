@@ -77,7 +77,7 @@ def demands(
     host = machine.available_memory()
     node_ranks, all_ranks = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
     if device_free is None:
-        share = memory.total * node_ranks // all_ranks
+        share = memory.host * node_ranks // all_ranks
         return [MemoryDemand(HOST, share + PYTHON_BYTES * node_ranks, host)]
     device = str(backend.describe()["device"])
     return [

@@ -8,6 +8,7 @@ needs more is what counts.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.backends.machine import BANDWIDTH_BYTES
 from seismo.equations.table import Stage
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
@@ -31,8 +33,11 @@ from seismo.solver.layer_memory import LayerMemory
 from seismo.solver.map_quantities import maps_of
 from seismo.solver.partition import subdomains
 
-PYTHON_BYTES = 400 * 2**20  # the interpreter, its packages, and compiling the kernels
-WORK_BYTES = 12 * 2**20  # averaging, packing of chunks and finishing of traces work in blocks
+# The interpreter, its packages and kernels (210 MB), and compiling these in a first run (90 MB).
+PYTHON_BYTES = 290 * 2**20
+WORK_BYTES = 12 * 2**20  # packing of chunks and finishing of traces work in blocks
+SCIPY_BYTES = 64 * 2**20  # of which topography takes splines and filters
+CELLS_BYTES = 64 * 2**20  # and so does averaging of cells that contacts cut, in 3-D
 SENT = 2  # copies of the traces of a batch: as recorded, and finished or packed
 POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
 PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
@@ -89,6 +94,12 @@ class Memory:
     def total(self) -> int:
         """The largest number of bytes at any moment, without the interpreter."""
         return max(self.stepping, self.preparing)
+
+    @property
+    def host(self) -> int:
+        """The same where nothing but the host takes part."""
+        # Its bandwidth is measured on arrays of their own, once it has stepped for a while.
+        return max(self.stepping + BANDWIDTH_BYTES, self.preparing)
 
     @property
     def state(self) -> int:
@@ -170,7 +181,12 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     # One file for all grids.
     output = output_of(setup)
     writing = WORK_BYTES + packing_bytes(output.total - output.model)
-    return replace(memory, blocks=memory.blocks + writing)
+    packages = SCIPY_BYTES * (setup.ground is not None)
+    return replace(
+        memory,
+        blocks=memory.blocks + writing + packages,
+        preparing=memory.preparing + packages,
+    )
 
 
 def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
@@ -189,13 +205,13 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
     planes = len(plane_names(setup)) * arrays.plane_size * fields.item
     model = (planes + sum(size * items[name] for name, size in sizes.items())) * grids
     recorder, points = _recorder(setup, fields.item)
-    node_bytes = 8 * setup.grid.size * grids
-    averaged = 0 if setup.earth.layered else (len(physics.medium) + len(sizes)) * node_bytes
+    averaged = 0 if setup.earth.layered else _averaged(setup, len(sizes)) * grids
     wavefield = fields.bytes * grids
     images = wavefield if setup.image_faces else 0
     acted_on = _acted_on(setup)
     pieces = [FaultPieces(subfaults, subdomain) for subfaults in setup.subfaults]
     windows = sum(one.nbytes(fields.item) for one in pieces)
+    cells = CELLS_BYTES if setup.grid.dimensions == 3 else WORK_BYTES
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
         wavefield=wavefield,
@@ -207,13 +223,22 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
         snapshots=sum(4 * s.cut.points * setup.batch for s in setup.series for _ in s.components),
-        ring=2 * ring_of(setup),
+        ring=2 * min(ring_of(setup), output_of(setup).snapshots),
         blocks=SENT * recorder,
         averages=averaged,
         recording=recording,
-        preparing=max(averaged + model + WORK_BYTES, images + model + recording),
+        preparing=max(averaged + model + cells, images + model + recording),
         array=subdomain.volume * fields.item * grids,
     )
+
+
+def _averaged(setup: Discretization, coefficients: int) -> int:
+    """Return the bytes of the float64 averages at all nodes, and of so many made of them."""
+    physics = setup.physics
+    # Weakened couplings depend on nodes around those of the grid.
+    around = physics.weakened_by if physics.weakened and not setup.extremes.uniform else 0
+    nodes = math.prod(n + 2 * around * (n > 1) for n in setup.grid.points)
+    return 8 * (len(physics.medium) * nodes + coefficients * setup.grid.size)
 
 
 def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None) -> int:
