@@ -158,15 +158,10 @@ class SubdomainSolver:
         closed = tables[0].down if setup.closure else ()
         arrays = self.fields.arrays(0)
         bound = [(stages, one.tables) for stages, one in zip(self.phases, bindings, strict=True)]
-        # Corrections of rows at contacts, and off-diagonal densities of dipping ones.
+        # Rows at contacts of fluid and solid.
         contacts.correct(backend, bound, medium, arrays, closed)
-        # Off-diagonal inverse densities where fluids meet along a dip.
         if scenario.averaging == "effective":
-            solid = setup.extremes.vs_max > 0.0
-            terms = setup.stencil.order // 2
-            neighbourhood = Neighbourhood(setup.earth, solid, setup.closed_rows, terms)
-            slip = SlipTerms(physics, subdomain, neighbourhood, medium, setup.clock.dt)
-            slip.correct(backend, self.phases, tables[0], arrays)
+            self._correct_slip(setup, medium, tables[0], arrays)
         self.injection = Injection(
             backend, setup.interpolation, self.fields, faces, setup.clock,
             scenario.time.dispersion_removal,
@@ -182,6 +177,17 @@ class SubdomainSolver:
             for parity in physics.parities
         ]
 
+    def _correct_slip(
+        self, setup: Discretization, medium: dict[str, np.ndarray], tables: KernelConstants,
+        arrays: dict[str, np.ndarray],
+    ) -> None:  # fmt: skip
+        """Add off-diagonal inverse densities where fluids meet along a dip."""
+        solid = setup.extremes.vs_max > 0.0
+        terms = setup.stencil.order // 2
+        neighbourhood = Neighbourhood(setup.earth, solid, setup.closed_rows, terms)
+        slip = SlipTerms(setup.physics, self.subdomain, neighbourhood, medium, setup.clock.dt)
+        slip.correct(self._backend, self.phases, tables, arrays)
+
     @property
     def stages(self) -> list[BoundStage]:
         """The stages in the first phase; all work on the same arrays."""
@@ -190,7 +196,6 @@ class SubdomainSolver:
     def state(self) -> dict[str, CheckpointArray]:
         """Return the state of the subdomain: fields and memory variables, by name."""
         # Stages may share their memory.
-        # State: wavefield and memory variables, by their global indices.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields
         arrays = {

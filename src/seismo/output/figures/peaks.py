@@ -95,12 +95,7 @@ def peaks(
         figure = draw_lines(results, map_group, names, number, units, scale)
         entitle(figure, results, shot_words(results, fired), *map_group.described_plane)
         return figure
-    surface = surface_of(results, map_group.axes)
-    section = section or ("z" if surface and len(map_group.axes) == 3 else None)
-    plane = chosen_section(
-        map_group.axes, source_position(results, fired) | surface, section,
-        volumes("maps", results.maps), map_group.ground_of_plane,
-    )  # fmt: skip
+    plane = _plane_of(results, map_group, fired, section)
     figure, grid = _panels_for(len(names), plane.shape_ratio(map_group.axes))
     length_scale, unit = length_unit(*map_group.axes.values())
     for panel, name in zip(grid.flat, names, strict=False):
@@ -114,6 +109,22 @@ def peaks(
     words = dict.fromkeys((plane.title(), *map_group.described_plane))
     entitle(figure, results, shot_words(results, fired), *words)
     return figure
+
+
+def _plane_of(
+    results: Results, maps: MapSet, fired: str | None, section: str | None
+) -> CrossSection:
+    """Return the plane of maps that is drawn: through the source or, under a free surface, there.
+
+    Raises:
+        ScenarioError: the section is not understood.
+    """
+    surface = surface_of(results, maps.axes)
+    section = section or ("z" if surface and len(maps.axes) == 3 else None)
+    return chosen_section(
+        maps.axes, source_position(results, fired) | surface, section,
+        volumes("maps", results.maps), maps.ground_of_plane,
+    )  # fmt: skip
 
 
 def _refuse_options(maps: MapSet, **is_set: bool) -> None:
