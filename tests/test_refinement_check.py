@@ -5,6 +5,7 @@ import pytest
 
 import flat_layers
 import solver
+from seismo.acquisition.shots import Share
 from seismo.output.pipeline import packing_bytes
 from seismo.runs.assessment import assess, refined
 from seismo.runs.assessment.refined import (
@@ -34,6 +35,21 @@ def layers(contact: float, **changes) -> dict:
 def setup_of(document: dict):
     """Discretize a document."""
     return discretize(from_dict(document))
+
+
+def error_by_plane(document: dict, layer_points: int) -> tuple:
+    """Run with and without the plane, where layers have so many points.
+
+    Returns:
+        the run with it, and the relative L2 error of its worst trace.
+    """
+    refined = solver.build(document)
+    records = traces(refined)
+    del document["grid"]["refinement"]
+    document["boundaries"]["layer"]["points"] = layer_points
+    wanted = traces(solver.build(document))
+    error = np.linalg.norm(records - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
+    return refined, error.max()
 
 
 def test_contacts_next_to_the_plane_are_told() -> None:
@@ -76,13 +92,8 @@ def test_bodies_between_nodes_below_the_plane_are_told() -> None:
     assert narrow_error(setup_of(document)) == 0.0
     dike = {"type": "block", "x": [455.0, 465.0], "z": [500.0, 900.0], "rho": 1900.0}
     document["model"].append(dike | {"vp": 760.0, "vs": 400.0})
-    refined = solver.build(document)
-    records = traces(refined)
-    del document["grid"]["refinement"]
-    document["boundaries"]["layer"]["points"] = 60
-    wanted = traces(solver.build(document))
-    error = np.linalg.norm(records - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
-    assert error.max() < narrow_error(refined.setup) < 4.0 * error.max()
+    refined, error = error_by_plane(document, 60)
+    assert error < narrow_error(refined.setup) < 4.0 * error
     # Nodes that see it tell of it themselves.
     dike["x"] = [435.0, 495.0]
     document["grid"]["refinement"] = [{"below": 420.0}]
@@ -101,14 +112,22 @@ def test_what_the_plane_sends_back_to_the_surface_is_told(order: int) -> None:
         "position": {"x": 450.0, "z": 0.0}, "wavelet": {"type": "ricker", "frequency": 2.5},
     }  # fmt: skip
     document["receivers"][0]["positions"] = [{"x": x, "z": 0.0} for x in (150.0, 250.0, 600.0)]
-    refined = solver.build(document)
-    records = traces(refined)
-    del document["grid"]["refinement"]
-    document["boundaries"]["layer"]["points"] = 24
-    wanted = traces(solver.build(document))
-    error = np.linalg.norm(records - wanted, axis=(0, 2)) / np.linalg.norm(wanted, axis=(0, 2))
-    expected = refinement_error(refined.setup)
-    assert error.max() < expected < 4.0 * error.max()
+    refined, error = error_by_plane(document, 24)
+    assert error < refinement_error(refined.setup) < 4.0 * error
+
+
+def test_each_job_of_an_array_expects_the_error_of_the_survey() -> None:
+    """Of shots on either side of the plane, of which each job has one."""
+    document = scene()
+    document["sources"] = document["sources"][:1]
+    document["receivers"][0]["positions"] = [{"x": 300.0, "z": 0.0}]
+    places = [{"x": 450.0, "z": z} for z in (30.0, 700.0)]
+    document["survey"] = {"shots": [{"position": place} for place in places]}
+    scenario = from_dict(document)
+    shares = [None, Share(1, 2), Share(2, 2)]
+    expected = [assess(discretize(scenario, share=share)).expected for share in shares]
+    assert expected[1] == expected[2] == expected[0]
+    assert expected[0].error > 0.0
 
 
 def test_contacts_above_the_plane_keep_receivers_further_away() -> None:

@@ -66,6 +66,7 @@ class Discretization:
         closure: closed operators under an elastic free surface, or None.
         slope: what that surface prescribes of vz, or None.
         shots: the sources of every shot.
+        survey_shots: the same of all jobs of an array, of which this one has a share.
         groups: the receiver sets.
         batch: shots that advance together.
         guided_damping: of fields in absorbing layers, whose medium guides waves that grow there.
@@ -92,6 +93,7 @@ class Discretization:
     closure: SurfaceClosure | None
     slope: SurfaceSlope | None
     shots: list[Shot]
+    survey_shots: list[Shot]
     groups: list[ReceiverGroup]
     batch: int = 1
     contacts: tuple[Contact, ...] = ()
@@ -108,11 +110,9 @@ class Discretization:
 
     def sharing(self, batch: int, grids: int) -> Discretization:
         """Return the same run with other shots together; the facts of both are the same."""
+        fine = None if self.fine is None else self.fine.sharing(batch, grids)
         shared = copy(self)
-        object.__setattr__(shared, "batch", batch)
-        object.__setattr__(shared, "grids", grids)
-        if self.fine is not None:
-            object.__setattr__(shared, "fine", self.fine.sharing(batch, grids))
+        vars(shared).update(batch=batch, grids=grids, fine=fine)
         return shared
 
     def shots_on(self, grid: int) -> range:

@@ -163,7 +163,7 @@ def _on_grid(
         waves = replace(waves, dt=clock.dt)
     setup = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        groups, contacts=contacts, interfaces=interfaces, topography=topography,
+        shots, groups, contacts=contacts, interfaces=interfaces, topography=topography,
         finer=level.finer, meets=level.meets,
     )  # fmt: skip
     setup = _with_tables(setup, relaxation)

@@ -84,7 +84,7 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
     if not problem:
         # Scale from the strongest source; refuse sources too unlike for one scale.
         dt = setup.clock.dt
-        duration = (setup.clock.steps + setup.extra_steps) * dt
+        duration = setup.total_steps * dt
         rates = strain_rates(setup.physics, setup.earth, sources, grid.cell, dt, duration)
         problem = unlike(sources, rates)
         peak = float(rates.max()) or 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.refined import beside_plane, refined_error
@@ -34,9 +34,9 @@ def assess(setup: Discretization) -> Assessment:
     f_max = setup.highest_frequency
     if setup.fine is None:
         layers = layers_of(setup, f_max)
-        expected = expected_error(setup)
+        expected = expected_error(_of_survey(setup))
         return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
-    expected = refined_error(setup)
+    expected = refined_error(_of_survey(setup))
     grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
     lines = [
         line for grid, layers in grids
@@ -46,3 +46,11 @@ def assess(setup: Discretization) -> Assessment:
     # What is said of both grids is said once.
     every = [layer for _, layers in grids for layer in layers]
     return Assessment(f_max, every, expected, list(dict.fromkeys(lines)))
+
+
+def _of_survey(setup: Discretization) -> Discretization:
+    """Return a run with all shots of its survey: each job of an array expects the same error."""
+    if len(setup.shots) == len(setup.survey_shots):
+        return setup
+    fine = None if setup.fine is None else _of_survey(setup.fine)
+    return replace(setup, shots=setup.survey_shots, fine=fine)
