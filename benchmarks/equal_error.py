@@ -34,7 +34,7 @@ from typing import Any
 import cubes
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from tables import print_table
 
 import seismo
 from seismo.backends.select import choose
@@ -218,16 +218,6 @@ def results_of(physics: str, wanted: float, options: argparse.Namespace) -> list
     return results
 
 
-def print_results(results: list[Result]) -> None:
-    """Print a line for each result."""
-    table = Table(title="time to equal error (* steps inferred from some)")
-    for heading in COLUMNS:
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(*result.row())
-    CONSOLE.print(table)
-
-
 def main() -> None:
     """Run what is asked for, print a table, write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -249,7 +239,8 @@ def main() -> None:
     for physics in options.physics:
         for wanted in options.accuracy:
             results += results_of(physics, wanted, options)
-            print_results(results)
+            title = "time to equal error (* steps inferred from some)"
+            print_table(CONSOLE, title, COLUMNS, (result.row() for result in results))
     bandwidth.append(bench.yardstick(choice).best)
     record = {
         "machine": bench.describe_machine() | choice.make("float32").describe(),

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from tables import print_table
 
 import seismo
 from seismo.acquisition import wavelets
@@ -267,12 +267,8 @@ def main() -> None:
     results = even[0], refined[0]
     for result, traces in (even, refined):
         result.apart = errors(traces, even[1])
-    table = Table(title="soft basin on 20 km of rock")
-    for heading in COLUMNS:
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(*result.row())
-    CONSOLE.print(table)
+    rows = (result.row() for result in results)
+    print_table(CONSOLE, "soft basin on 20 km of rock", COLUMNS, rows)
     costs = {
         "points x steps": [one.points * one.steps for one in results],
         "steps": [float(np.median(one.loop)) for one in results],

@@ -101,6 +101,20 @@ def in_clusters(monkeypatch, blocks=None, strips=(3, 2), always=True):
     return make
 
 
+def refusing(make):
+    """Return a backend as `make` does, on a card that refuses blocks that work together."""
+
+    def refuse(first: int, count: int) -> None:
+        raise ClusterError
+
+    def made(precision: str):
+        backend = make(precision)
+        backend.card.clustered = lambda *how, **more: refuse
+        return backend
+
+    return made
+
+
 def stepped(document: dict, tmp_path, backend, counts=(1, 7, 12)):
     """Run from noise, in several calls."""
     simulation = solver.build(document, tmp_path, backend=backend)
@@ -256,19 +270,9 @@ def test_the_shots_of_a_batch_do_not_decide(how, taken, tmp_path, monkeypatch):
 
 def test_a_card_that_refuses_clusters_takes_launches(tmp_path, monkeypatch):
     """A share of a card may have too few multiprocessors side by side."""
-
-    def refuse(first: int, count: int) -> None:
-        raise ClusterError
-
-    make = in_clusters(monkeypatch, 4)
-
-    def refusing(precision: str):
-        backend = make(precision)
-        backend.card.clustered = lambda *how, **more: refuse
-        return backend
-
+    backend = refusing(in_clusters(monkeypatch, 4))
     document = survey(shots=1)
-    found = stepped(document, tmp_path, refusing)
+    found = stepped(document, tmp_path, backend)
     wanted = stepped(document, tmp_path, simulated)
     assert same_bits(answers(found), answers(wanted))
 

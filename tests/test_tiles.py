@@ -12,10 +12,18 @@ pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
 from seismo.backends.gpu import cluster_program, tile_plan, tile_program
-from seismo.backends.gpu.cluster_layout import ClusterError
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import simulated
-from test_clusters import BOUNDS, LAYERS, answers, in_clusters, same_bits, stepped, survey
+from test_clusters import (
+    BOUNDS,
+    LAYERS,
+    answers,
+    in_clusters,
+    refusing,
+    same_bits,
+    stepped,
+    survey,
+)
 
 
 def in_tiles(monkeypatch, multiprocessors=9, threads=64, lanes=8, always=True):
@@ -126,20 +134,10 @@ def test_tiles_are_taken_where_they_are_faster(cells, taken, tmp_path, monkeypat
 
 def test_a_card_without_room_for_all_tiles_takes_launches(tmp_path, monkeypatch):
     """A share of a card may have fewer multiprocessors."""
-
-    def refuse(first: int, count: int) -> None:
-        raise ClusterError
-
-    make = in_tiles(monkeypatch)
-
-    def refusing(precision: str):
-        backend = make(precision)
-        backend.card.clustered = lambda *how, **more: refuse
-        return backend
-
+    backend = refusing(in_tiles(monkeypatch))
     document = plane(shots=1)
     launched = stepped(document, tmp_path, simulated)
-    assert same_bits(answers(stepped(document, tmp_path, refusing)), answers(launched))
+    assert same_bits(answers(stepped(document, tmp_path, backend)), answers(launched))
 
 
 def test_other_shots_are_loaded(tmp_path, monkeypatch):

@@ -294,7 +294,7 @@ def decompose(
         unit: numbers that the length of a row is a multiple of.
         costs: of points.
         uncut: rows z before which the grid cannot be cut.
-        columns: where it is cut along y, both faces included; None for parts of equal cost.
+        columns: where it is cut along y, both faces included, in place of a count.
 
     Returns:
         Subdomains as rows along z of columns along y.
@@ -305,7 +305,8 @@ def decompose(
     rows = _cuts(grid, "z", counts[0], halo, costs, uncut)
     if columns is None:
         columns = _cuts(grid, "y", counts[1], halo, costs, frozenset())
-    nz, ny = counts
+    nz = len(rows) - 1
+    ny = len(columns) - 1
     # Subdomain (k, j) has neighbours on all sides but at the faces of the grid.
     return [
         [

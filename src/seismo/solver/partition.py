@@ -173,9 +173,8 @@ def divide_finer(setup: Discretization, backend: Backend, below: Partition) -> P
     # Cuts pass through nodes that both have: every third one of the finer grid.
     cuts = [FACTOR * subdomain.owned.lo[1] for subdomain in below.subdomains]
     number = below.ranks.number // below.ranks_per_grid
-    parted = subdomains(
-        setup, backend.lane_width, (1, len(cuts)), number, columns=[*cuts, setup.grid.points[1]]
-    )
+    columns = [*cuts, setup.grid.points[1]]
+    parted = subdomains(setup, backend.lane_width, number=number, columns=columns)
     return Partition(parted, below.ranks, below.grids)
 
 
