@@ -74,6 +74,7 @@ class ReferenceBackend(HostBackend):
         whole_boxes: np.ndarray | None = None,
     ):
         """Bind a formula; see `Backend.sweep`."""
+        # Formulas bound twice: to the ends of rows, in layers along x, and to what lies between.
         ends, middle = variant.bind(formula, self.lanes)
 
         def run() -> None:

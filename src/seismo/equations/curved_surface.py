@@ -68,6 +68,7 @@ def iterations(steepest: float, shear: float, residual: float) -> int:
         shear: the largest c44 / c33 at the surface.
         residual: share of the traction.
     """
+    # Of A without its diagonal, which grows with a^2 c44 / c33: RADIUS at 1/3.
     radius = RADIUS * 3.0 * shear * steepest**2
     if radius == 0.0:
         return 1
@@ -114,6 +115,7 @@ def on_ground(physics: Physics, count: int, to_surface: np.ndarray) -> Physics:
         Field(name, "", unit, slope=True, on_surface=True)
         for name, unit in ((TRACTION, "Pa"), *((rate, "1/s") for rate in RATES))
     )
+    # Traction, Jacobi's iterations, then e in szz, the other stresses, and the shear ones.
     shear = tuple(f"s{a}z" for a in physics.axes[:-1])
     stages = []
     for stage in physics.stages:
@@ -146,6 +148,7 @@ def traction(cell):
     weights = [cell.number(name) for name in cell.numbers if name.startswith(TO_SURFACE[:-2])]
     excess = cell["szz"]
     for a in cell.axes[:-1]:
+        # a Px' P0' s_az
         on_nodes = cell.curved.above(a, f"s{a}z", weights)
         excess = excess - cell.curved.plane(f"ground_{a}_") * on_nodes
     cell.put(TRACTION, excess)

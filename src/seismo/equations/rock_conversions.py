@@ -63,12 +63,14 @@ def _five(samples: RockValues) -> np.ndarray:
 
 def _has_delta(samples: RockValues) -> Any:
     """Return which five constants (n) Thomsen's parameters can stand for."""
+    # delta divides by c33 - c44, and has the square of c13 + c44.
     unlike = np.abs(samples["c33"] - samples["c44"]) > _ROUNDING * samples["c33"]
     return unlike & (samples["c13"] + samples["c44"] > 0.0)
 
 
 def _thomsen(samples: RockValues) -> dict[str, np.ndarray]:
     """Return vp, vs, rho and Thomsen's parameters of VTI rock."""
+    # Thomsen (1986), eqs. 8, 17: epsilon, delta, gamma of c11, c13, c33, c44, c66.
     of_constants = elastic_constants.thomsen(samples)
     has_constants = samples["c33"] > 0.0
     parameters = {
@@ -101,6 +103,7 @@ def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
 
 def _sound_but(exempt: np.ndarray, samples: RockValues, axes: str) -> np.ndarray:
     """Return which rocks (n) are sound, or exempt from being so; those are not worked out."""
+    # Eigenvalues of those alone that are asked for.
     rows = np.flatnonzero(~exempt)
     sound = np.ones(exempt.shape, bool)
     some = {name: np.asarray(value)[rows] for name, value in samples.items()}

@@ -84,6 +84,7 @@ class _Operators:
     def crossed(self, nodes: np.ndarray, halves: np.ndarray) -> dict[str, np.ndarray]:
         """Return Z and Z' of half rows and of node rows, for B at both."""
         return {
+            # Gradients: Z = P' B G of nodes and P B D of half points; divergences: Z' = -Z^T.
             "half_gradient": self.to_half * nodes @ self.down,
             "half_divergence": self.up * nodes @ self.to_node,
             "node_gradient": self.to_node * halves @ self.up,
@@ -95,17 +96,21 @@ def row_weights(topography: Topography, stencil: Stencil, closure: SurfaceClosur
     """Return the weights of the curved rows of a run."""
     layout = _layout(stencil, closure)
     count = topography.rows + layout.reach
+    # Further rows, so that weights of curved ones do not see the end of the matrices.
     size = count + 3 * layout.reach + layout.closed
     operators = _Operators(stencil, closure, size)
     grid = topography.grid
     rows = np.arange(size)
     s_nodes, s_halves = (grid.coordinate("z", rows + shift) for shift in (0.0, 0.5))
+    # B at nodes and half points between its factors.
     crossed = operators.crossed(topography.share(s_nodes), topography.share(s_halves))
     tables = {}
     for name, plain, at, shift in (
         ("half", operators.up, s_halves, 0.5), ("node", operators.down, s_nodes, 0.0)
     ):  # fmt: skip
+        # Over the height of the row's cells, where rows grow with depth.
         scale = 1.0 / (grid.spacing[2] * grid.heights(rows[:count] + shift))[:, None]
+        # Columns: G or D, Z, Z', B', and P of the surface's row (half rows alone).
         blocks = [
             plain[:count, : layout.plain] * scale,
             *(layout.cut(crossed[f"{name}_{form}"], count) * scale
@@ -154,6 +159,7 @@ def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
     crossed = list(operators.crossed(ones, ones).values())
     closed = 0
     deep = size // 2
+    # A row is closed where its weights are not those of the interior, moved along.
     for matrix in (operators.up, operators.down, *crossed):
         inner = matrix[deep, deep - reach : deep + reach + 1]
         for row in range(deep):

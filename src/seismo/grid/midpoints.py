@@ -77,8 +77,10 @@ class Midpoints(NamedTuple):
         # One value stands for all where the medium does not vary along the axis.
         if points.shape[self.axis] == 1:
             return rule([points], np.array([_SIZES.sum()]))
+        # Interior: P, four points about the one sought.
         combined = rule([self._taken(points, first + m) for m in range(len(_SIZES))], _SIZES)
         lines = np.moveaxis(points, self.axis, 0)[self.surface :]
+        # Rows under the free surface: the interpolation of its SBP closure.
         for row, weights in enumerate(np.abs(closed)):
             some = np.flatnonzero(weights > _ZERO)
             some_points = rule([lines[k] for k in some], weights[some])

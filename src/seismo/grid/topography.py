@@ -48,6 +48,7 @@ class GroundSpline:
         self._y = None if y is None else np.asarray(y, float)
         depths = np.asarray(depths, float)
         if self._y is None:
+            # Quintic: f_x is smooth enough for differences of high order.
             self._spline: Any = make_interp_spline(self._x, depths, _SPLINE)
         else:
             self._spline = RectBivariateSpline(self._y, self._x, depths, kx=_SPLINE, ky=_SPLINE)
@@ -139,6 +140,7 @@ class Topography:
         s = np.where(z >= self.level + self.depth, z, z - f * self.share(z))
         for _ in range(_STEPS):
             inside = np.maximum(s, self.level)
+            # dz/ds = 1 + f B'; above the ground z goes on along its tangent.
             slope = 1.0 + f * self.slope_of_share(inside)
             missing = z - (inside + f * self.share(inside)) - np.minimum(s - self.level, 0) * slope
             s = s + missing / slope
@@ -173,11 +175,13 @@ class Topography:
     @cached_property
     def steepest(self) -> float:
         """The tangent of the steepest dip of the ground."""
+        # tan^2 of the dip = f_x^2 + f_y^2
         squares = sum(self.slope(a, "") ** 2 for a in self.grid.axes if a != "z")
         return float(np.sqrt(np.max(squares)))
 
     @cached_property
     def heights(self) -> tuple[float, float]:
         """The least and the largest g, which stand on the ground."""
+        # B' is largest on the ground, and so is g - 1.
         g = self.height(self.level, *self.across(""))
         return min(1.0, float(g.min())), max(1.0, float(g.max()))

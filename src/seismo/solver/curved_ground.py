@@ -31,6 +31,7 @@ def curved(setup: Discretization) -> Discretization:
         return replace(setup, physics=physics)
     # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
     extremes = setup.extremes
+    # c44 / c33 = vs^2 / vp^2; below 3/4 in any solid (bulk modulus > 0).
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
     residual = RESIDUALS[computed_in(setup.scenario.precision)]
     count = iterations(setup.topography.steepest, shear, residual)

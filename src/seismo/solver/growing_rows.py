@@ -127,6 +127,7 @@ def refuse_growing_contacts(
 
 def _as_given(scenario: Scenario) -> Callable[[float], float]:
     spec = scenario.grid
+    # Steps: the spacing of the last depth that lies above.
     depths = np.array([row.below for row in spec.spacing.z])
     factors = np.array([1.0, *(row.spacing / spec.spacing.x for row in spec.spacing.z)])
 
@@ -144,6 +145,7 @@ def _by_velocities(scenario: Scenario, physics: Physics, grid: Grid) -> Callable
     slowest, wet = slowest_waves(earth, grid, z)
     # Slowest wave at a depth or below it: waves come back up from there.
     below = np.minimum.accumulate(slowest[::-1])[::-1]
+    # As many points in a wavelength as at the top.
     factors = np.minimum(LARGEST, below / below[0])
     if wet.any() and not wet.all():
         # Rows about contacts of fluid and solid have one height.

@@ -33,6 +33,7 @@ class IncidentInjection:
         subdomain = self._fields.subdomain
         put = self._backend.array
         precision = np.dtype(self._backend.precision)
+        # What differences lack where they cross the box: scale times signal (t - delay).
         x, y, z = term.points
         # Points in the order of memory, those of this subdomain alone.
         row, iy, ix = (

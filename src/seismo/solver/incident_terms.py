@@ -84,6 +84,7 @@ def incident_size(setup: Discretization) -> IncidentSize:
     """Return the size of a run's plane waves, without finding them."""
     total = IncidentSize()
     for wave in setup.incident_waves:
+        # Each face of the box: columns times rows of points, each column with its delay.
         band = wave.band(wave.spectrum())
         for one in wave.injected:
             rows, _ = wave.shares(one)

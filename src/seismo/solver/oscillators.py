@@ -75,6 +75,7 @@ class Oscillators:
     def _coefficients(self, number: int, substep: int) -> list[float]:
         """Return g, p, q of `oscillate`: of z, and of the acceleration at both ends of the step."""
         substeps = self._substeps[number]
+        # Nigam & Jennings (1969) over a part of the step: z + g z + p a(n) + q a(n+1).
         one: Recurrence = recurrence(
             self._maps.periods[number], self._maps.damping, self._dt / substeps
         )

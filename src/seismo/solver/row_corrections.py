@@ -111,6 +111,7 @@ class RowCorrections:
     def _slope(
         self, term: RowSlope, box: Box, array_name: str, tables: KernelConstants
     ) -> list[Launch]:
+        # df/da of weighted rows, once for all rows that take it.
         inside = {k: g for k, g in term.targets.items() if box.lo[2] <= k[1] < box.hi[2]}
         if not inside or not box.size:
             return []

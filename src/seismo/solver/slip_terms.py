@@ -92,6 +92,7 @@ class SlipTerms:
         across = y if grid.dimensions == 3 else None
         # B_ij = n_i n_j times the excess, in cells that contacts of fluids cut.
         cells, normal, excess = cut_cells(self._neighbourhood.earth, z, across, x, spacing)
+        # Cells (z, (y,) x) of owned points to nodes of the grid (x, y, z).
         nodes = np.tile(lo, (len(cells), 1))
         columns = [AXES.index(a) for a in reversed(grid.axes)]  # z, (y,) x
         nodes[:, columns] += cells
@@ -179,6 +180,7 @@ class SlipTerms:
             source = arrays[force.field]
             number = target.dtype
             shots = np.repeat(np.arange(sub.batch), len(points))
+            # dv_i/dt += mean over i of B_ij mean over j of f_j, of every shot.
             flat = np.tile(sub.flat(*points.T), sub.batch) + shots * sub.volume
             # The mean of two nodes, and at each that of the two half points beside it.
             first, second = (

@@ -60,6 +60,7 @@ class TiltedSurface(SurfaceSlope):
 
     def strains(self, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return S (n, normal, along) at columns y, x (n) of the surface."""
+        # S = -C_NN^-1 C_NT
         stiffness = elastic_constants.stiffness_of(self.medium(y, x))
         stiffness = np.broadcast_to(stiffness, (*np.shape(x), 6, 6))
         axes = "".join(self.grid.axes)
@@ -101,6 +102,7 @@ class TiltedSurface(SurfaceSlope):
         shares = self.strains(columns.y, columns.x)[:, row] * columns.weights[:, None]
         points_by_field = dict[str, Points]()
         for number, strain in enumerate(_STRAINS[: shares.shape[1]]):
+            # e_xx = d_x vx; 2 e_xy = d_x vy + d_y vx
             for component, axis in {(strain[0], strain[1]), (strain[1], strain[0])}:
                 read = self._derivative if component == axis else self._sideways
                 points = read(axis, columns, shares[:, number])

@@ -89,6 +89,7 @@ def _along(
         points, lacking = _across(setup, box, axis, half)
         arms = np.arange(len(setup.stencil.first)) + 0.5
         offset = 0.5 * half + np.concatenate([arms, -arms])
+    # Horizontal slowness times velocity: the wave's direction along the axis.
     along = wave.level[AXES.index(axis)]
     # No slowness: one delay, and factors that are the sums of the weights.
     if along == 0.0:
@@ -119,6 +120,7 @@ def _across(
         for m, c in enumerate(first):
             # Half a cell up from nodes are half points of the same number.
             there = at + (m + half if sign > 0 else half - 1 - m)
+            # chi = 1 within the box, where fields hold the whole wave; 0 outside.
             chi = is_inside - box.inside(axis, not half, there)
             columns.append(sign * c * chi)
     lacking = np.stack(columns, axis=1)

@@ -45,6 +45,7 @@ class _FluxQueue:
         self._lanes = lanes
         self._memory = memory
         self._half = half
+        # Half points n - M ... n + M - 1 about row n, for the outer difference of psi.
         self._rows = [self._read(n) for n in range(-half, half)]
 
     def _read(self, n: int) -> IRValue:
@@ -90,6 +91,7 @@ class ClusterSteps:
         def update(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
             def flux(n: int, i: IRValue, columns: list[Column]) -> None:
                 context = self._context(number, member, row, x, z + n, i)
+                # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
                 for axis in self._block.shape.kinds[number].stretched:
                     self._operators[number].flux(axis, columns[0], i, context)
 
@@ -111,6 +113,7 @@ class ClusterSteps:
                 context = self._context(number, member, row, x, z + n, i)
                 if fluxes is not None:
                     context.memory["z"]["flux"] = fluxes[n]
+                # p(n+1) over p(n-1); in layers d2/da2 p + d/da psi + outer memory.
                 self._updates[number](i, context, written, columns[0], model)
 
             start = self._block.start(member, x, z)

@@ -59,6 +59,7 @@ def oscillate(
     q_imaginary = c[5]
     for x in range(x0, x1):
         at = np.uint64(row + x)
+        # a and b: acceleration at both ends of the step, times dt.
         first = rates[at]
         last = sampled[at] - before[at]
         real = state[np.uint64(at_real + x)]
@@ -114,6 +115,7 @@ def raise_along(
     along_y = row + starts[1]
     share = ONE if clock[0] <= last else ZERO
     for n in range(cosines.size):
+        # |cos vx + sin vy|: the motion along a direction.
         cosine = share * cosines[n]
         sine = share * sines[n]
         for x in range(x0, x1):

@@ -51,6 +51,7 @@ def coefficients(medium: dict, dt: float) -> dict:
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes."""
+    # Fields, flux of the layers and sources are those of the lossless equation.
     relaxation = options or UNKNOWN
     plain = acoustic.tables(axes, None)
     flux, advance = plain.stages

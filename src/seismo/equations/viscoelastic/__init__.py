@@ -123,6 +123,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
         formulas.isotropic_stress, ("c11", "q", "y11", "qy"), one_rock, attrgetter("uniform")
     )
     normal = tuple(f"s{a}{a}" for a in axes)
+    # Free surface: s_aa gives back c13 / c33 of szz, as both act within the step.
     at_surface = ("c33", "common", "slack", "y11", "y33", "y_slack")
     return Physics(
         axes=axes,
