@@ -159,6 +159,7 @@ class ClusterBlock:
     def find(self, member: Member) -> dict[str, IRValue]:
         """Return what a thread keeps: the columns of its block, and its warp's rounds."""
         arrays = self.arrays
+        # Columns of the block, from the host's table.
         start = member.rank * len(RANK_COLUMNS)
         columns = {
             name: IRArray(arrays.ranks)[start + n].short() for n, name in enumerate(RANK_COLUMNS)
@@ -239,16 +240,19 @@ class ClusterBlock:
                 column: number.short() if column in SHORT_COLUMNS else number
                 for column, number in row.items()
             }
+            # Each thread's first point, x and z packed; less than 0 where it has none.
             point = IRArray(self.arrays.points, I32)[n * WARP + member.thread % WARP]
             x = point % X_BITS
             z = point // X_BITS
             row["z_end"] = smaller(row["z_end"], z + row["height"])
+            # A warp's points are of one kind: one of these branches is taken.
             for kind in self.shape.passes[number].kinds:
                 with when((point >= 0) & row["kind"].equals(kind)):
                     work(kind, row, x, z)
 
     def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
         """Whether a point of the plane is in one of the block's own rows."""
+        # A block has all columns of its rows.
         row = z - member.kept["first"]
         return (row >= 0) & (row < member.kept["rows"])
 
@@ -311,6 +315,7 @@ class ClusterBlock:
                 with when(z + (n + 1) < row["z_end"]):
                     further(n + 1, [column[1:] for column in columns])
 
+        # The next row only where there is one: nested, one branch in the other.
         further(0, queues)
 
     def z_profile(self, z: IRValue, count: int = 6) -> list[IRValue]:

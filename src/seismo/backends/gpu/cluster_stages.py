@@ -167,6 +167,7 @@ class ClusterStages:
         """Do a pass of a step: update the block's rows in a stage."""
         block = self._block
         plane = block.plane
+        # What shared memory has of the model, in place of the card's arrays.
         model = {c: block.kept_model(member, n) for n, c in enumerate(block.shape.kept)}
         self._lanes.kept = list(model.values())
 
