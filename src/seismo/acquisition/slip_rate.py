@@ -27,7 +27,7 @@ _SERIES = (-1.0 / 24.0, 3.0 / 640.0, -5.0 / 7168.0)
 _PER_SIGMA = 6  # knots
 _SIGMAS = 4.5  # reach of a Gaussian: 4e-5 of its peak
 _MOST_SAMPLES = 1 << 20  # of the sum of many rates
-_BLOCK = 1 << 19  # numbers that are worked out together
+_BLOCK = 1 << 19  # numbers that are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,7 @@ class SlipRates:
         return SlipRate.of(begin, step, total, 3 if self.sigma else 1)
 
     def _alike(self, numbers: np.ndarray, times: int) -> Iterator[np.ndarray]:
-        """Yield the places, in numbers, of rates that can be worked out together."""
+        """Yield the indices of rates that can be computed together."""
         lengths = _rounded_up(np.diff(self.starts)[numbers])
         kinds = np.stack([lengths, self.step[numbers]], axis=1) if self.sigma else lengths[:, None]
         for kind in np.unique(kinds, axis=0):
@@ -265,5 +265,5 @@ class SlipRates:
 
 
 def _rounded_up(counts: np.ndarray) -> np.ndarray:
-    """Return counts as multiples of 16, so that what differs little is worked out together."""
+    """Return counts as multiples of 16, so that what differs little is computed together."""
     return -(-counts // 16) * 16

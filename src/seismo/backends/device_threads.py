@@ -40,7 +40,7 @@ class DeviceThreads:
         self.changed = threading.Condition()
         self.requested = [0] * count  # steps that each rank wants taken, since they were bound
         self.queued = 0
-        self._arrived = 0  # to meetings, all ranks together
+        self._arrived = 0  # at the barrier, all ranks together
         self._ended = False
         self._failed: list[BaseException | None] = [None] * count
 

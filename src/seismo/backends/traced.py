@@ -88,7 +88,7 @@ class IRValue:
         return IRValue(self.builder, value)
 
     def opaque(self) -> IRValue:
-        """Return the same integer without telling LLVM, which then works out anew what follows.
+        """Return the same integer without telling LLVM, which then computes anew what follows.
 
         Inside a loop an addition takes less than one more address that has to be kept.
         """

@@ -19,7 +19,7 @@ from seismo.equations.table import Physics
 class LayeredWaves:
     """The P-SV waves that those of an equation are where the earth varies with depth only.
 
-    What contacts of layers err is worked out of these (`seismo.runs.assessment.scattering`).
+    The error of contacts of layers is computed from these (`seismo.runs.assessment.scattering`).
 
     Attributes:
         averages: that `moduli` takes (see `seismo.model.averaging`).

@@ -1,4 +1,4 @@
-"""The different media among many samples: what costs much is worked out once for each."""
+"""The different media among many samples: what costs much is computed once for each."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _sound(stiffness: np.ndarray, axes: str) -> np.ndarray:
 
 
 def _sound_but(exempt: np.ndarray, samples: RockValues, axes: str) -> np.ndarray:
-    """Return which rocks (n) are sound, or exempt from being so; those are not worked out."""
+    """Return which rocks (n) are sound, or exempt from being so; those are not computed."""
     # Eigenvalues of those alone that are asked for.
     rows = np.flatnonzero(~exempt)
     sound = np.ones(exempt.shape, bool)

@@ -178,7 +178,7 @@ def stiffness(m: Samples) -> Entries:
 
 
 def _mean(name: str, samples: MutableMapping[str, np.ndarray]) -> np.ndarray:
-    """Return one of `layers_of`; all of some samples are worked out at once."""
+    """Return one of `layers_of`; all of some samples are computed at once."""
     if name not in samples:
         samples.update(layers_of(stiffness_of(samples)))
     return samples[name]
@@ -212,7 +212,7 @@ def sharp_shares(samples: MutableMapping[str, np.ndarray], solid: np.ndarray) ->
     """Return the share (n) of sharp averages of columns of rock (n, samples), 0 of others.
 
     Args:
-        samples: of the rocks; what is worked out of them is kept there, as `_mean` does.
+        samples: of the rocks; what is computed of them is kept there, as `_mean` does.
         solid: (n) which columns are all rock.
     """
     share = np.zeros(len(solid))

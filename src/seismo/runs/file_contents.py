@@ -100,7 +100,7 @@ def model_of(
         if a in grid.axes
     }
     shape = tuple(len(ticks) for ticks in axes.values())
-    # What rocks are worked out by besides is none of the model's.
+    # Parameters that only derive others are not part of the model.
     kept = [name for name in setup.earth.needs if name in PARAMETERS]
     arrays = {name: np.empty(shape, np.float32) for name in kept}
     count = max(1, SLAB // math.prod(shape[1:]))

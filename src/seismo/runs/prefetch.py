@@ -1,6 +1,6 @@
 """The shots of the next batch, prepared in a thread while one is under way.
 
-What is injected where takes longer to work out than to load: wavelets are sampled, points and
+What is injected where takes longer to compute than to load: wavelets are sampled, points and
 weights found for every source. The device, or the cores, need not wait for that.
 """
 

@@ -164,7 +164,7 @@ class GridSpec(ScenarioSection):
 
     @property
     def planes(self) -> tuple[Refinement, ...]:
-        """Planes below which the spacing is larger; none where auto has not been worked out."""
+        """Planes below which the spacing is larger; none where auto has not been computed."""
         return () if self.plane_is_open else self.refinement
 
     @property

@@ -63,7 +63,7 @@ class FaultInjection:
         self._begin = begin = step - step % WINDOW
         if not self._tables:
             return
-        # The window worked out by the thread, unless the run went elsewhere.
+        # The window computed by the thread, unless the run went elsewhere.
         prepared = {later: future.result() for later, future in self._next.items()}
         signals, tables = prepared.get(begin) or self._pieces.tables(begin, self._kind)
         # Copy into the arrays that launches are bound to.

@@ -24,9 +24,9 @@ _MARGIN = 32  # steps before and after a signal
 _BEYOND = 2.0  # times the highest frequency
 _LEAST_STEPS = 4.5  # a period
 _MEASURED = 12  # subfaults
-_SAMPLES = 1 << 20  # worked out at once, by each thread
+_SAMPLES = 1 << 20  # computed at once, by each thread
 _THREADS = 4
-_LENGTHS = 64  # steps: lengths are multiples, so that many signals are worked out together
+_LENGTHS = 64  # steps: lengths are multiples, so that many signals are computed together
 
 
 class FaultSignals:

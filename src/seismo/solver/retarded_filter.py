@@ -7,7 +7,7 @@ some samples about a whole number of steps has it, and the weights of a differen
 frequencies that a signal holds, by least squares.
 
 Delays along x and y add up, so that responses are products: of places (y, x) only those along each
-axis are worked out.
+axis are computed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RANK = 3e-8  # of the least singular value that counts: weights stay of the siz
 _SPREAD = 3.0  # steps by which frequencies of a segment arrive apart, at most
 _HELD = 1e-5  # of the spectrum's peak: frequencies that count for it
 _TRIED = 256  # places that tell how long filters are
-_AT_ONCE = 4096  # places that are worked out together
+_AT_ONCE = 4096  # places that are computed together
 
 
 class SignalBand(NamedTuple):

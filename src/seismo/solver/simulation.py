@@ -1,7 +1,7 @@
 """From a scenario to a wavefield that steps: `build(scenario) -> Simulation`, and its loop.
 
     for step:
-        work out what sources inject     # beside all that follows, until it is needed
+        evaluate what sources inject     # beside all that follows, until it is needed
         for stage:                       # velocity, then stress
             update edges, inject there   # what neighbours wait for
             start halos; update core, inject there; finish halos

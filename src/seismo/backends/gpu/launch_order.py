@@ -103,7 +103,7 @@ class CountedSteps(NamedTuple):
 
 
 def merged(members: Sequence[Step]) -> Step:
-    """Put steps of several ranks in one order: all up to a meeting, then all up to the next."""
+    """Put steps of several ranks in one order: all up to a barrier, then all up to the next."""
     phases = [_between_barriers(step) for step in members]
     return [
         group for together in zip(*phases, strict=True) for phase in together for group in phase

@@ -168,7 +168,7 @@ def _staggered_stages(step: Step) -> PlaneSteps | None:
             samplers.append(call)
         elif call.body is points.inject:
             field, at, _ = call.arguments
-            # What is injected was worked out before, into the array of places given here.
+            # What is injected was computed before, into the array of places given here.
             amount = amounts.get(id(at))
             if not stages or id(field) not in _changed(stages[-1][0]) or id(field) in injected:
                 return None

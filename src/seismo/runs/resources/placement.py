@@ -4,10 +4,10 @@ They cut the grid between them, or each has the whole grid and some of the shots
 there are several grids side by side, each cut between a few devices. What a step of all shots takes
 tells which::
 
-    step = largest part / speed + halos / LINK + meetings * MEETING + launching
+    step = largest part / speed + halos / LINK + exchanges * EXCHANGE_SECONDS + launching
     all  = step * batches of shots
 
-Halos and meetings are those of several devices that share a grid: in each stage that changes what
+Halos and exchanges are those of several devices that share a grid: in each stage that changes what
 others hold, devices wait for one another. Halos travel while the core is updated, but edges by
 themselves take longer, and messages that are packed take room from the core: what two and four
 H200s take is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
