@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from seismo.backends.gpu.lanes import CudaLanes
 from seismo.backends.gpu.thread import Thread
-from seismo.backends.traced import I32, INTEGER, IRValue, declared, when
+from seismo.backends.traced import I32, INTEGER, IRValue, declared, loop, when
 
 SHARED = 3  # LLVM's number of the memory of a block
 COUNTER_BYTES = 32  # two counters for each neighbour, for even and odd turns
@@ -89,6 +89,18 @@ class ClusterLanes(CudaLanes):
             number = builder.select((count > n).value, number, zero)
             numbers = builder.insert_element(numbers, number, I32(n))
         return lane.then(numbers)
+
+    def clear(self, member: Member, count: IRValue, threads: int) -> None:
+        """Fill the first numbers of a block's memory with zeros: what lies around a grid stays so.
+
+        Args:
+            member: the thread.
+            count: of the numbers.
+            threads: of the block, which take lanes by turns.
+        """
+        zero = IRValue(member.thread.builder, ir.Constant(self.vector, None))
+        with loop(member.thread, count // self.width, threads) as n:
+            self.store(member.memory, n * self.width, zero, None)
 
     def number(self, address: IRValue, index: IRValue) -> IRValue:
         """Read one number."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from llvmlite import ir
-
 from seismo.backends.gpu.cluster import Member
 from seismo.backends.gpu.cluster_block import ClusterBlock
 from seismo.backends.gpu.cluster_layout import quotient
@@ -19,12 +17,9 @@ class BlockCopies:
         self._block = block
 
     def clear(self, member: Member) -> None:
-        """Fill the memory of the block with zeros: what lies around the grid stays so."""
-        lanes = self._block.lanes
-        zero = IRValue(member.thread.builder, ir.Constant(lanes.vector, None))
-        end = self._block.plane.numbers // lanes.width
-        with loop(member.thread, end, self._block.shape.threads) as n:
-            lanes.store(member.memory, n * lanes.width, zero, None)
+        """Fill the memory of the block with zeros."""
+        block = self._block
+        block.lanes.clear(member, block.plane.numbers, block.shape.threads)
 
     def load(self, member: Member, step: IRValue) -> None:
         """Copy what the block has, and the rows around that it sees, from the card's memory."""

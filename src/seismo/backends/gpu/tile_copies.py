@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-
 from seismo.backends.gpu.cluster import Member
 from seismo.backends.gpu.tile_block import TileBlock
 from seismo.backends.gpu.tile_layout import PROFILE
@@ -20,13 +18,10 @@ class TileCopies:
         self._registers = registers
 
     def clear(self, member: Member) -> None:
-        """Fill the memory of the block with zeros: what lies around the plane stays so."""
+        """Fill the memory of the block with zeros."""
         # Tables come later: nothing of a tile is known yet.
-        lanes = self._block.lanes
-        zero = IRValue(member.thread.builder, ir.Constant(lanes.vector, None))
-        end = self._block.plane.numbers // lanes.width
-        with loop(member.thread, end, self._block.shape.threads) as n:
-            lanes.store(member.memory, (n * lanes.width).wide(), zero, None)
+        block = self._block
+        block.lanes.clear(member, block.plane.numbers, block.shape.threads)
 
     def load(self, member: Member, step: IRValue) -> None:
         """Copy p(n), p(n-1) and the fluxes of layers from the card's memory."""
