@@ -163,60 +163,86 @@ class ClusterKernel:
         else:
             steps = ClusterStages(block, self.formulas, coefficients_by_name)
         points = BlockPoints(block, zip(block.arrays.sources, sources, strict=True))
-        last = first + count
         cluster.keep(block.find)
-        cluster.phase(copies.clear)
-        cluster.phase(lambda member: copies.load(member, first))
-        cluster.begin()
-
-        def advance(number: int, member: Member, n: IRValue) -> None:
-            # Record what an earlier pass has left: nothing in this pass changes it.
-            one = shape.passes[number]
-            if one.recorded is not None and one.late:
-                with when(n > first):
-                    points.record(member, n - 1, one.recorded)
-            elif one.recorded is not None:
-                points.record(member, n, one.recorded)
-            steps.advance(number, member, n)
-
-        def step(n: IRValue, _: list[IRValue]) -> list[IRValue]:
-            # A barrier behind each pass and its sources; rows of neighbours before the next one.
-            for number, one in enumerate(shape.passes):
-                cluster.phase(partial(lambda k, member: advance(k, member, n), number))
-                if one.injected:
-                    with when(points.sources_act(one.injected, n)):
-                        cluster.phase(partial(points.inject, one.injected, step=n))
-                if one.sent:
-                    self._exchange(cluster, copies, one, n, first)
-            return []
-
-        repeat(first, last, [], step)
-
-        def finish(member: Member) -> None:
-            # What the last step left is recorded by nobody else.
-            for one in shape.passes:
-                if one.late and one.recorded is not None:
-                    points.record(member, last - 1, one.recorded)
-            copies.store(member, last)
-
-        cluster.phase(finish)
-        cluster.meet()
+        loop = _ClusterLoop(cluster, shape, copies, steps, points, self._exchanges, first)
+        loop.trace(first + count)
 
     @property
     def _exchanges(self) -> list[PassShape]:
         """Passes after which blocks hand rows to one another; at most two."""
         return [one for one in self.shape.passes if one.sent]
 
-    def _exchange(
-        self, cluster: Cluster, copies: BlockCopies, one: PassShape, n: IRValue, first: IRValue
-    ) -> None:  # fmt: skip
+
+@dataclass(frozen=True)
+class _ClusterLoop:
+    """The steps of a thread.
+
+    Attributes:
+        cluster: the blocks that work together.
+        shape: built in.
+        copies: between the card's memory and that of the block, and to its neighbours.
+        steps: updates of the points, pass by pass.
+        points: sources and receivers.
+        exchanges: passes after which blocks hand rows to one another.
+        first: number of the first step.
+    """
+
+    cluster: Cluster
+    shape: ClusterShape
+    copies: BlockCopies
+    steps: ClusterSteps | ClusterStages
+    points: BlockPoints
+    exchanges: list[PassShape]
+    first: IRValue
+
+    def trace(self, last: IRValue) -> None:
+        """Write the code of all steps before `last`."""
+        cluster = self.cluster
+        cluster.phase(self.copies.clear)
+        cluster.phase(lambda member: self.copies.load(member, self.first))
+        cluster.begin()
+        repeat(self.first, last, [], self._step)
+
+        def finish(member: Member) -> None:
+            # What the last step left is recorded by nobody else.
+            for one in self.shape.passes:
+                if one.late and one.recorded is not None:
+                    self.points.record(member, last - 1, one.recorded)
+            self.copies.store(member, last)
+
+        cluster.phase(finish)
+        cluster.meet()
+
+    def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
+        """Take step n."""
+        # A barrier behind each pass and its sources; rows of neighbours before the next one.
+        for number, one in enumerate(self.shape.passes):
+            self.cluster.phase(partial(self._advance, number, n=n))
+            if one.injected:
+                with when(self.points.sources_act(one.injected, n)):
+                    self.cluster.phase(partial(self.points.inject, one.injected, step=n))
+            if one.sent:
+                self._exchange(one, n)
+        return []
+
+    def _advance(self, number: int, member: Member, n: IRValue) -> None:
+        """Do a pass of step n."""
+        # Record what an earlier pass has left: nothing in this pass changes it.
+        one = self.shape.passes[number]
+        if one.recorded is not None and one.late:
+            with when(n > self.first):
+                self.points.record(member, n - 1, one.recorded)
+        elif one.recorded is not None:
+            self.points.record(member, n, one.recorded)
+        self.steps.advance(number, member, n)
+
+    def _exchange(self, one: PassShape, n: IRValue) -> None:
         """Hand over the rows of a pass in step n."""
         # Exchanges of a step are counted through all steps: even and odd turns have own counters.
-        exchanges = self._exchanges
-        kind = exchanges.index(one)
-        turn = n - first
-        if len(exchanges) > 1:
-            turn = turn * len(exchanges) + kind
-        cluster.exchange(
-            lambda member, send: copies.hand_over(member, n, send, one.sent), turn, kind
+        kind = self.exchanges.index(one)
+        turn = n - self.first
+        if len(self.exchanges) > 1:
+            turn = turn * len(self.exchanges) + kind
+        self.cluster.exchange(
+            lambda member, send: self.copies.hand_over(member, n, send, one.sent), turn, kind
         )
