@@ -85,6 +85,19 @@ class ClusterPlan:
         return -(-shots // self.together) * self.turn
 
 
+def _shape_of(known: PlaneSteps, form: StepForm, kept: tuple[int, ...], width: int) -> ClusterShape:
+    """Return what a kernel has built in but the margin, with lanes of `width` numbers."""
+    regions = form.passes[-1].regions
+    profile = known.first.tables.profiles[2].shape[0]
+    return ClusterShape(
+        form.costs.threads, 0, known.first.variant.order // 2, form.halo, form.kinds,
+        tuple(map(form.costs.strip, form.kinds)),
+        any((region.x[1] - region.x[0]) % width for region in regions),
+        -(-profile // width) * width, form.shapes,
+        len(known.fields), len(form.coefficients), len(form.memory), known.alternating, kept,
+    )  # fmt: skip
+
+
 def plan(
     known: PlaneSteps, form: StepForm, samples: ReceiverSamples, kept: tuple[int, ...],
     backend: GpuBackend,
@@ -103,30 +116,23 @@ def plan(
     width = backend.lane_width
     size = np.dtype(backend.precision).itemsize
     tables = known.first.tables
-    half = known.first.variant.order // 2
     regions = form.passes[-1].regions
     costs = form.costs
-    strips = tuple(map(costs.strip, form.kinds))
     staggered = not known.alternating
     rows = tables.profiles[2].shape[1]
     rows_updated = max(r.z[1] for r in regions) - min(r.z[0] for r in regions)
     # Blocks with receivers get fewer rows, and no cut goes through them if that can be.
     receivers = ReceiverRows(costs.channel * samples.in_rows(rows), samples.uncut(rows, form.reach))
-    shape = ClusterShape(
-        costs.threads, 0, half, form.halo, form.kinds, strips,
-        any((region.x[1] - region.x[0]) % width for region in regions),
-        -(-tables.profiles[2].shape[0] // width) * width, form.shapes,
-        len(known.fields), len(form.coefficients), len(form.memory), known.alternating, kept,
-    )  # fmt: skip
+    shape = _shape_of(known, form, kept, width)
     # Blocks keep rows of neighbours of those fields that are sent.
     sent = shape.sent if staggered else range(shape.fields)
     keeps = Keeps(
         shape.fields, shape.fields - len(sent), len(kept), int(staggered), known.alternating,
-        max(strips) - 1 if costs.exact else 0,
+        max(shape.strips) - 1 if costs.exact else 0,
     )  # fmt: skip
     plans = []
     for count, together in CLUSTERS.items():
-        memory = SharedMemory(regions, tables, half, width, keeps)
+        memory = SharedMemory(regions, tables, shape.half, width, keeps)
         most = memory.most_rows((SHARED_BYTES - COUNTER_BYTES) // size, form.halo)
         # Too many rows for all blocks together, however they are cut.
         if most < form.halo or count * (most + 2 * form.halo) < rows_updated:
