@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
@@ -73,7 +73,7 @@ class TileKernel:
         return looping(lanes, together, self.trace)
 
     def trace(
-        self, lanes: ClusterLanes, tiles: Any, addresses: Sequence[IRValue],
+        self, lanes: ClusterLanes, tiles: CardTiles, addresses: Sequence[IRValue],
         plane: Sequence[IRValue], coefficients: Sequence[IRValue], first: IRValue, count: IRValue,
     ) -> None:  # fmt: skip
         """Write the code of a thread.
@@ -87,53 +87,78 @@ class TileKernel:
             first: number of the first step.
             count: of the steps.
         """
-        compute_exactly(first.builder, ExactArithmetic(lanes.hidden, lanes.quotient))
         # Bits of a point do not depend on the rows beside which it is written out.
+        compute_exactly(first.builder, ExactArithmetic(lanes.hidden, lanes.quotient))
         numbers, sources = tile_numbers(plane)
         block = TileBlock(lanes, TileArrays.of(addresses), numbers, self.shape)
         copies = TileCopies(block, tiles.registers)
         named_coefficients = named(self.rows, coefficients)
         steps = TileSteps(block, self.formula, named_coefficients, tiles.registers)
         points = BlockPoints(block, [(block.arrays.sources, sources)])
-        last = first + count
         tiles.keep(block.find)
+        _TileLoop(tiles, block, copies, steps, points, first).trace(first + count)
+
+
+@dataclass(frozen=True)
+class _TileLoop:
+    """The steps of a thread.
+
+    Attributes:
+        tiles: the blocks that work together.
+        block: the thread's tile.
+        copies: between the card's memory and that of the tile.
+        steps: updates of layers and points.
+        points: sources and receivers.
+        first: number of the first step.
+    """
+
+    tiles: CardTiles
+    block: TileBlock
+    copies: TileCopies
+    steps: TileSteps
+    points: BlockPoints
+    first: IRValue
+
+    def trace(self, last: IRValue) -> None:
+        """Write the code of all steps before `last`."""
         # What the card's memory has comes to the tiles.
-        tiles.phase(copies.clear)
-        tiles.phase(block.share)
-        tiles.phase(partial(copies.load, step=first))
-
-        def receive(n: IRValue) -> None:
-            # Edges that step n - 1 has left, counted from the first step.
-            tiles.await_neighbours(n - first)
-            tiles.phase(partial(copies.load_edges, step=n - 1))
-
-        def step(n: IRValue, _: list[IRValue]) -> list[IRValue]:
-            # CPML: fluxes, then what they and the outer memory add to second derivatives.
-            tiles.phase(steps.update_fluxes)
-            tiles.phase(steps.update_layers)
-            receive(n)
-
-            def update(member: Member) -> None:
-                # What the step before left is recorded as this one reads it.
-                with when(n > first):
-                    points.record(member, n - 1, 0)
-                steps.update(member)
-
-            tiles.phase(update)
-            # p(n+1) to shared memory, where neighbours and the next step read it.
-            tiles.phase(steps.exchange)
-            with when(block.sources_act(tiles.member, n)):
-                tiles.phase(partial(points.inject, (0,), step=n))
-            tiles.phase(partial(copies.store_edges, step=n))
-            tiles.publish(n - first + 1)
-            return []
-
-        repeat(first, last, [], step)
-        receive(last)
+        self.tiles.phase(self.copies.clear)
+        self.tiles.phase(self.block.share)
+        self.tiles.phase(partial(self.copies.load, step=self.first))
+        repeat(self.first, last, [], self._step)
+        self._receive(last)
 
         # The last step's record; then all goes back to the card's memory.
         def finish(member: Member) -> None:
-            points.record(member, last - 1, 0)
-            copies.store(member, last)
+            self.points.record(member, last - 1, 0)
+            self.copies.store(member, last)
 
-        tiles.phase(finish)
+        self.tiles.phase(finish)
+
+    def _receive(self, n: IRValue) -> None:
+        """Take the edges that neighbours have left in step n - 1."""
+        self.tiles.await_neighbours(n - self.first)
+        self.tiles.phase(partial(self.copies.load_edges, step=n - 1))
+
+    def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
+        """Take step n."""
+        tiles = self.tiles
+        # CPML: fluxes, then what they and the outer memory add to second derivatives.
+        tiles.phase(self.steps.update_fluxes)
+        tiles.phase(self.steps.update_layers)
+        self._receive(n)
+
+        def update(member: Member) -> None:
+            # What the step before left is recorded as this one reads it.
+            with when(n > self.first):
+                self.points.record(member, n - 1, 0)
+            self.steps.update(member)
+
+        tiles.phase(update)
+        # p(n+1) to shared memory, where neighbours and the next step read it.
+        tiles.phase(self.steps.exchange)
+        with when(self.block.sources_act(tiles.member, n)):
+            tiles.phase(partial(self.points.inject, (0,), step=n))
+        tiles.phase(partial(self.copies.store_edges, step=n))
+        tiles.publish(n - self.first + 1)
+        return []
