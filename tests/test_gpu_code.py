@@ -26,8 +26,7 @@ numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need nu
 
 from numba.cuda import dispatcher  # noqa: E402
 
-from seismo.backends.gpu import backend as gpu  # noqa: E402
-from seismo.backends.gpu import code_cache, compile_server  # noqa: E402
+from seismo.backends.gpu import block_table, code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
 from seismo.backends.gpu.compiling_card import Code, CompilingCard, is_interior  # noqa: E402
 from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
@@ -136,9 +135,9 @@ def test_what_normal_stresses_share_is_rounded_as_it_stands(compiler):
         assert re.findall(r"begin inline asm\s+(mov\.f32)", code.text) == ["mov.f32"] * 4
 
 
-@pytest.mark.parametrize(("most", "listed"), [(gpu.MOST_BLOCKS, False), (1, True)])
+@pytest.mark.parametrize(("most", "listed"), [(block_table.MOST_BLOCKS, False), (1, True)])
 def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
-    monkeypatch.setattr(gpu, "MOST_BLOCKS", most)
+    monkeypatch.setattr(block_table, "MOST_BLOCKS", most)
     card = launched((9, 0), "acoustic", 2)
     assert listed != any(is_interior(request.kernel) for request in card.requests.values())
 

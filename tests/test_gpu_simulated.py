@@ -25,7 +25,7 @@ from seismo.backends import profiled
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
-from seismo.backends.gpu import kernels
+from seismo.backends.gpu import block_table, kernels, sweep_binding
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
@@ -152,7 +152,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
     """Odd rows are turned in single precision; of an odd number of rows one is spare."""
     turns = []
     kernel = kernels.SweepKernel
-    monkeypatch.setattr(gpu, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
+    monkeypatch.setattr(sweep_binding, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
     keys = {"cells": (35, across, 5), "precision": precision}
     compare(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path)
     sub = solver.build(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path).solvers[0]
@@ -190,7 +190,7 @@ def test_planes_in_shared_memory(order, precision, ahead, tmp_path, monkeypatch)
     monkeypatch.setattr(simulated_card, "SHAPES", shapes)
     used = []
     kernel = kernels.SweepKernel
-    monkeypatch.setattr(gpu, "SweepKernel", lambda *a: used.append(a[4]) or kernel(*a))
+    monkeypatch.setattr(sweep_binding, "SweepKernel", lambda *a: used.append(a[4]) or kernel(*a))
     cells = (order + 9, order + 3, order + 5)
     compare(
         planned("acoustic", 3, tmp_path, order=order, precision=precision, cells=cells), tmp_path
@@ -395,7 +395,7 @@ def test_shots_side_by_side_and_parts(tmp_path):
 @pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic", 3)])
 def test_more_blocks_along_an_axis_than_a_launch_may_have(name, dimensions, tmp_path, monkeypatch):
     """Planes with millions of rows, rows with millions of points; here it may have two."""
-    monkeypatch.setattr(gpu, "MOST_BLOCKS", 2)
+    monkeypatch.setattr(block_table, "MOST_BLOCKS", 2)
     monkeypatch.setattr(gpu, "ROW_THREADS", (2, 2))
     if dimensions == 3:  # blocks along y alone are too many
         shapes = {key: BlockShape((2, 1, 1), 9) for key in SHAPES}

@@ -28,7 +28,7 @@ from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.model_parts import given_parameters
 from seismo.scenario.volume_part import volume_format
-from seismo.solver.ground import refuse_water
+from seismo.solver.ground_rules import refuse_water
 
 # A module that imports this one.
 if TYPE_CHECKING:

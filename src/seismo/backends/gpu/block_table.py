@@ -15,6 +15,7 @@ import numpy as np
 from seismo.backends.base import FIRST_SPAN, SPAN_COLUMNS, Variant
 
 BLOCK_COLUMNS = 12
+MOST_BLOCKS = 65535  # of a launch along y, and along z, says CUDA
 
 
 def blocks_of(boxes: np.ndarray, size: tuple[int, int, int], slab: int = 0) -> np.ndarray:

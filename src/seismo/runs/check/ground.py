@@ -10,7 +10,8 @@ import numpy as np
 from seismo.grid.curved_symbol import growth
 from seismo.model.ground_shape import BLEND, Ground
 from seismo.solver.discretization import Discretization
-from seismo.solver.ground import ground_of, steepest_place
+from seismo.solver.ground import ground_of
+from seismo.solver.ground_rules import steepest_place
 
 
 def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
