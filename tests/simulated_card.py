@@ -149,12 +149,13 @@ class HostTiles:
     """
 
     def __init__(
-        self, lanes: ClusterLanes, plane: TileNumbers, shape: TileShape, memory: IRValue,
-        size: IRValue,
+        self, lanes: ClusterLanes, plane: TileNumbers, shape: TileShape, blocks: IRValue,
+        memory: IRValue, size: IRValue,
     ) -> None:  # fmt: skip
         self._lanes = lanes
         self._plane = plane
         self._shape = shape
+        self._blocks = blocks
         self._memory = memory
         self._size = size
         self.registers = self
@@ -166,8 +167,9 @@ class HostTiles:
         self._lanes.store(*self._register(member, n), lane, None)
 
     def _register(self, member: Member, n: int) -> tuple[IRValue, IRValue]:
-        thread = member.rank.wide() * self._shape.threads + member.thread.wide()
-        start = self._memory + self._size * self._plane.tiles.wide()
+        block = (member.shot - self._plane.shot) * self._plane.tiles.wide() + member.rank.wide()
+        thread = block * self._shape.threads + member.thread.wide()
+        start = self._memory + self._size * self._blocks
         return start, (thread * self._shape.strip + n) * self._lanes.width
 
     def keep(self, find: Callable) -> None:
@@ -178,16 +180,19 @@ class HostTiles:
         zero = self._plane.shot.constant(0)
         return self._at(zero, zero)
 
-    def _at(self, rank: IRValue, thread: IRValue) -> Member:
-        memory = self._memory + rank * self._size
-        member = Member(self._plane.shot, rank.short(), thread.short(), memory)
+    def _at(self, block: IRValue, thread: IRValue) -> Member:
+        memory = self._memory + block * self._size
+        tiles = self._plane.tiles.wide()
+        shot = block // tiles
+        rank = (block - shot * tiles).short()
+        member = Member(self._plane.shot + shot, rank, thread.short(), memory)
         return replace(member, kept=self._find(member))
 
     def phase(self, work: Callable) -> None:
         zero = self._plane.shot.constant(0)
         threads = zero.constant(self._shape.threads)
-        with loop(zero, self._plane.tiles.wide()) as rank, loop(zero, threads) as thread:
-            work(self._at(rank, thread))
+        with loop(zero, self._blocks) as block, loop(zero, threads) as thread:
+            work(self._at(block, thread))
 
     def publish(self, count: IRValue) -> None:
         pass
@@ -293,16 +298,17 @@ def compiled_tiles(
 ) -> Callable:
     """Compile a kernel of tiles: a function of where the words that it is given stand.
 
-    They are those of `compiled_clusters` without clusters and blocks.
+    They are those of `compiled_clusters` without clusters.
     """
 
     def write(first: IRValue, last: IRValue, parameters: IRValue, step: IRValue) -> None:
         lanes = HostClusterLanes(precision)
-        given = (IRArray(parameters)[n] for n in range(5 + counts[0] + counts[1]))
-        memory, size, start, steps, numbers = islice(given, 5)
+        given = (IRArray(parameters)[n] for n in range(6 + counts[0] + counts[1]))
+        blocks, memory, size, start, steps, numbers = islice(given, 6)
         words = [list(islice(given, count)) for count in counts[:2]]
         coefficients = [IRArray(numbers, lanes.kind)[n] for n in range(counts[2])]
-        tiles = HostTiles(lanes, tile_numbers(words[1])[0], kernel.shape, memory, size)
+        plane = tile_numbers(words[1])[0]
+        tiles = HostTiles(lanes, plane, kernel.shape, blocks, memory, size)
         kernel.trace(lanes, tiles, *words, coefficients, start, steps)
 
     return _function(f"{name} {counts}", write)
@@ -434,7 +440,6 @@ class SimulatedCard:
             function = compiled_tiles(str(kernel), kernel, kernel.precision, counts)
             registers = clusters[0] * threads * kernel.shape.strip * 4
             memory = self.zeros(size + registers, "float32")
-            clusters = []
         else:
             trace = kernel.trace
             function = compiled_clusters(str(kernel), trace, kernel.precision, counts, threads)

@@ -31,7 +31,7 @@ def in_tiles(monkeypatch, multiprocessors=9, threads=64, lanes=8, always=True):
     monkeypatch.setattr(cluster_program, "CLUSTERS", {})
     monkeypatch.setattr(tile_program, "MULTIPROCESSORS", multiprocessors)
     monkeypatch.setattr(tile_program, "THREADS", threads)
-    monkeypatch.setattr(tile_program, "LANES", lanes)
+    monkeypatch.setattr(tile_program, "LANES", (lanes,))
     return in_clusters(monkeypatch, always=always)
 
 
@@ -42,6 +42,7 @@ def plane(**changes) -> dict:
 
 WAYS = {  # multiprocessors, threads, lanes, changes
     "batch": (9, 64, 8, {}),
+    "two at a time": (11, 72, 10, {"shots": 3}),
     "wide": (8, 48, 12, {"cells": (85, 52), "shots": 1}),
     "order 16": (4, 64, 16, {"order": 16, "shots": 1, "boundaries": {"layer": {"points": 10}}}),
     "order 4": (9, 64, 8, {"order": 4, "shots": 1}),
@@ -49,6 +50,7 @@ WAYS = {  # multiprocessors, threads, lanes, changes
     "no layers": (6, 64, 8, {"shots": 1, "boundaries": {}}),
 }
 SLOW = {"order 4", "float64", "wide"}
+TURNS = {"batch": 2, "two at a time": 2}  # launches, each of as many shots as have room
 
 
 @pytest.mark.parametrize(
@@ -59,9 +61,7 @@ def test_tiles_step_as_the_reference_does(way, tmp_path, monkeypatch):
     *how, changes = WAYS[way]
     document = plane(**changes)
     simulation = stepped(document, tmp_path, in_tiles(monkeypatch, *how))
-    (_, sizes, _), *others = simulation.backend.taken
-    assert len(sizes) == 3
-    assert len(others) == len(document["survey"]["shots"]) - 1
+    assert [len(sizes) for _, sizes, _ in simulation.backend.taken] == [3] * TURNS.get(way, 1)
     simulation.backend.card.check()
     wanted = stepped(document, tmp_path, ReferenceBackend)
     for a, b in zip(answers(simulation), answers(wanted), strict=True):
@@ -98,8 +98,8 @@ def test_sources_beside_edges_of_tiles(tmp_path, monkeypatch):
 
 
 def test_bits_depend_on_no_tiles_and_on_no_call(tmp_path, monkeypatch):
-    """Tiles, threads, the shots beside one and the steps of a call change no bit."""
-    ways = [(9, 64, 8, 2, (20,)), (6, 96, 12, 2, (3, 17)), (4, 128, 16, 2, (20,))]
+    """Tiles, threads, the shots at a time and the steps of a call change no bit."""
+    ways = [(9, 64, 8, 2, (20,)), (6, 96, 12, 2, (3, 17)), (18, 72, 10, 2, (20,))]
     found = [
         answers(stepped(plane(shots=shots), tmp_path, in_tiles(monkeypatch, *how), counts))
         for *how, shots, counts in ways
@@ -122,14 +122,18 @@ def test_what_tiles_do_not_do_is_launched(changes, tmp_path, monkeypatch):
     assert not simulation.backend.taken
 
 
-@pytest.mark.parametrize(("cells", "taken"), [((200, 200), False), ((1500, 1500), True)])
-def test_tiles_are_taken_where_they_are_faster(cells, taken, tmp_path, monkeypatch):
-    """Left to itself the backend steps large planes so, whatever the shots."""
-    monkeypatch.setattr(cluster_program, "CLUSTERS", {})
+@pytest.mark.parametrize(
+    ("cells", "together", "clusters"),
+    [((100, 110), 4, True), ((300, 320), 3, True), ((1500, 1500), 3, True), ((60, 70), 0, False)],
+)
+def test_planes_are_stepped_as_is_fastest(cells, together, clusters, tmp_path, monkeypatch):
+    """Left to itself the backend takes clusters, tiles or launches, whatever the shots."""
+    if not clusters:
+        monkeypatch.setattr(cluster_program, "CLUSTERS", {})
     for shots in (1, 3):
         backend = in_clusters(monkeypatch, always=None)
         simulation = solver.build(plane(cells=cells, shots=shots), tmp_path, backend=backend)
-        assert bool(simulation.backend.taken) is taken
+        assert {len(sizes) for _, sizes, *_ in simulation.backend.taken} == {together} - {0}
 
 
 def test_a_card_without_room_for_all_tiles_takes_launches(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,7 +13,22 @@ from seismo.backends.base import BOX_COLUMNS, Step
 from seismo.backends.gpu.launch_order import BodyCall, SweepCall
 from seismo.backends.kernels import points
 
+MANY = 64  # shots that fill a card
+
 _STAGGERED = ("divergence", "gradient")  # kinds of formulas of first differences
+
+
+@dataclass(frozen=True)
+class LoopInside:
+    """Steps that a kernel with the time loop inside may take.
+
+    Attributes:
+        microseconds: of a step of `MANY` shots, as predicted.
+        bind: gives what takes them, as `Backend.program` returns it.
+    """
+
+    microseconds: float
+    bind: Callable[[], Callable[[int, int], None]]
 
 
 @dataclass(frozen=True)

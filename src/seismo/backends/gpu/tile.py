@@ -1,6 +1,7 @@
 """Blocks of a card that step the tiles of a plane together, one on each multiprocessor.
 
-All blocks run at the same time (a cooperative launch). Tiles leave their edges in the card's
+All blocks run at the same time (a cooperative launch): those of a shot, and of as many others as
+have room. Tiles leave their edges in the card's
 memory, and each waits for its neighbours alone: for the count of steps whose edges are there (PTX
 ISA, st.release and ld.acquire). A tile is at most one step ahead of its neighbours, so that edges
 of even and of odd steps need no more than an array each.
@@ -14,6 +15,7 @@ from dataclasses import replace
 from llvmlite import ir
 
 from seismo.backends.gpu.cluster import SHARED, ClusterLanes, Member, SharedAddress
+from seismo.backends.gpu.cluster_layout import WARP
 from seismo.backends.gpu.thread import Thread
 from seismo.backends.gpu.tile_layout import TileNumbers
 from seismo.backends.traced import I32, INTEGER, IRValue, declared, when
@@ -71,7 +73,12 @@ class CardTiles:
         array.linkage = "external"
         array.align = 16
         start = SharedAddress(builder, builder.ptrtoint(array, INTEGER))
-        self._member = Member(plane.shot, thread.block("x"), thread.number("x").short(), start)
+        # Blocks of a shot follow one another.
+        block = thread.block("x")
+        beside = block // plane.tiles
+        rank = block - beside * plane.tiles
+        shot = plane.shot + beside.wide()
+        self._member = Member(shot, rank, thread.number("x").short(), start)
 
     def keep(self, find: Callable[[Member], dict[str, IRValue]]) -> None:
         """Let each thread find numbers at the start of each phase: few registers are free."""
@@ -97,13 +104,13 @@ class CardTiles:
             self._assemble(text, self._counter(self._member.rank), count)
 
     def await_neighbours(self, count: IRValue) -> None:
-        """Wait until all neighbours have published so many steps."""
-        thread = self._member.thread
+        """Wait until all neighbours have published so many steps, each warp by itself."""
+        thread = self._member.thread % WARP
         plane = self._plane
         # Row and column among the tiles.
         row = self._member.rank // plane.tiles_x
         column = self._member.rank - row * plane.tiles_x
-        # A thread for each of the tiles around.
+        # A thread of each warp for each of the tiles around.
         across = thread // 3
         z = row + across - 1
         x = column + thread - across * 3 - 1
@@ -117,12 +124,15 @@ class CardTiles:
             )
             address = self._counter(z * plane.tiles_x + x)
             self._assemble(text.replace("again", "again_${:uid}"), address, count)
-        # Whoever waits holds back the threads of its block.
-        self.phase(lambda member: None)
+        # Whoever waits holds back the threads of its warp: no barrier of the block.
+        kind = ir.FunctionType(_VOID, [])
+        code = ir.InlineAsm(kind, "bar.warp.sync 0xffffffff;", "~{memory}", side_effect=True)
+        self._builder.call(code, [], attrs=("convergent",))
 
     def _counter(self, rank: IRValue) -> IRValue:
         """Return the address of a tile's count, in a line of the cache of its own."""
-        return self._done + rank.wide() * LINE_BYTES
+        first = self._member.shot * self._plane.tiles.wide()
+        return self._done + (first + rank.wide()) * LINE_BYTES
 
     def _assemble(self, text: str, address: IRValue, count: IRValue) -> None:
         kind = ir.FunctionType(_VOID, [INTEGER, I32])

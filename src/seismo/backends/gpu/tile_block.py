@@ -85,7 +85,8 @@ class TileBlock:
         with loop(member.thread, member.thread.constant(columns), self.shape.threads) as n:
             # The tile's own columns, from the host's table.
             with when(n < of_tile):
-                column = IRArray(self.arrays.tiles)[member.rank.wide() * columns + n.wide()]
+                tile = member.shot * self.plane.tiles.wide() + member.rank.wide()
+                column = IRArray(self.arrays.tiles)[tile * columns + n.wide()]
                 self.lanes.put_number(address, n.wide(), column)
             # First and last step of the sources, which other shots change.
             with when(n >= of_tile):
@@ -145,10 +146,10 @@ class TileBlock:
         """Return x and z in the arrays of a lane of a row of the tile or beside it."""
         return member.kept["x_first"] + lane * self.lanes.width, member.kept["first"] + row
 
-    def array_index(self, x: IRValue, z: IRValue) -> IRValue:
+    def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
         """Return the index of a point in the arrays of fields."""
         # Fields of a shot follow those of the one before.
-        of_shot = self.plane.shot * self.plane.volume
+        of_shot = member.shot * self.plane.volume
         return of_shot + z.wide() * self.plane.stride + x.wide()
 
     def mask(self, x: IRValue) -> IRValue | None:
@@ -208,8 +209,16 @@ class TileBlock:
             )
 
     @contextmanager
-    def each_in_band(self, member: Member, axis: str) -> Iterator[tuple[IRValue, IRValue]]:
-        """Loop over the lanes of a layer along an axis: give x and z to the tile's threads."""
+    def each_in_band(
+        self, member: Member, axis: str, extent: str = "band"
+    ) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the lanes of a layer along an axis: give x and z to the tile's threads.
+
+        Args:
+            member: the thread.
+            axis: of the layer.
+            extent: `band` for all of them, `damped` for those whose memory is not 0.
+        """
         kept = member.kept
         shape = self.shape
         if axis == "x":
@@ -218,16 +227,16 @@ class TileBlock:
             x = kept["x_band"] + (member.thread - row * shape.band) * shape.width
             # Threads behind the last whole row of them have no part in it.
             step = shape.threads // shape.band
-            in_band = (x < kept["x_band_end"]) & (row < step)
+            in_band = (x >= kept[f"x_{extent}"]) & (x < kept[f"x_{extent}_end"]) & (row < step)
             with when(in_band), loop(row, kept["rows"], step) as n:
                 yield x, kept["first"] + n
         else:
             # A thread for each lane of a row, rows by turns.
             group = member.thread // shape.lanes
             x = kept["x_first"] + kept["lane"] * shape.width
-            begin = kept["z_band"] + group
-            is_own = kept["lane"] < kept["lanes"]
-            with when(is_own), loop(begin, kept["z_band_end"], shape.groups) as z:
+            begin = kept[f"z_{extent}"] + group
+            is_own = (kept["lane"] < kept["lanes"]) & (group < shape.groups)
+            with when(is_own), loop(begin, kept[f"z_{extent}_end"], shape.groups) as z:
                 yield x, z
 
     def memory_index(self, member: Member, axis: str, x: IRValue, z: IRValue) -> IRValue:
@@ -258,6 +267,11 @@ class TileBlock:
         shape = self.shape
         # Names begin with the axis.
         of_flux = "flux" in name
+        if name == "x_outer":
+            row = (z - kept["first"]) * self.plane.x_damped_width
+            return kept[name] + row + x - kept["x_damped"]
+        if name == "z_outer":
+            return kept[name] + (z - kept["z_damped"]) * shape.row + x - kept["x_first"]
         if name[0] == "x":
             # Zeros stand before each row of fluxes.
             before = shape.up(shape.half) if of_flux else 0

@@ -30,13 +30,14 @@ class TileCopies:
         past, p = block.written(step)
         with block.each_own(member) as (row, lane):
             x, z = block.position(member, row, lane)
-            value = block.lanes.load(p, block.array_index(x, z))
+            value = block.lanes.load(p, block.array_index(member, x, z))
             block.lanes.store(member.memory, block.index(row, lane), value, block.mask(x))
         # What a thread has behind the plane's end is never stored.
         kept = member.kept
         for n in range(block.shape.strip):
             x, z = block.last_position(*block.position(member, kept["row"] + n, kept["lane"]))
-            self._registers.write(member, n, block.lanes.load(past, block.array_index(x, z)))
+            value = block.lanes.load(past, block.array_index(member, x, z))
+            self._registers.write(member, n, value)
         self._copy_memory(member, step, inwards=True)
         self._load_profiles(member)
 
@@ -47,7 +48,7 @@ class TileCopies:
         with block.each_own(member) as (row, lane):
             x, z = block.position(member, row, lane)
             value = block.lanes.load(member.memory, block.index(row, lane))
-            block.lanes.store(p, block.array_index(x, z), value, block.mask(x))
+            block.lanes.store(p, block.array_index(member, x, z), value, block.mask(x))
         # Registers: the rows of a thread that the tile has.
         kept = member.kept
         with when(kept["lane"] < kept["lanes"]):
@@ -56,7 +57,7 @@ class TileCopies:
                 is_own = (kept["row"] + n < kept["rows"]) & (kept["strip"] > n)
                 with when(is_own):
                     value = self._registers.read(member, n)
-                    block.lanes.store(past, block.array_index(x, z), value, block.mask(x))
+                    block.lanes.store(past, block.array_index(member, x, z), value, block.mask(x))
         self._copy_memory(member, step, inwards=False)
 
     def store_edges(self, member: Member, step: IRValue) -> None:
@@ -66,7 +67,7 @@ class TileCopies:
         with block.each_in_frame(member, inside=True) as (row, lane):
             x, z = block.position(member, row, lane)
             value = block.lanes.load(member.memory, block.index(row, lane))
-            block.lanes.store(written, block.array_index(x, z), value, block.mask(x))
+            block.lanes.store(written, block.array_index(member, x, z), value, block.mask(x))
 
     def load_edges(self, member: Member, step: IRValue) -> None:
         """Take what a step has written at the edges of the tiles around."""
@@ -78,7 +79,7 @@ class TileCopies:
             # Beyond the plane p stays 0.
             in_rows = (z >= plane.z_first) & (z < plane.z_end)
             with when(in_rows & (x >= plane.x_first) & (x < plane.x_end)):
-                value = block.lanes.load(written, block.array_index(x, z))
+                value = block.lanes.load(written, block.array_index(member, x, z))
                 block.lanes.store(member.memory, block.index(row, lane), value, block.mask(x))
 
     def _copy_memory(self, member: Member, step: IRValue, inwards: bool) -> None:
@@ -89,7 +90,7 @@ class TileCopies:
         arrays = block.arrays
         flux = choose((step % 2).equals(0), arrays.even_flux, arrays.odd_flux)
         for axis in "xz":
-            with block.each_in_band(member, axis) as (x, z):
+            with block.each_in_band(member, axis, "damped") as (x, z):
                 # Flux and outer variable have the same index in their arrays.
                 at = block.memory_index(member, axis, x, z)
                 for name, array in (("flux", flux), ("outer", arrays.outer)):

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ TILE_COLUMNS = (
     "first", "rows", "x_first", "numbers",  # first row and x of a tile, and how many
     "strip",  # rows of a thread
     "x_band", "x_band_end", "z_band", "z_band_end",  # columns and rows in layers
+    "x_damped", "x_damped_end", "z_damped", "z_damped_end",  # those with memory of their own
     # Index of (0, 0) and distance of rows in layer memory along x, where layers meet, too; along z.
     "x_memory", "x_memory_z", "corner_x_memory", "corner_x_memory_z",
     "z_memory", "z_memory_z", "corner_z_memory", "corner_z_memory_z",
@@ -57,6 +59,7 @@ class TileNumbers(NamedTuple):
         z_first: first row.
         z_end: behind the last row.
         x_width: numbers of a row of the widest layer along x, whole lanes.
+        x_damped_width: those with memory of their own.
         numbers: of shared memory.
         volume: numbers of a shot's field in the card's memory.
         stride: distance of rows there.
@@ -73,6 +76,7 @@ class TileNumbers(NamedTuple):
     z_first: Any
     z_end: Any
     x_width: Any
+    x_damped_width: Any
     numbers: Any
     volume: Any
     stride: Any
@@ -162,6 +166,8 @@ class Tiles:
         z: first row of each row of them, and behind the last.
         x_bands: first column of each layer along x, and behind the last.
         z_bands: first row of each layer along z, and behind the last.
+        x_damped: of each layer along x those columns whose memory is not 0, whole lanes.
+        z_damped: of each layer along z those rows.
         shape: built in.
     """
 
@@ -169,6 +175,8 @@ class Tiles:
     z: tuple[int, ...]
     x_bands: tuple[tuple[int, int], ...]
     z_bands: tuple[tuple[int, int], ...]
+    x_damped: tuple[tuple[int, int], ...]
+    z_damped: tuple[tuple[int, int], ...]
     shape: TileShape
 
     @property
@@ -185,6 +193,11 @@ class Tiles:
     def x_width(self) -> int:
         """Numbers of a row of the widest layer along x, whole lanes."""
         return self.shape.up(widest(self.x_bands))
+
+    @property
+    def x_damped_width(self) -> int:
+        """Numbers of those of its columns whose memory is not 0."""
+        return widest(self.x_damped)
 
     def strip(self, z: int, rows: int) -> int:
         """Return the rows of a thread in tiles of some rows."""
@@ -215,8 +228,9 @@ class Tiles:
         z_flux = (z_rows + 2 * shape.half) * shape.row
         # In the order of `TILE_COLUMNS`, behind p: flux, outer, sum, profile of x, then of z.
         sizes = (
-            field, x_flux * in_x, x_rows * self.x_width, x_rows * self.x_width,
-            PROFILE * self.x_width * in_x, z_flux * in_z, z_rows * shape.row, z_rows * shape.row,
+            field, x_flux * in_x, x_rows * self.x_damped_width, x_rows * self.x_width,
+            PROFILE * self.x_width * in_x, z_flux * in_z,
+            widest(self.z_damped) * in_z * shape.row, z_rows * shape.row,
             z_rows * shape.up(PROFILE),
         )  # fmt: skip
         return [int(n) for n in np.cumsum(sizes)]
@@ -228,14 +242,15 @@ class Tiles:
         # Threads read around all rows of their columns, used or not.
         read = (shape.groups * shape.strip + 2 * shape.halo) * shape.pitch
         # Where the memory of layers ends, of each kind of tile.
+        kinds = {(end - z, _within(self.z_bands, z, end - z) != (0, 0))
+                 for z, end in pairwise(self.z)}  # fmt: skip
         ends = {
-            self.offsets(rows, _within(self.x_bands, x, n) != (0, 0),
-                        _within(self.z_bands, z, rows) != (0, 0))[-1]
-            for z, rows, x, n in self.boxes()
+            self.offsets(rows, in_x, in_z)[-1] for rows, in_z in kinds
+            for in_x in {_within(self.x_bands, x, end - x) != (0, 0) for x, end in pairwise(self.x)}
         }  # fmt: skip
         return max(shape.zero + shape.width + read, *ends)
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """Lanes of the interior that a step of the busiest tile is worth."""
         shape = self.shape
@@ -264,6 +279,8 @@ class Tiles:
             # Layers of the plane that the tile has part of.
             x_band = _within(self.x_bands, x, numbers)
             z_band = _within(self.z_bands, z, rows)
+            x_damped = _within(self.x_damped, x, numbers)
+            z_damped = _within(self.z_damped, z, rows)
             # Where layers meet both variables, elsewhere one.
             memories = {"x": (0, 0), "corner_x": (0, 0), "z": (0, 0), "corner_z": (0, 0)}
             for region in regions:
@@ -280,6 +297,7 @@ class Tiles:
             channels = channels_of[tile : tile + 2]
             # The kernel fills in the steps of the sources, which change from shot to shot.
             of_tile = [z, rows, x, numbers, self.strip(z, rows), *x_band, *z_band]
+            of_tile += [*x_damped, *z_damped]
             table.append([*of_tile, *of_layers, *channels, *offsets, 0, 0])
         return np.array(table)
 

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+import numpy as np
+
+from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.tile_layout import LAYER_COST, Tiles, TileShape, widest
 
 # Rows of a thread's column at most, and in tiles with bands of rows: each takes four registers.
-STRIPS = (*((n, n) for n in range(4, 20, 2)), (22, 17), (22, 22))
+STRIPS = (*((n, n) for n in range(2, 18, 2)), (22, 17), (22, 22))
+# us of a step: of a lane of a block; beside these (one H200: planes of 340 and 2041 points).
+LANE = 0.9e-3
+FIXED = 3.4
 
 
 def _cuts(first: int, last: int, count: int, less: int, most: tuple[int, int]) -> list[int]:
@@ -33,14 +39,27 @@ def _cuts(first: int, last: int, count: int, less: int, most: tuple[int, int]) -
     return [first, *(first + top + n * between for n in range(count - 1)), last]
 
 
+def turns_of(tiles: Tiles, shots: int, most: int) -> int:
+    """Return how often as many shots as run at the same time are stepped, until all are."""
+    return -(-shots // (most // tiles.count))
+
+
+def microseconds(tiles: Tiles, shots: int, most: int) -> float:
+    """Return what a step of some shots takes, as predicted."""
+    return turns_of(tiles, shots, most) * (FIXED + LANE * tiles.cost)
+
+
 def tilings(
-    regions: Sequence[PlaneRegion], shape: TileShape, most: int, numbers: int
-) -> list[Tiles]:
-    """Return the ways to cut a plane into tiles, the fastest first.
+    regions: Sequence[PlaneRegion], tables: KernelConstants, shape: TileShape,
+    lanes: Sequence[int], most: int, numbers: int,
+) -> list[Tiles]:  # fmt: skip
+    """Return the ways to cut a plane into tiles.
 
     Args:
         regions: that make up the plane.
-        shape: built in, but for the strip and the band.
+        tables: of the sweeps.
+        shape: built in, but for the lanes, the strip and the band.
+        lanes: of a row of a tile at most, as kernels have them built in.
         most: tiles that run at the same time.
         numbers: that fit the shared memory of a block.
     """
@@ -54,33 +73,68 @@ def tilings(
         tuple(sorted({getattr(one, axis) for one in regions if axis in one.stretched}))
         for axis in "xz"
     )
+    x_damped, z_damped = (
+        tuple(_damped(profile, one, n) for one in bands)
+        for profile, bands, n in (
+            (tables.profiles[0], x_bands, shape.width), (tables.profiles[2], z_bands, 1)
+        )
+    )  # fmt: skip
     # Threads for the lanes of a layer along x.
     band = max(shape.up(widest(x_bands)) // shape.width, 1)
-    lanes = -(-(x_last - x_first) // shape.width)
+    all_lanes = -(-(x_last - x_first) // shape.width)
     ways = []
-    for columns in range(-(-lanes // shape.lanes), most // 2 + 1):
+    for columns in range(2, most // 2 + 1):
         # Tiles of whole lanes, all as wide but the last; none of them empty.
-        row = -(-lanes // columns) * shape.width
+        in_row = -(-all_lanes // columns)
+        row = in_row * shape.width
         x = (*range(x_first, x_last, row), x_last)
-        if len(x) != columns + 1 or columns < 2:
+        enough = [n for n in lanes if n >= in_row]
+        if len(x) != columns + 1 or not enough:
             continue
+        some = replace(shape, lanes=min(enough))
         for rows in range(2, most // columns + 1):
             # The fewest rows of a thread that do.
             for strip, short in STRIPS:
-                heights = (strip * shape.groups, short * shape.groups)
+                heights = (strip * some.groups, short * some.groups)
+                if rows * heights[0] < z_last - z_first:
+                    continue
                 less = round(LAYER_COST * widest(z_bands))
                 z = tuple(_cuts(z_first, z_last, rows, less, heights))
-                built = replace(shape, strip=strip, short=short, band=band)
-                tiles = Tiles(x, z, x_bands, z_bands, built)
+                built = replace(some, strip=strip, short=short, band=band)
+                tiles = Tiles(x, z, x_bands, z_bands, x_damped, z_damped, built)
                 if _is_possible(tiles, numbers):
                     ways.append(tiles)
                     break
-    return sorted(ways, key=lambda one: one.cost)
+    return ways
+
+
+def _damped(profile: np.ndarray, band: tuple[int, int], width: int) -> tuple[int, int]:
+    """Return those columns or rows of a layer whose memory variables are not 0 throughout.
+
+    A layer's flux reaches half the order of the differences further than the layer itself.
+
+    Args:
+        profile: b, a and 1/kappa at nodes and half points.
+        band: first of the columns or rows, and behind the last.
+        width: numbers of a lane, of which there are whole ones.
+    """
+    # psi <- b psi + a d with b = a = 0 stays 0.
+    first, last = band
+    is_damped = profile[[0, 1, 3, 4], first:last].any(axis=0)
+    damped = np.flatnonzero(is_damped)
+    low, high = (int(damped[0]), int(damped[-1]) + 1) if damped.size else (0, 0)
+    return first + low // width * width, first + -(-high // width) * width
 
 
 def _is_possible(tiles: Tiles, numbers: int) -> bool:
     """Whether tiles fit, layers lie in one each, and neighbours see no further."""
     shape = tiles.shape
+    # Threads have room for all rows, and what a tile leaves of its edges is as wide as what
+    # neighbours see.
+    smallest = min(b - a for cuts in (tiles.z, tiles.x) for a, b in pairwise(cuts))
+    fits = all(b - a <= tiles.strip(a, b - a) * shape.groups for a, b in pairwise(tiles.z))
+    if not fits or smallest < shape.margin or shape.band > shape.threads:
+        return False
     for bands, cuts in ((tiles.x_bands, tiles.x), (tiles.z_bands, tiles.z)):
         # A layer takes all that it needs from one tile: it does not wait for others.
         for first, last in bands:
@@ -88,9 +142,4 @@ def _is_possible(tiles: Tiles, numbers: int) -> bool:
             high = min(last + shape.half, cuts[-1])
             if not any(a <= low and high <= b for a, b in pairwise(cuts)):
                 return False
-    # What a tile leaves of its edges is as wide as what neighbours see.
-    smallest = min(b - a for cuts in (tiles.z, tiles.x) for a, b in pairwise(cuts))
-    # Threads have room for all rows.
-    fits = all(b - a <= tiles.strip(a, b - a) * shape.groups for a, b in pairwise(tiles.z))
-    is_seen = smallest >= shape.margin
-    return fits and is_seen and shape.band <= shape.threads and tiles.numbers <= numbers
+    return tiles.numbers <= numbers

@@ -1,13 +1,15 @@
-"""Steps of planes too large for clusters, taken by a kernel on all multiprocessors (`tile_kernel`).
+"""Steps of planes taken by a kernel on all multiprocessors (`tile_kernel`).
 
-What is recognised is what clusters recognise of second differences. Shots of a batch are stepped
-one after the other.
+What is recognised is what clusters recognise of second differences. As many shots of a batch as
+have room are stepped at the same time, and the others after them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,26 +27,26 @@ from seismo.backends.gpu.cluster_record import (
 from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
 from seismo.backends.gpu.device_tables import device_tables
 from seismo.backends.gpu.march_shapes import MULTIPROCESSORS
-from seismo.backends.gpu.plane_steps import PlaneSteps
+from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps
 from seismo.backends.gpu.sweep_constants import built_in
 from seismo.backends.gpu.tile import LINE_BYTES
 from seismo.backends.gpu.tile_block import TileArrays
 from seismo.backends.gpu.tile_kernel import TileKernel
 from seismo.backends.gpu.tile_layout import TileNumbers, Tiles, TileShape
-from seismo.backends.gpu.tile_plan import tilings
+from seismo.backends.gpu.tile_plan import microseconds, tilings, turns_of
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
 THREADS = 384
-LANES = 64  # of a row of a tile: two warps
+# Lanes of a row of a tile at most: kernels have them built in, and planes share these few.
+LANES = (8, 12, 16, 22, 32, 43, 64)
 READ = 4  # rows and columns beside a receiver's own that it is read from
-# us of a step: of a lane of a block; beside these; of launches, a million points of many shots.
-LANE = 1e-3
-FIXED = 2.0
+# us of a step launch by launch, at least; of a million points of many shots.
+LAUNCHES = 6.5
 LAUNCHED = 4.7
 HALF = 4  # half the order up to which a thread's registers hold what it needs
-FASTER = 0.8  # of the time of launches, at most: what is expected of tiles is an estimate
+FASTER = 0.95  # of the time of launches, at most
 
 
 def record_of(known: PlaneSteps, samples: ReceiverSamples, tiles: Tiles) -> RecordTables | None:
@@ -92,64 +94,68 @@ def _numbers(known: PlaneSteps, tiles: Tiles, channels: int, shot: int) -> TileN
     return TileNumbers(
         shot=shot, tiles_x=tiles.columns, tiles=tiles.count,
         x_first=tiles.x[0], x_end=tiles.x[-1], z_first=tiles.z[0], z_end=tiles.z[-1],
-        x_width=tiles.x_width, numbers=tiles.numbers, volume=known.volume, stride=known.stride,
+        x_width=tiles.x_width, x_damped_width=tiles.x_damped_width, numbers=tiles.numbers,
+        volume=known.volume, stride=known.stride,
         x_length=profiles[0].shape[1], channels=channels,
         stride_reciprocal=reciprocal(known.stride),
     )  # fmt: skip
 
 
-def _planned(
-    backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion]
-) -> tuple[Tiles, RecordTables] | None:
-    """Return the fastest tiles, and their receivers; None where there are none."""
+def _ways(backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion]) -> list[Tiles]:
+    """Return the ways to cut the plane of some steps into tiles."""
     # What all ways to cut the plane share.
     width = backend.lane_width
     half = known.first.variant.order // 2
     profile = -(-known.first.tables.profiles[2].shape[0] // width) * width
     masked = any((one.x[1] - one.x[0]) % width for one in regions)
-    shape = TileShape(THREADS, LANES, 0, 0, 0, half, max(half, READ), masked, profile, width)
-    x_first = min(region.x[0] for region in regions)
-    samples = samples_of(known, x_first, backend.fetch)
-    if samples is None:
-        return None
-    # The fastest that has all entries of each channel in one tile.
+    shape = TileShape(THREADS, 0, 0, 0, 0, half, max(half, READ), masked, profile, width)
     numbers = SHARED_BYTES // np.dtype(backend.precision).itemsize
-    for tiles in tilings(regions, shape, MULTIPROCESSORS, numbers):
-        record = record_of(known, samples, tiles)
-        if record is not None:
-            return tiles, record
-    return None
+    return tilings(regions, known.first.tables, shape, LANES, MULTIPROCESSORS, numbers)
 
 
-def _is_faster(lanes: float, points: int) -> bool:
-    """Whether tiles whose busiest has some lanes are expected to beat launches of many shots."""
-    return FIXED + LANE * lanes <= FASTER * LAUNCHED * points / 1e6
+def _are_faster(ways: list[Tiles], points: int) -> bool:
+    """Whether tiles are expected to beat launches, of one shot and of many.
+
+    It does not depend on the number of shots: a shot has the same bits in every batch.
+
+    Args:
+        ways: to cut the plane.
+        points: of the plane.
+    """
+    return all(
+        min(microseconds(tiles, shots, MULTIPROCESSORS) for tiles in ways)
+        <= FASTER * (LAUNCHES + LAUNCHED * points * shots / 1e6)
+        for shots in (1, MANY)
+    )
 
 
-def tile_program(backend: GpuBackend, known: PlaneSteps) -> Callable[[int, int], None] | None:
-    """Return what takes steps of a plane in tiles, where that is faster.
+def in_tiles(backend: GpuBackend, known: PlaneSteps) -> LoopInside | None:
+    """Return what takes steps of a plane in tiles, where that is faster than launches.
 
     Args:
         backend: the GPU backend.
         known: the steps.
     """
-    if not known.alternating:
+    is_forced = backend.in_clusters is not None
+    if not known.alternating or not (is_forced or known.first.variant.order // 2 <= HALF):
         return None
     # Shots whose boxes differ otherwise are launched.
     try:
         regions = regions_of(known.stages[0], [0] * len(known.stages[0]), known.shots)
     except ValueError:
         return None
-    # Before plans are made: whether the even share of all lanes is worth it.
+    ways = _ways(backend, known, regions)
     points = sum((one.x[1] - one.x[0]) * (one.z[1] - one.z[0]) for one in regions)
-    least = points / backend.lane_width / MULTIPROCESSORS
-    is_worth = known.first.variant.order // 2 <= HALF and _is_faster(least, points)
-    if backend.in_clusters is None and not is_worth:
+    samples = samples_of(known, min(region.x[0] for region in regions), backend.fetch)
+    if not ways or samples is None or not (is_forced or _are_faster(ways, points)):
         return None
-    planned = _planned(backend, known, regions)
-    if planned is None or (backend.in_clusters is None and not _is_faster(planned[0].cost, points)):
-        return None
-    return _bound(backend, known, regions, *planned)
+    # The fastest that has all entries of each channel in one tile.
+    for tiles in sorted(ways, key=lambda one: microseconds(one, known.shots, MULTIPROCESSORS)):
+        record = record_of(known, samples, tiles)
+        if record is not None:
+            many = min(microseconds(one, MANY, MULTIPROCESSORS) for one in ways)
+            return LoopInside(many, partial(_bound, backend, known, regions, tiles, record))
+    return None
 
 
 def _bound(
@@ -161,7 +167,7 @@ def _bound(
     tables = known.first.tables
     x_table, _, z_table, *_ = device_tables(backend, tables)
     sources, source_numbers = source_tables(backend, known, 0)
-    done = put(np.zeros(tiles.count * LINE_BYTES // 4, np.int32))
+    done = put(np.zeros(known.shots * tiles.count * LINE_BYTES // 4, np.int32))
     operands = known.first.operands
     outer, even_flux, odd_flux = operands.memory
     # Rows that end within a lane or not: both are compiled at once.
@@ -172,23 +178,29 @@ def _bound(
     )
     number = np.dtype(backend.precision).type
     receivers = receiver_tables(backend, record)
-    sizes = (tiles.count, tiles.shape.threads, tiles.numbers * number().itemsize)
-    # Shots share all but the table of tiles, which says where their memory is.
-    shots = []
-    for shot in range(known.shots):
-        table = put(tiles.table(regions, shot, record.channels_of).ravel())
-        arrays = TileArrays(
-            (known.fields[0], known.fields[1]), operands.coefficients[0], outer,
-            even_flux, odd_flux, x_table, z_table, table, done, sources, receivers,
-        )  # fmt: skip
-        plane = (*_numbers(known, tiles, record.width, shot), *source_numbers)
+    # Shots share all but the rows of this table, which say where their memory is.
+    table = np.concatenate(
+        [tiles.table(regions, shot, record.channels_of) for shot in range(known.shots)]
+    )
+    arrays = TileArrays(
+        (known.fields[0], known.fields[1]), operands.coefficients[0], outer, even_flux, odd_flux,
+        x_table, z_table, put(table.ravel()), done, sources, receivers,
+    )  # fmt: skip
+    # Turns of as many shots each, as far as can be.
+    turns = turns_of(tiles, known.shots, MULTIPROCESSORS)
+    bounds = [known.shots * n // turns for n in range(turns + 1)]
+    turns_taken = []
+    for first, last in pairwise(bounds):
+        blocks = (last - first) * tiles.count
+        sizes = (blocks, tiles.shape.threads, tiles.numbers * number().itemsize)
+        plane = (*_numbers(known, tiles, record.width, first), *source_numbers)
         arguments = (arrays.flat(), tuple(map(int, plane)), tuple(map(number, coefficients)))
-        shots.append(backend.card.clustered(kernel, sizes, arguments, beside=(other,)))
+        turns_taken.append(backend.card.clustered(kernel, sizes, arguments, beside=(other,)))
 
     def steps(start: int, count: int) -> None:
-        # Counts of steps begin anew with each launch.
-        for advance in shots:
-            done[:] = 0
+        # Counts of steps begin anew with each call.
+        done[:] = 0
+        for advance in turns_taken:
             advance(start, count)
         backend.clock[:] = start + count
 

@@ -75,7 +75,7 @@ class TileSteps:
         """Update the fluxes of layers, from p(n) alone."""
         block = self._block
         for axis in "xz":
-            with block.each_in_band(member, axis) as (x, z):
+            with block.each_in_band(member, axis, "damped") as (x, z):
                 # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
                 flux = block.band_index(member, f"{axis}_flux", x, z).wide()
                 context = self._in_layer(axis, member, x, z, {"j": flux, "slot": flux.constant(0)})
@@ -90,6 +90,11 @@ class TileSteps:
                     block.band_index(member, f"{axis}_{name}", x, z)
                     for name in ("flux", "outer", "sum")
                 )
+                # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
+                along = x if axis == "x" else z
+                is_damped = along >= member.kept[f"{axis}_damped"]
+                is_damped = is_damped & (along < member.kept[f"{axis}_damped_end"])
+                outer = choose(is_damped, outer, block.shape.zero)
                 # Fluxes around the point, and the outer variable, which has a slot of its own.
                 memory: dict[str, Any] = {"j": flux.wide(), "slot": (outer - flux).signed_wide()}
                 memory |= {"flux": member.memory, "memory_z": block.shape.row}
