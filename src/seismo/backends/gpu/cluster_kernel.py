@@ -30,9 +30,9 @@ from seismo.backends.gpu.cluster import Cluster, ClusterLanes, Member
 from seismo.backends.gpu.cluster_block import Arrays, ClusterBlock
 from seismo.backends.gpu.cluster_copies import BlockCopies
 from seismo.backends.gpu.cluster_layout import ClusterShape, PassShape, plane_numbers
-from seismo.backends.gpu.cluster_points import BlockPoints
 from seismo.backends.gpu.cluster_stages import BoundFormula, ClusterStages
 from seismo.backends.gpu.cluster_steps import ClusterSteps
+from seismo.backends.gpu.resident_points import BlockPoints
 from seismo.backends.traced import IRValue, compute_exactly, keep_order, repeat, when
 
 if TYPE_CHECKING:

@@ -31,16 +31,16 @@ from seismo.backends.gpu.cluster_layout import (
 )
 from seismo.backends.gpu.cluster_memory import Keeps, SharedMemory, layout_of
 from seismo.backends.gpu.cluster_plan import Dealt, ReceiverRows, cut_rows, deal
-from seismo.backends.gpu.cluster_record import (
+from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.launch_order import GpuLaunch
+from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps, recognised
+from seismo.backends.gpu.resident_record import (
     ReceiverSamples,
     RecordTables,
     record_tables,
     samples_of,
 )
-from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
-from seismo.backends.gpu.device_tables import device_tables
-from seismo.backends.gpu.launch_order import GpuLaunch
-from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps, recognised
+from seismo.backends.gpu.resident_tables import receiver_tables, source_tables
 from seismo.backends.gpu.sweep_constants import built_in, inner_nodes
 from seismo.backends.gpu.tile_program import in_tiles
 

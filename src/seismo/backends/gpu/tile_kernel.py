@@ -26,7 +26,7 @@ from llvmlite import ir
 from seismo.backends.exact_arithmetic import ExactArithmetic
 from seismo.backends.gpu.cluster import ClusterLanes, Member
 from seismo.backends.gpu.cluster_kernel import CoefficientRows, looping, named
-from seismo.backends.gpu.cluster_points import BlockPoints
+from seismo.backends.gpu.resident_points import BlockPoints
 from seismo.backends.gpu.tile import CardTiles
 from seismo.backends.gpu.tile_block import TileArrays, TileBlock
 from seismo.backends.gpu.tile_copies import TileCopies

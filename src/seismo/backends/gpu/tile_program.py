@@ -18,16 +18,16 @@ from seismo.backends.gpu.cluster_kernel import listed
 from seismo.backends.gpu.cluster_layout import SHARED_BYTES, reciprocal
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.cluster_plan import regions_of
-from seismo.backends.gpu.cluster_record import (
+from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.march_shapes import MULTIPROCESSORS
+from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps
+from seismo.backends.gpu.resident_record import (
     ReceiverSamples,
     RecordTables,
     ordered_tables,
     samples_of,
 )
-from seismo.backends.gpu.cluster_tables import receiver_tables, source_tables
-from seismo.backends.gpu.device_tables import device_tables
-from seismo.backends.gpu.march_shapes import MULTIPROCESSORS
-from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps
+from seismo.backends.gpu.resident_tables import receiver_tables, source_tables
 from seismo.backends.gpu.sweep_constants import built_in
 from seismo.backends.gpu.tile import LINE_BYTES
 from seismo.backends.gpu.tile_block import TileArrays

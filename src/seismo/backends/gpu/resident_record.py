@@ -1,4 +1,4 @@
-"""Tables of receivers for planes in clusters: which block records a channel, and from what."""
+"""Tables of receivers of planes in shared memory: which block records a channel, and from what."""
 
 from __future__ import annotations
 

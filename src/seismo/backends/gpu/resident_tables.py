@@ -8,8 +8,8 @@ import numpy as np
 
 from seismo.backends.gpu.cluster_block import RecordArrays, SourceArrays
 from seismo.backends.gpu.cluster_layout import SourceNumbers
-from seismo.backends.gpu.cluster_record import RecordTables
 from seismo.backends.gpu.plane_steps import PlaneSteps
+from seismo.backends.gpu.resident_record import RecordTables
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend

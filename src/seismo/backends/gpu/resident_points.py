@@ -1,4 +1,4 @@
-"""Sources and receivers of a plane that lives in the memory of a cluster."""
+"""Sources and receivers of a plane that lives in shared memory, of clusters or of tiles."""
 
 from __future__ import annotations
 
