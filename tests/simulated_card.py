@@ -343,6 +343,7 @@ class SimulatedCard:
     """Stand in for `seismo.backends.gpu.card.Card`."""
 
     name, capability = "simulator", (9, 0)
+    multiprocessors = 132
 
     def __init__(self, peers: bool = True) -> None:
         self.peers = peers

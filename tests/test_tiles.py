@@ -13,7 +13,7 @@ pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 import solver
 from seismo.backends.gpu import cluster_program, tile_plan, tile_program
 from seismo.backends.reference import ReferenceBackend
-from simulated_card import simulated
+from simulated_card import SimulatedCard, simulated
 from test_clusters import (
     BOUNDS,
     LAYERS,
@@ -29,7 +29,7 @@ from test_clusters import (
 def in_tiles(monkeypatch, multiprocessors=9, threads=64, lanes=8, always=True):
     """Return a backend that steps in tiles, of blocks of so many threads."""
     monkeypatch.setattr(cluster_program, "CLUSTERS", {})
-    monkeypatch.setattr(tile_program, "MULTIPROCESSORS", multiprocessors)
+    monkeypatch.setattr(SimulatedCard, "multiprocessors", multiprocessors)
     monkeypatch.setattr(tile_program, "THREADS", threads)
     monkeypatch.setattr(tile_program, "LANES", (lanes,))
     return in_clusters(monkeypatch, always=always)

@@ -48,6 +48,7 @@ class Card(Tools):
         self.device = cupy.cuda.Device(number)
         self.device.use()
         self.capability = divmod(int(self.device.compute_capability), 10)
+        self.multiprocessors = self.device.attributes["MultiProcessorCount"]
         # One that waits for CuPy's default stream and makes it wait: whoever touches an array by
         # CuPy's means (`array[:] = 0`), in any thread, comes in order with the launches.
         self.main = cupy.cuda.Stream(non_blocking=False)

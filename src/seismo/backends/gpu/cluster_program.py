@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from seismo.backends.gpu.backend import GpuBackend
 
 CAPABILITY = (9, 0)  # of cards that have clusters
-# Clusters of so many blocks that run at the same time on 132 multiprocessors.
+# Clusters of so many blocks that run at the same time, on the 132 multiprocessors of an H200:
+# where a card has others, shots take more turns, or fewer, than are expected.
 CLUSTERS = {1: 132, 2: 66, 4: 30, 8: 15, 16: 7}
 
 AS_FAST = 1.05  # about what predictions of a step differ by

@@ -48,6 +48,7 @@ class CompilingCard(Tools):
     wanted: Callable[[Any], bool] = lambda kernel: True
     requests: dict[Any, CompileRequest] = field(default_factory=dict)
     name = "a compiler"
+    multiprocessors = 132  # of an H200
     memory = 1 << 40
 
     def zeros(self, size: int, precision: str) -> np.ndarray:

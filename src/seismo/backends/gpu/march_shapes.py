@@ -12,7 +12,6 @@ from seismo.backends.gpu.kernels import line_offset
 from seismo.backends.gpu.layouts import BlockShape, Shapes, box_of, shape_for
 from seismo.equations.formula import Formula
 
-MULTIPROCESSORS = 132  # of an H200
 SLOPE_REACH = 3  # rows on either side of which marches have room for what slopes add
 MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's planes before it
 LEAST_PLANES = {False: 2, True: 3}  # of a piece of a march, by whether it goes along slopes
@@ -47,19 +46,25 @@ def can_march(formula: Formula, variant: Variant, stretched: str) -> bool:
 
 
 def with_planes(
-    shape: BlockShape, marches: bool, boxes: np.ndarray, width: int, slopes: bool = False
-) -> BlockShape:
+    shape: BlockShape, marches: bool, boxes: np.ndarray, width: int, multiprocessors: int,
+    slopes: bool = False,
+) -> BlockShape:  # fmt: skip
     """Return a layout for boxes (`cut_in_pieces`); a plane for each thread where none marches."""
-    return cut_in_pieces(shape, boxes, width, slopes) if marches else replace(shape, planes=1)
+    if not marches:
+        return replace(shape, planes=1)
+    return cut_in_pieces(shape, boxes, width, multiprocessors, slopes)
 
 
-def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int, slopes: bool) -> BlockShape:
+def cut_in_pieces(
+    shape: BlockShape, boxes: np.ndarray, width: int, multiprocessors: int, slopes: bool
+) -> BlockShape:
     """Return marches so short that blocks come in `BlockShape.waves`, in few pieces.
 
     Args:
         shape: the layout.
         boxes: rows of `BOX_COLUMNS`, with one span.
         width: numbers in a lane.
+        multiprocessors: of the card.
         slopes: whether they go along rows that follow the ground, in as many pieces as fill a card.
     """
     if shape.planes == 1 or not shape.waves:
@@ -67,7 +72,7 @@ def cut_in_pieces(shape: BlockShape, boxes: np.ndarray, width: int, slopes: bool
     # The first two columns of a box are its first plane, and behind its last.
     planes = int((boxes[:, 1] - boxes[:, 0]).max())
     columns = len(blocks_of(boxes, replace(shape, planes=planes).points(width)))
-    at_once = shape.blocks_per_multiprocessor * MULTIPROCESSORS
+    at_once = shape.blocks_per_multiprocessor * multiprocessors
     pieces = -(-shape.waves * at_once // columns)
     each = -(-planes // (pieces if slopes else min(MOST_PIECES, pieces)))
     return replace(shape, planes=min(shape.planes, max(LEAST_PLANES[slopes], each)))

@@ -59,7 +59,8 @@ class SweepBinding:
         laid = boxes if whole_boxes is None else whole_boxes
         marches = bool(operands.reads) and march_shapes.can_march(self._formula, variant, stretched)
         slopes = bool(self._formula.marched)
-        shape = march_shapes.with_planes(shape, marches, laid, lanes.width, slopes)
+        multiprocessors = backend.card.multiprocessors
+        shape = march_shapes.with_planes(shape, marches, laid, lanes.width, multiprocessors, slopes)
         shape = march_shapes.together_if_even(shape, every)
         tile = (
             shape.tile

@@ -19,7 +19,6 @@ from seismo.backends.gpu.cluster_layout import SHARED_BYTES, reciprocal
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.cluster_plan import regions_of
 from seismo.backends.gpu.device_tables import device_tables
-from seismo.backends.gpu.march_shapes import MULTIPROCESSORS
 from seismo.backends.gpu.plane_steps import MANY, LoopInside, PlaneSteps
 from seismo.backends.gpu.resident_record import (
     ReceiverSamples,
@@ -110,10 +109,11 @@ def _ways(backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion]) ->
     masked = any((one.x[1] - one.x[0]) % width for one in regions)
     shape = TileShape(THREADS, 0, 0, 0, 0, half, max(half, READ), masked, profile, width)
     numbers = SHARED_BYTES // np.dtype(backend.precision).itemsize
-    return tilings(regions, known.first.tables, shape, LANES, MULTIPROCESSORS, numbers)
+    most = backend.card.multiprocessors
+    return tilings(regions, known.first.tables, shape, LANES, most, numbers)
 
 
-def _are_faster(ways: list[Tiles], points: int) -> bool:
+def _are_faster(ways: list[Tiles], points: int, multiprocessors: int) -> bool:
     """Whether tiles are expected to beat launches, of one shot and of many.
 
     It does not depend on the number of shots: a shot has the same bits in every batch.
@@ -121,9 +121,10 @@ def _are_faster(ways: list[Tiles], points: int) -> bool:
     Args:
         ways: to cut the plane.
         points: of the plane.
+        multiprocessors: of the card.
     """
     return all(
-        min(microseconds(tiles, shots, MULTIPROCESSORS) for tiles in ways)
+        min(microseconds(tiles, shots, multiprocessors) for tiles in ways)
         <= FASTER * (LAUNCHES + LAUNCHED * points * shots / 1e6)
         for shots in (1, MANY)
     )
@@ -145,15 +146,18 @@ def in_tiles(backend: GpuBackend, known: PlaneSteps) -> LoopInside | None:
     except ValueError:
         return None
     ways = _ways(backend, known, regions)
+    multiprocessors = backend.card.multiprocessors
     points = sum((one.x[1] - one.x[0]) * (one.z[1] - one.z[0]) for one in regions)
     samples = samples_of(known, min(region.x[0] for region in regions), backend.fetch)
-    if not ways or samples is None or not (is_forced or _are_faster(ways, points)):
+    if not ways or samples is None:
+        return None
+    if not (is_forced or _are_faster(ways, points, multiprocessors)):
         return None
     # The fastest that has all entries of each channel in one tile.
-    for tiles in sorted(ways, key=lambda one: microseconds(one, known.shots, MULTIPROCESSORS)):
+    for tiles in sorted(ways, key=lambda one: microseconds(one, known.shots, multiprocessors)):
         record = record_of(known, samples, tiles)
         if record is not None:
-            many = min(microseconds(one, MANY, MULTIPROCESSORS) for one in ways)
+            many = min(microseconds(one, MANY, multiprocessors) for one in ways)
             return LoopInside(many, partial(_bound, backend, known, regions, tiles, record))
     return None
 
@@ -187,7 +191,7 @@ def _bound(
         x_table, z_table, put(table.ravel()), done, sources, receivers,
     )  # fmt: skip
     # Turns of as many shots each, as far as can be.
-    turns = turns_of(tiles, known.shots, MULTIPROCESSORS)
+    turns = turns_of(tiles, known.shots, backend.card.multiprocessors)
     bounds = [known.shots * n // turns for n in range(turns + 1)]
     turns_taken = []
     for first, last in pairwise(bounds):
