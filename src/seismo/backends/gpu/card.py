@@ -21,6 +21,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu import argument_types, copies
 from seismo.backends.gpu.arguments import arrays, words
 from seismo.backends.gpu.cluster_launch import launch_clusters, launch_together
+from seismo.backends.gpu.cluster_layout import ClusterSizes, TileSizes
 from seismo.backends.gpu.code_cache import (
     CompiledKernel,
     CompileRequest,
@@ -182,14 +183,14 @@ class Card(Tools):
         return GpuLaunch(run, touched - changed, changed, self, call, name)
 
     def clustered(
-        self, kernel: CompiledKernel, sizes: tuple[int, ...], arguments: tuple,
+        self, kernel: CompiledKernel, sizes: ClusterSizes | TileSizes, arguments: tuple,
         beside: Sequence[CompiledKernel] = (),
     ) -> Callable[[int, int], None]:  # fmt: skip
         """Bind a kernel with the loop inside (`cluster_launch`), and compile others `beside` it."""
         signature = argument_types.types_of((*arguments, 0, 0), True, cupy.ndarray)
-        launch: Callable = launch_clusters if len(sizes) > 3 else launch_together
+        launch: Callable = launch_clusters if isinstance(sizes, ClusterSizes) else launch_together
         request, *others = (
-            CompileRequest(one, signature, (sizes[-2], 1), True, self.capability)
+            CompileRequest(one, signature, (sizes.threads, 1), True, self.capability)
             for one in (kernel, *beside)
         )
         self._wanted.add(request, *others)

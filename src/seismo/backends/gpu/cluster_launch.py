@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from seismo.backends.gpu.cluster_layout import ClusterError
+from seismo.backends.gpu.cluster_layout import ClusterError, ClusterSizes, TileSizes
 
 PORTABLE = 8  # blocks of a cluster that every card of compute capability 9.0 and later runs
 
 
 def launch_clusters(
-    function: Any, stream: Any, sizes: tuple[int, int, int, int], arguments: Sequence[Any]
+    function: Any, stream: Any, sizes: ClusterSizes, arguments: Sequence[Any]
 ) -> None:
     """Launch a kernel of clusters.
 
     Args:
         function: the kernel, as CuPy loaded it.
         stream: CuPy's stream.
-        sizes: clusters, blocks of a cluster, threads of a block, bytes of shared memory.
+        sizes: of the launch.
         arguments: NumPy scalars.
 
     Raises:
@@ -37,18 +37,16 @@ def launch_clusters(
     dimension.value.clusterDim.x = blocks
     dimension.value.clusterDim.y = 1
     dimension.value.clusterDim.z = 1
-    _launch(function, stream, (clusters * blocks, threads, shared), dimension, arguments)
+    _launch(function, stream, TileSizes(clusters * blocks, threads, shared), dimension, arguments)
 
 
-def launch_together(
-    function: Any, stream: Any, sizes: tuple[int, int, int], arguments: Sequence[Any]
-) -> None:
+def launch_together(function: Any, stream: Any, sizes: TileSizes, arguments: Sequence[Any]) -> None:
     """Launch a kernel whose blocks all run at the same time.
 
     Args:
         function: the kernel, as CuPy loaded it.
         stream: CuPy's stream.
-        sizes: blocks, threads of a block, bytes of shared memory.
+        sizes: of the launch.
         arguments: NumPy scalars.
 
     Raises:
@@ -61,7 +59,7 @@ def launch_together(
 
 
 def _launch(
-    function: Any, stream: Any, sizes: tuple[int, int, int], attribute: Any,
+    function: Any, stream: Any, sizes: TileSizes, attribute: Any,
     arguments: Sequence[Any],
 ) -> None:  # fmt: skip
     blocks, threads, shared = sizes

@@ -33,6 +33,36 @@ class ClusterError(RuntimeError):
     """A card, or the share of one that a process has, does not run clusters of some size."""
 
 
+class ClusterSizes(NamedTuple):
+    """Sizes of a launch whose blocks make clusters.
+
+    Attributes:
+        clusters: of the launch.
+        blocks: of a cluster.
+        threads: of a block.
+        shared: bytes of its shared memory.
+    """
+
+    clusters: int
+    blocks: int
+    threads: int
+    shared: int
+
+
+class TileSizes(NamedTuple):
+    """Sizes of a launch whose blocks all run at the same time.
+
+    Attributes:
+        blocks: of the launch.
+        threads: of a block.
+        shared: bytes of its shared memory.
+    """
+
+    blocks: int
+    threads: int
+    shared: int
+
+
 class PlaneNumbers(NamedTuple):
     """Whole numbers of a plane and its layout, which a kernel takes as arguments.
 

@@ -26,6 +26,7 @@ from seismo.backends.gpu.cluster_layout import (
     ClusterError,
     ClusterLayout,
     ClusterShape,
+    ClusterSizes,
     PlaneNumbers,
     reciprocal,
 )
@@ -321,12 +322,8 @@ def _bound(backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan) -> Progr
         tuple(int(n) for one in plane for n in (one if isinstance(one, tuple) else (one,))),
         tuple(map(number, coefficients)),
     )
-    sizes = (
-        known.shots,
-        chosen.layout.blocks,
-        shape.threads,
-        chosen.layout.bytes(number().itemsize),
-    )
+    shared = chosen.layout.bytes(number().itemsize)
+    sizes = ClusterSizes(known.shots, chosen.layout.blocks, shape.threads, shared)
     advance = backend.card.clustered(kernel, sizes, arguments, beside=(other,))
 
     def steps(start: int, count: int) -> None:

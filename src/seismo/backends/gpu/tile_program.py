@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.backends.gpu.cluster_kernel import listed
-from seismo.backends.gpu.cluster_layout import SHARED_BYTES, reciprocal
+from seismo.backends.gpu.cluster_layout import SHARED_BYTES, TileSizes, reciprocal
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.cluster_plan import regions_of
 from seismo.backends.gpu.device_tables import device_tables
@@ -196,7 +196,7 @@ def _bound(
     turns_taken = []
     for first, last in pairwise(bounds):
         blocks = (last - first) * tiles.count
-        sizes = (blocks, tiles.shape.threads, tiles.numbers * number().itemsize)
+        sizes = TileSizes(blocks, tiles.shape.threads, tiles.numbers * number().itemsize)
         plane = (*_numbers(known, tiles, record.width, first), *source_numbers)
         arguments = (arrays.flat(), tuple(map(int, plane)), tuple(map(number, coefficients)))
         turns_taken.append(backend.card.clustered(kernel, sizes, arguments, beside=(other,)))
