@@ -209,26 +209,26 @@ class TileBlock:
             )
 
     @contextmanager
-    def each_in_band(
-        self, member: Member, axis: str, extent: str = "band"
+    def each_in_layer(
+        self, member: Member, axis: str, extent: str = "layer"
     ) -> Iterator[tuple[IRValue, IRValue]]:
         """Loop over the lanes of a layer along an axis: give x and z to the tile's threads.
 
         Args:
             member: the thread.
             axis: of the layer.
-            extent: `band` for all of them, `damped` for those whose memory is not 0.
+            extent: `layer` for all of them, `damped` for those whose memory is not 0.
         """
         kept = member.kept
         shape = self.shape
         if axis == "x":
             # A thread for each lane of the layer, in as many rows as there are threads for.
-            row = member.thread // shape.band
-            x = kept["x_band"] + (member.thread - row * shape.band) * shape.width
+            row = member.thread // shape.layer
+            x = kept["x_layer"] + (member.thread - row * shape.layer) * shape.width
             # Threads behind the last whole row of them have no part in it.
-            step = shape.threads // shape.band
-            in_band = (x >= kept[f"x_{extent}"]) & (x < kept[f"x_{extent}_end"]) & (row < step)
-            with when(in_band), loop(row, kept["rows"], step) as n:
+            step = shape.threads // shape.layer
+            in_layer = (x >= kept[f"x_{extent}"]) & (x < kept[f"x_{extent}_end"]) & (row < step)
+            with when(in_layer), loop(row, kept["rows"], step) as n:
                 yield x, kept["first"] + n
         else:
             # A thread for each lane of a row, rows by turns.
@@ -245,8 +245,8 @@ class TileBlock:
         # Where layers along both axes meet memory lies elsewhere, with both axes' variables.
         other = "z" if axis == "x" else "x"
         coordinate = z if axis == "x" else x
-        in_other = coordinate >= kept[f"{other}_band"]
-        is_corner = in_other & (coordinate < kept[f"{other}_band_end"])
+        in_other = coordinate >= kept[f"{other}_layer"]
+        is_corner = in_other & (coordinate < kept[f"{other}_layer_end"])
         start, rows = (
             choose(is_corner, kept[f"corner_{axis}_{name}"], kept[f"{axis}_{name}"])
             for name in ("memory", "memory_z")
@@ -254,7 +254,7 @@ class TileBlock:
         # Index of (0, 0), then rows of the region.
         return start + z.wide() * rows + x.wide()
 
-    def band_index(self, member: Member, name: str, x: IRValue, z: IRValue) -> IRValue:
+    def layer_index(self, member: Member, name: str, x: IRValue, z: IRValue) -> IRValue:
         """Return the index of a point in what shared memory has of a layer.
 
         Args:
@@ -276,10 +276,10 @@ class TileBlock:
             # Zeros stand before each row of fluxes.
             before = shape.up(shape.half) if of_flux else 0
             row = (z - kept["first"]) * (self.plane.x_width + before)
-            return kept[name] + before + row + x - kept["x_band"]
+            return kept[name] + before + row + x - kept["x_layer"]
         # Rows of zeros before those of fluxes.
         before = shape.half * shape.row if of_flux else 0
-        return kept[name] + before + (z - kept["z_band"]) * shape.row + x - kept["x_first"]
+        return kept[name] + before + (z - kept["z_layer"]) * shape.row + x - kept["x_first"]
 
     def last_position(self, x: IRValue, z: IRValue) -> tuple[IRValue, IRValue]:
         """Return a place of the plane: the nearest one before its end."""

@@ -90,11 +90,11 @@ class TileCopies:
         arrays = block.arrays
         flux = choose((step % 2).equals(0), arrays.even_flux, arrays.odd_flux)
         for axis in "xz":
-            with block.each_in_band(member, axis, "damped") as (x, z):
+            with block.each_in_layer(member, axis, "damped") as (x, z):
                 # Flux and outer variable have the same index in their arrays.
                 at = block.memory_index(member, axis, x, z)
                 for name, array in (("flux", flux), ("outer", arrays.outer)):
-                    index = block.band_index(member, f"{axis}_{name}", x, z).wide()
+                    index = block.layer_index(member, f"{axis}_{name}", x, z).wide()
                     inside = (member.memory, index)
                     source, target = ((array, at), inside) if inwards else (inside, (array, at))
                     lane = lanes.load(*source)
@@ -108,14 +108,14 @@ class TileCopies:
         x_table = block.arrays.x_table
         z_table = block.arrays.z_table
         # Along x a row for each number, along z one for each row of the layer.
-        with block.each_in_band(member, "x") as (x, z), when(z.equals(kept["first"])):
+        with block.each_in_layer(member, "x") as (x, z), when(z.equals(kept["first"])):
             for n in range(PROFILE):
-                at = kept["x_profile"] + block.plane.x_width * n + x - kept["x_band"]
+                at = kept["x_profile"] + block.plane.x_width * n + x - kept["x_layer"]
                 source = block.plane.x_length * n + x.wide()
                 lanes.store(member.memory, at.wide(), lanes.read(x_table, source), None)
         width = block.shape.up(PROFILE)
-        with loop(kept["z_band"] + member.thread, kept["z_band_end"], block.shape.threads) as z:
-            start = kept["z_profile"] + (z - kept["z_band"]) * width
+        with loop(kept["z_layer"] + member.thread, kept["z_layer_end"], block.shape.threads) as z:
+            start = kept["z_profile"] + (z - kept["z_layer"]) * width
             for n in range(0, width, lanes.width):
                 row = lanes.read(z_table, z.wide() * block.shape.profile + n)
                 lanes.store(member.memory, (start + n).wide(), row, None)

@@ -10,8 +10,8 @@ p(n-1) in registers. A thread has a column of `strip` rows, a lane wide::
     | t=L  | L+1  |    | 2L-1 |  rows strip ... 2 strip - 1
     +------+------+-- -+------+
 
-In tiles at the edges of the plane columns, rows, or some of both are an absorbing layer, a band.
-Its memory is in shared memory, too, and what it adds to second derivatives. Tiles with bands of
+In tiles at the edges of the plane columns, rows, or some of both are an absorbing layer.
+Its memory is in shared memory, too, and what it adds to second derivatives. Tiles with layers of
 rows are less high: their threads have other work.
 """
 
@@ -34,7 +34,7 @@ LANE_BYTES = 16
 TILE_COLUMNS = (
     "first", "rows", "x_first", "numbers",  # first row and x of a tile, and how many
     "strip",  # rows of a thread
-    "x_band", "x_band_end", "z_band", "z_band_end",  # columns and rows in layers
+    "x_layer", "x_layer_end", "z_layer", "z_layer_end",  # columns and rows in layers
     "x_damped", "x_damped_end", "z_damped", "z_damped_end",  # those with memory of their own
     # Index of (0, 0) and distance of rows in layer memory along x, where layers meet, too; along z.
     "x_memory", "x_memory_z", "corner_x_memory", "corner_x_memory_z",
@@ -106,7 +106,7 @@ class TileShape:
         lanes: of a row of a tile at most, a thread each.
         strip: rows of a thread at most.
         short: rows of a thread in tiles with a layer along z.
-        band: threads for the lanes of a layer along x.
+        layer: threads for the lanes of a layer along x.
         half: half the order of the differences.
         halo: rows and columns of its neighbours that a tile keeps.
         masked: whether rows may end within a lane.
@@ -118,7 +118,7 @@ class TileShape:
     lanes: int
     strip: int
     short: int
-    band: int
+    layer: int
     half: int
     halo: int
     masked: bool
@@ -164,8 +164,8 @@ class Tiles:
     Attributes:
         x: first number of each column of tiles in the arrays, and behind the last.
         z: first row of each row of them, and behind the last.
-        x_bands: first column of each layer along x, and behind the last.
-        z_bands: first row of each layer along z, and behind the last.
+        x_layers: first column of each layer along x, and behind the last.
+        z_layers: first row of each layer along z, and behind the last.
         x_damped: of each layer along x those columns whose memory is not 0, whole lanes.
         z_damped: of each layer along z those rows.
         shape: built in.
@@ -173,8 +173,8 @@ class Tiles:
 
     x: tuple[int, ...]
     z: tuple[int, ...]
-    x_bands: tuple[tuple[int, int], ...]
-    z_bands: tuple[tuple[int, int], ...]
+    x_layers: tuple[tuple[int, int], ...]
+    z_layers: tuple[tuple[int, int], ...]
     x_damped: tuple[tuple[int, int], ...]
     z_damped: tuple[tuple[int, int], ...]
     shape: TileShape
@@ -192,7 +192,7 @@ class Tiles:
     @property
     def x_width(self) -> int:
         """Numbers of a row of the widest layer along x, whole lanes."""
-        return self.shape.up(widest(self.x_bands))
+        return self.shape.up(widest(self.x_layers))
 
     @property
     def x_damped_width(self) -> int:
@@ -201,8 +201,8 @@ class Tiles:
 
     def strip(self, z: int, rows: int) -> int:
         """Return the rows of a thread in tiles of some rows."""
-        in_band = _within(self.z_bands, z, rows) != (0, 0)
-        return self.shape.short if in_band else self.shape.strip
+        in_layer = _within(self.z_layers, z, rows) != (0, 0)
+        return self.shape.short if in_layer else self.shape.strip
 
     def boxes(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield first row, rows, first x and numbers of each tile, row by row."""
@@ -220,7 +220,7 @@ class Tiles:
         """
         shape = self.shape
         x_rows = rows * in_x
-        z_rows = widest(self.z_bands) * in_z
+        z_rows = widest(self.z_layers) * in_z
         # p with the rows of neighbours.
         field = shape.zero + shape.width + (rows + 2 * shape.halo) * shape.pitch
         # Fluxes have zeros around: before each row and behind the last; before and behind all rows.
@@ -242,11 +242,12 @@ class Tiles:
         # Threads read around all rows of their columns, used or not.
         read = (shape.groups * shape.strip + 2 * shape.halo) * shape.pitch
         # Where the memory of layers ends, of each kind of tile.
-        kinds = {(end - z, _within(self.z_bands, z, end - z) != (0, 0))
+        kinds = {(end - z, _within(self.z_layers, z, end - z) != (0, 0))
                  for z, end in pairwise(self.z)}  # fmt: skip
         ends = {
             self.offsets(rows, in_x, in_z)[-1] for rows, in_z in kinds
-            for in_x in {_within(self.x_bands, x, end - x) != (0, 0) for x, end in pairwise(self.x)}
+            for in_x in {_within(self.x_layers, x, end - x) != (0, 0)
+                         for x, end in pairwise(self.x)}
         }  # fmt: skip
         return max(shape.zero + shape.width + read, *ends)
 
@@ -259,7 +260,7 @@ class Tiles:
         costs = []
         for z, z_end in pairwise(self.z):
             # All threads update as many points; then layers.
-            first, last = _within(self.z_bands, z, z_end - z)
+            first, last = _within(self.z_layers, z, z_end - z)
             in_layers = lanes * (last - first) + self.x_width // shape.width * (z_end - z)
             costs.append(shape.threads * self.strip(z, z_end - z) + LAYER_COST * in_layers)
         return max(costs)
@@ -277,8 +278,8 @@ class Tiles:
         table = []
         for tile, (z, rows, x, numbers) in enumerate(self.boxes(), shot * self.count):
             # Layers of the plane that the tile has part of.
-            x_band = _within(self.x_bands, x, numbers)
-            z_band = _within(self.z_bands, z, rows)
+            x_layer = _within(self.x_layers, x, numbers)
+            z_layer = _within(self.z_layers, z, rows)
             x_damped = _within(self.x_damped, x, numbers)
             z_damped = _within(self.z_damped, z, rows)
             # Where layers meet both variables, elsewhere one.
@@ -291,22 +292,22 @@ class Tiles:
                 for n, axis in enumerate(region.stretched if in_x and in_z else ""):
                     name = axis if len(region.stretched) == 1 else f"corner_{axis}"
                     memories[name] = (memory + shot * step + n * slot, memory_z)
-            *offsets, _ = self.offsets(rows, x_band != (0, 0), z_band != (0, 0))
+            *offsets, _ = self.offsets(rows, x_layer != (0, 0), z_layer != (0, 0))
             of_layers = [number for pair in memories.values() for number in pair]
             # First channel of the tile, and of the next one.
             channels = channels_of[tile : tile + 2]
             # The kernel fills in the steps of the sources, which change from shot to shot.
-            of_tile = [z, rows, x, numbers, self.strip(z, rows), *x_band, *z_band]
+            of_tile = [z, rows, x, numbers, self.strip(z, rows), *x_layer, *z_layer]
             of_tile += [*x_damped, *z_damped]
             table.append([*of_tile, *of_layers, *channels, *offsets, 0, 0])
         return np.array(table)
 
 
-def widest(bands: Sequence[tuple[int, int]]) -> int:
+def widest(layers: Sequence[tuple[int, int]]) -> int:
     """Return the points across the widest layer."""
-    return max((last - first for first, last in bands), default=0)
+    return max((last - first for first, last in layers), default=0)
 
 
-def _within(bands: Sequence[tuple[int, int]], first: int, count: int) -> tuple[int, int]:
+def _within(layers: Sequence[tuple[int, int]], first: int, count: int) -> tuple[int, int]:
     """Return the layer that a tile has, (0, 0) for none."""
-    return next((one for one in bands if one[0] < first + count and one[1] > first), (0, 0))
+    return next((one for one in layers if one[0] < first + count and one[1] > first), (0, 0))

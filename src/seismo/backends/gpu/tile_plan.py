@@ -12,7 +12,7 @@ from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.cluster_memory import PlaneRegion
 from seismo.backends.gpu.tile_layout import LAYER_COST, Tiles, TileShape, widest
 
-# Rows of a thread's column at most, and in tiles with bands of rows: each takes four registers.
+# Rows of a thread's column at most, and in tiles with layers of rows: each takes four registers.
 STRIPS = (*((n, n) for n in range(2, 18, 2)), (22, 17), (22, 22))
 # us of a step: of a lane of a block; beside these (one H200: planes of 340 and 2041 points).
 LANE = 0.9e-3
@@ -58,7 +58,7 @@ def tilings(
     Args:
         regions: that make up the plane.
         tables: of the sweeps.
-        shape: built in, but for the lanes, the strip and the band.
+        shape: built in, but for the lanes, the strip and the layer.
         lanes: of a row of a tile at most, as kernels have them built in.
         most: tiles that run at the same time.
         numbers: that fit the shared memory of a block.
@@ -69,18 +69,18 @@ def tilings(
     z_first = min(one.z[0] for one in regions)
     z_last = max(one.z[1] for one in regions)
     # Layers at the ends of each axis; where two meet they are of both.
-    x_bands, z_bands = (
+    x_layers, z_layers = (
         tuple(sorted({getattr(one, axis) for one in regions if axis in one.stretched}))
         for axis in "xz"
     )
     x_damped, z_damped = (
-        tuple(_damped(profile, one, n) for one in bands)
-        for profile, bands, n in (
-            (tables.profiles[0], x_bands, shape.width), (tables.profiles[2], z_bands, 1)
+        tuple(_damped(profile, one, n) for one in layers)
+        for profile, layers, n in (
+            (tables.profiles[0], x_layers, shape.width), (tables.profiles[2], z_layers, 1)
         )
     )  # fmt: skip
     # Threads for the lanes of a layer along x.
-    band = max(shape.up(widest(x_bands)) // shape.width, 1)
+    layer = max(shape.up(widest(x_layers)) // shape.width, 1)
     all_lanes = -(-(x_last - x_first) // shape.width)
     ways = []
     for columns in range(2, most // 2 + 1):
@@ -98,28 +98,28 @@ def tilings(
                 heights = (strip * some.groups, short * some.groups)
                 if rows * heights[0] < z_last - z_first:
                     continue
-                less = round(LAYER_COST * widest(z_bands))
+                less = round(LAYER_COST * widest(z_layers))
                 z = tuple(_cuts(z_first, z_last, rows, less, heights))
-                built = replace(some, strip=strip, short=short, band=band)
-                tiles = Tiles(x, z, x_bands, z_bands, x_damped, z_damped, built)
+                built = replace(some, strip=strip, short=short, layer=layer)
+                tiles = Tiles(x, z, x_layers, z_layers, x_damped, z_damped, built)
                 if _is_possible(tiles, numbers):
                     ways.append(tiles)
                     break
     return ways
 
 
-def _damped(profile: np.ndarray, band: tuple[int, int], width: int) -> tuple[int, int]:
+def _damped(profile: np.ndarray, layer: tuple[int, int], width: int) -> tuple[int, int]:
     """Return those columns or rows of a layer whose memory variables are not 0 throughout.
 
     A layer's flux reaches half the order of the differences further than the layer itself.
 
     Args:
         profile: b, a and 1/kappa at nodes and half points.
-        band: first of the columns or rows, and behind the last.
+        layer: first of the columns or rows, and behind the last.
         width: numbers of a lane, of which there are whole ones.
     """
     # psi <- b psi + a d with b = a = 0 stays 0.
-    first, last = band
+    first, last = layer
     is_damped = profile[[0, 1, 3, 4], first:last].any(axis=0)
     damped = np.flatnonzero(is_damped)
     low, high = (int(damped[0]), int(damped[-1]) + 1) if damped.size else (0, 0)
@@ -133,11 +133,11 @@ def _is_possible(tiles: Tiles, numbers: int) -> bool:
     # neighbours see.
     smallest = min(b - a for cuts in (tiles.z, tiles.x) for a, b in pairwise(cuts))
     fits = all(b - a <= tiles.strip(a, b - a) * shape.groups for a, b in pairwise(tiles.z))
-    if not fits or smallest < shape.margin or shape.band > shape.threads:
+    if not fits or smallest < shape.margin or shape.layer > shape.threads:
         return False
-    for bands, cuts in ((tiles.x_bands, tiles.x), (tiles.z_bands, tiles.z)):
+    for layers, cuts in ((tiles.x_layers, tiles.x), (tiles.z_layers, tiles.z)):
         # A layer takes all that it needs from one tile: it does not wait for others.
-        for first, last in bands:
+        for first, last in layers:
             low = max(first - shape.half, cuts[0])
             high = min(last + shape.half, cuts[-1])
             if not any(a <= low and high <= b for a, b in pairwise(cuts)):

@@ -75,9 +75,9 @@ class TileSteps:
         """Update the fluxes of layers, from p(n) alone."""
         block = self._block
         for axis in "xz":
-            with block.each_in_band(member, axis, "damped") as (x, z):
+            with block.each_in_layer(member, axis, "damped") as (x, z):
                 # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
-                flux = block.band_index(member, f"{axis}_flux", x, z).wide()
+                flux = block.layer_index(member, f"{axis}_flux", x, z).wide()
                 context = self._in_layer(axis, member, x, z, {"j": flux, "slot": flux.constant(0)})
                 self._layers[axis].flux(axis, member.memory, block.start(member, x, z), context)
 
@@ -85,9 +85,9 @@ class TileSteps:
         """Update the outer memory of layers, and work out what they add to second derivatives."""
         block = self._block
         for axis in "xz":
-            with block.each_in_band(member, axis) as (x, z):
+            with block.each_in_layer(member, axis) as (x, z):
                 flux, outer, added = (
-                    block.band_index(member, f"{axis}_{name}", x, z)
+                    block.layer_index(member, f"{axis}_{name}", x, z)
                     for name in ("flux", "outer", "sum")
                 )
                 # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
@@ -111,8 +111,8 @@ class TileSteps:
         kept = member.kept
         x, z = block.position(member, kept["row"], kept["lane"])
         # Whether any row of the thread is in a layer.
-        in_x = (x >= kept["x_band"]) & (x < kept["x_band_end"])
-        in_z = (z < kept["z_band_end"]) & (z + block.shape.strip > kept["z_band"])
+        in_x = (x >= kept["x_layer"]) & (x < kept["x_layer_end"])
+        in_z = (z < kept["z_layer_end"]) & (z + block.shape.strip > kept["z_layer"])
         any_layer = block.lanes.any_of_warp(in_x | in_z)
 
         # Three codes: few rows with layers; many rows, with layers and without.
@@ -183,11 +183,11 @@ class TileSteps:
         kept = member.kept
         added = {}
         for axis, coordinate in (("x", x), ("z", z)):
-            is_behind = coordinate >= kept[f"{axis}_band"]
-            in_band = is_behind & (coordinate < kept[f"{axis}_band_end"])
+            is_behind = coordinate >= kept[f"{axis}_layer"]
+            in_layer = is_behind & (coordinate < kept[f"{axis}_layer_end"])
             # A lane of zeros in place of what is not there: no branch.
-            index = block.band_index(member, f"{axis}_sum", x, z)
-            index = choose(in_band, index, block.shape.zero)
+            index = block.layer_index(member, f"{axis}_sum", x, z)
+            index = choose(in_layer, index, block.shape.zero)
             added[axis] = block.lanes.read(member.memory, index.wide())
         return added
 
@@ -257,11 +257,11 @@ class TileSteps:
         # Profiles are in shared memory, those along x a row for each of their numbers.
         memory |= {"memory": member.memory}
         if axis == "x":
-            at = (profile + x - kept["x_band"]).wide()
+            at = (profile + x - kept["x_layer"]).wide()
             along_x = {"x_table": member.memory, "x_length": block.plane.x_width.wide()}
             return self._context(at, mask=block.mask(x), **along_x, **memory)
         width = block.shape.up(PROFILE)
-        start = (profile + (z - kept["z_band"]) * width).wide()
+        start = (profile + (z - kept["z_layer"]) * width).wide()
         row = block.lanes.numbers(member.memory, start, PROFILE)
         return self._context(x, mask=block.mask(x), z_row=row, **memory)
 
