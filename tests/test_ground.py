@@ -493,7 +493,7 @@ def test_results_have_true_z_depth_and_elevation(tmp_path):
         assert f"{name}:/points" in mesh
 
 
-def test_maps_of_one_z_are_cut_there_and_empty_above_the_ground():
+def test_maps_of_one_z_have_the_rows_nearest_to_it_and_nothing_above_the_ground():
     """Between rows that follow the ground, of which each has points on both sides of it."""
     above = {"top": -1000.0, "vp": 3000.0, "vs": 1700.0, "rho": 2300.0}
     layers = [{"type": "layers", "layers": [above, LAYERS[1] | {"top": -20.0}]}]
@@ -503,7 +503,7 @@ def test_maps_of_one_z_are_cut_there_and_empty_above_the_ground():
         axes = results.model.axes
         through = source_position(results, None)
         *_, level_map = sections(axes, through, results.ground)
-        assert level_map.title() == "z = -90 m"
+        assert level_map.title() == "rows nearest to z = -90 m"
         vp = level_map.oriented(results.model.values_of("vp", level_map.index(axes)), axes)
         ground = results.ground.at(axes["y"], axes["x"][:, None])
         assert vp.shape == ground.shape
