@@ -12,6 +12,7 @@ step less.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -49,6 +50,13 @@ class ClusterLanes(CudaLanes):
     def _load(self, address: IRValue, index: IRValue, kind: ir.Type, unchanging: bool) -> IRValue:
         unchanged = isinstance(address, UnchangedAddress)
         return super()._load(address, index, kind, unchanging and unchanged)
+
+    def single(self) -> ClusterLanes:
+        """Return lanes of one number each."""
+        lanes = copy(self)
+        lanes.width = 1
+        lanes.vector = self.kind
+        return lanes
 
     def hidden(self, value: IRValue) -> IRValue:
         """Return a number or a lane of which the compiler does not see how it came about."""

@@ -17,7 +17,7 @@ from llvmlite import ir
 from seismo.backends.gpu.cluster import SHARED, ClusterLanes, Member, SharedAddress
 from seismo.backends.gpu.cluster_layout import WARP
 from seismo.backends.gpu.thread import Thread
-from seismo.backends.gpu.tile_layout import TileNumbers
+from seismo.backends.gpu.tile_layout import TileNumbers, TileShape
 from seismo.backends.traced import I32, INTEGER, IRValue, declared, when
 
 LINE_BYTES = 128  # of the cache, from a tile's count of steps to the next one's
@@ -51,7 +51,7 @@ class CardTiles:
 
     def __init__(
         self, builder: ir.IRBuilder, lanes: ClusterLanes, plane: TileNumbers, done: IRValue,
-        strip: int,
+        shape: TileShape,
     ) -> None:  # fmt: skip
         """Find the thread's place.
 
@@ -60,12 +60,13 @@ class CardTiles:
             lanes: of the precision.
             plane: numbers of the plane.
             done: address of the steps that tiles have done.
-            strip: lanes that a thread keeps.
+            shape: what is built in of tiles.
         """
         self._builder = builder
         self._plane = plane
         self._done = done
-        self.registers = ThreadLanes(builder, lanes, strip)
+        self._threads = shape.threads
+        self.registers = ThreadLanes(builder, lanes, shape.strip)
         # The array of shared memory whose length a launch gives.
         thread = Thread(builder)
         kind = ir.ArrayType(ir.IntType(8), 0)
@@ -99,7 +100,8 @@ class CardTiles:
     def publish(self, count: IRValue) -> None:
         """Let neighbours read the edges that the block's threads left, of so many steps."""
         # The barrier of the phase before orders what other threads stored before this.
-        with when(self._member.thread.equals(0)):
+        # The last thread may have no points: it waits until all stores are there.
+        with when(self._member.thread.equals(self._threads - 1)):
             text = "st.release.gpu.global.u32 [$0], $1;"
             self._assemble(text, self._counter(self._member.rank), count)
 

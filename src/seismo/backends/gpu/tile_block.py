@@ -176,33 +176,41 @@ class TileBlock:
 
     @contextmanager
     def each_in_frame(self, member: Member, inside: bool) -> Iterator[tuple[IRValue, IRValue]]:
-        """Loop over lanes at the edges of the tile: its own, or those of its neighbours.
+        """Loop over lanes at edges that the tile shares: its own, or those of its neighbours.
 
         Args:
             member: the thread.
             inside: whether it is the tile's own lanes.
         """
         kept = member.kept
-        halo = self.shape.halo
-        beside = self.shape.margin // self.shape.width  # lanes of a neighbour in the same rows
+        plane = self.plane
+        none = kept["rows"].constant(0)
+        halo = none.constant(self.shape.halo)
+        beside = none.constant(self.shape.margin // self.shape.width)  # lanes of a neighbour
+        # Rows and lanes at each side, 0 where no tile is behind it.
+        above = choose(kept["first"] > plane.z_first, halo, none)
+        below = choose(kept["first"] + kept["rows"] < plane.z_end, halo, none)
+        before = choose(kept["x_first"] > plane.x_first, beside, none)
+        behind = choose(kept["x_first"] + kept["numbers"] < plane.x_end, beside, none)
         # Rows at both ends, of all lanes, with the corners where these are neighbours'.
-        corner = 0 if inside else beside
-        length = kept["lanes"] + 2 * corner
-        across = length * (2 * halo)
-        with loop(member.thread, across + kept["rows"] * (2 * beside), self.shape.threads) as n:
+        corner = none if inside else before
+        length = kept["lanes"] + (none if inside else before + behind)
+        across = length * (above + below)
+        sides = before + behind
+        with loop(member.thread, across + kept["rows"] * sides, self.shape.threads) as n:
             # First the rows at both ends, then the columns at both sides of all rows.
             is_across = n < across
             end_row = n // length
             in_column = n - across
-            row = in_column // (2 * beside)
-            column = in_column - row * (2 * beside)
+            row = in_column // choose(sides > 0, sides, none + 1)
+            column = in_column - row * sides
             # n-th row of the first ones, then of the last ones; columns likewise.
-            low, high = (0, -2 * halo) if inside else (-halo, -halo)
-            first_rows = end_row < halo
-            end_row_at = choose(first_rows, end_row + low, end_row + kept["rows"] + high)
-            low, high = (0, -2 * beside) if inside else (-beside, -beside)
-            first_columns = column < beside
-            column_at = choose(first_columns, column + low, column + kept["lanes"] + high)
+            low, high = (none, none - halo) if inside else (none - halo, none)
+            first_rows = end_row < above
+            end_row_at = choose(first_rows, end_row + low, end_row - above + kept["rows"] + high)
+            low, high = (none, none - beside) if inside else (none - beside, none)
+            first_columns = column < before
+            column_at = choose(first_columns, column + low, column - before + kept["lanes"] + high)
             yield (
                 choose(is_across, end_row_at, row),
                 choose(is_across, n - end_row * length - corner, column_at),
@@ -238,6 +246,28 @@ class TileBlock:
             is_own = (kept["lane"] < kept["lanes"]) & (group < shape.groups)
             with when(is_own), loop(begin, kept[f"z_{extent}_end"], shape.groups) as z:
                 yield x, z
+
+    @contextmanager
+    def each_column(
+        self, member: Member, extent: str, rows: int
+    ) -> Iterator[tuple[IRValue, IRValue, IRValue]]:
+        """Loop over columns of a layer along z, a number wide: give x, first row and behind it.
+
+        Args:
+            member: the thread.
+            extent: as `each_in_layer` has it.
+            rows: of a column.
+        """
+        # Threads have a column of numbers each, in as many groups as there are threads for.
+        kept = member.kept
+        groups = self.shape.threads // self.shape.row
+        group = member.thread // self.shape.row
+        column = member.thread - group * self.shape.row
+        is_own = (column < kept["numbers"]) & (group < groups)
+        end = kept[f"z_{extent}_end"]
+        begin = kept[f"z_{extent}"] + group * rows
+        with when(is_own), loop(begin, end, groups * rows) as z:
+            yield kept["x_first"] + column, z, end
 
     def memory_index(self, member: Member, axis: str, x: IRValue, z: IRValue) -> IRValue:
         """Return the index of a point's memory along an axis in the card's memory."""

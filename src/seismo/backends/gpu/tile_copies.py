@@ -72,15 +72,11 @@ class TileCopies:
     def load_edges(self, member: Member, step: IRValue) -> None:
         """Take what a step has written at the edges of the tiles around."""
         block = self._block
-        plane = block.plane
         written, _ = block.written(step)
         with block.each_in_frame(member, inside=False) as (row, lane):
             x, z = block.position(member, row, lane)
-            # Beyond the plane p stays 0.
-            in_rows = (z >= plane.z_first) & (z < plane.z_end)
-            with when(in_rows & (x >= plane.x_first) & (x < plane.x_end)):
-                value = block.lanes.load(written, block.array_index(member, x, z))
-                block.lanes.store(member.memory, block.index(row, lane), value, block.mask(x))
+            value = block.lanes.load(written, block.array_index(member, x, z))
+            block.lanes.store(member.memory, block.index(row, lane), value, block.mask(x))
 
     def _copy_memory(self, member: Member, step: IRValue, inwards: bool) -> None:
         """Copy layer memory, as a step finds it, from or to the card's memory."""

@@ -68,7 +68,7 @@ class TileKernel:
         ) -> CardTiles:
             numbers, _ = tile_numbers(plane)
             done = TileArrays.of(addresses).done
-            return CardTiles(builder, lanes, numbers, done, self.shape.strip)
+            return CardTiles(builder, lanes, numbers, done, self.shape)
 
         return looping(lanes, together, self.trace)
 

@@ -19,6 +19,8 @@ from seismo.backends.operators.stencils import KernelContext
 from seismo.backends.traced import IRValue, choose, either, when
 from seismo.equations.formula import SECOND_SLOTS, Formula
 
+COLUMN = 6  # rows of a layer along z that a thread has one after the other
+
 
 class _NotedLanes:
     """Lanes whose store is noted: what a formula writes stays in registers."""
@@ -66,44 +68,80 @@ class TileSteps:
         order = 2 * block.shape.half
         self._noted = _NotedLanes(block.lanes)
         self._update = _PointOperators(self._noted, order, "xz").bind(formula)
-        self._inside = Operators(block.lanes, order, "xz")
+        # Operators of layers along each axis, and without what these add.
+        self._lanes = {"x": block.lanes, "z": block.lanes.single()}
+        self._inside = {axis: Operators(one, order, "xz") for axis, one in self._lanes.items()}
         self._layers = {
-            axis: Operators(block.lanes, order, "xz", axis, SECOND_SLOTS) for axis in "xz"
+            axis: Operators(one, order, "xz", axis, SECOND_SLOTS)
+            for axis, one in self._lanes.items()
         }
 
     def update_fluxes(self, member: Member) -> None:
         """Update the fluxes of layers, from p(n) alone."""
         block = self._block
-        for axis in "xz":
-            with block.each_in_layer(member, axis, "damped") as (x, z):
-                # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
-                flux = block.layer_index(member, f"{axis}_flux", x, z).wide()
-                context = self._in_layer(axis, member, x, z, {"j": flux, "slot": flux.constant(0)})
-                self._layers[axis].flux(axis, member.memory, block.start(member, x, z), context)
+
+        def flux(axis: str, x: IRValue, z: IRValue, p: Any, _: Any) -> None:
+            # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
+            index = block.layer_index(member, f"{axis}_flux", x, z).wide()
+            context = self._in_layer(axis, member, x, z, {"j": index, "slot": index.constant(0)})
+            self._layers[axis].flux(axis, p, block.start(member, x, z), context)
+
+        self._each_in_layers(member, "damped", flux)
 
     def update_layers(self, member: Member) -> None:
         """Update the outer memory of layers, and work out what they add to second derivatives."""
         block = self._block
-        for axis in "xz":
-            with block.each_in_layer(member, axis) as (x, z):
-                flux, outer, added = (
-                    block.layer_index(member, f"{axis}_{name}", x, z)
-                    for name in ("flux", "outer", "sum")
-                )
-                # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
-                along = x if axis == "x" else z
-                is_damped = along >= member.kept[f"{axis}_damped"]
-                is_damped = is_damped & (along < member.kept[f"{axis}_damped_end"])
-                outer = choose(is_damped, outer, block.shape.zero)
-                # Fluxes around the point, and the outer variable, which has a slot of its own.
-                memory: dict[str, Any] = {"j": flux.wide(), "slot": (outer - flux).signed_wide()}
-                memory |= {"flux": member.memory, "memory_z": block.shape.row}
-                context = self._in_layer(axis, member, x, z, memory)
-                at = (axis, member.memory, block.start(member, x, z), context)
-                # Before anything is stored: what both read is read once.
-                inside = self._inside.second(*at)
-                difference = self._layers[axis].second(*at) - inside
-                block.lanes.store(member.memory, added.wide(), difference, None)
+
+        def layer(axis: str, x: IRValue, z: IRValue, p: Any, fluxes: Any) -> None:
+            flux, outer, added = (
+                block.layer_index(member, f"{axis}_{name}", x, z)
+                for name in ("flux", "outer", "sum")
+            )
+            # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
+            along = x if axis == "x" else z
+            is_damped = along >= member.kept[f"{axis}_damped"]
+            is_damped = is_damped & (along < member.kept[f"{axis}_damped_end"])
+            outer = choose(is_damped, outer, block.shape.zero)
+            # Fluxes around the point, and the outer variable, which has a slot of its own.
+            memory: dict[str, Any] = {"j": flux.wide(), "slot": (outer - flux).signed_wide()}
+            memory |= {"flux": fluxes, "memory_z": block.shape.row}
+            context = self._in_layer(axis, member, x, z, memory)
+            at = (axis, p, block.start(member, x, z), context)
+            # Before anything is stored: what both read is read once.
+            inside = self._inside[axis].second(*at)
+            difference = self._layers[axis].second(*at) - inside
+            self._lanes[axis].store(member.memory, added.wide(), difference, None)
+
+        self._each_in_layers(member, "layer", layer)
+
+    def _each_in_layers(self, member: Member, extent: str, work: Callable[..., None]) -> None:
+        """Do some work (axis, x, z, p, fluxes) for the points of the tile's layers.
+
+        Along x that is a lane each, along z a number each: threads have columns of these, with what
+        is around in registers, of which lanes would take too many.
+        """
+        block = self._block
+        with block.each_in_layer(member, "x", extent) as (x, z):
+            work("x", x, z, member.memory, member.memory)
+        half = block.shape.half
+        with block.each_column(member, extent, COLUMN) as (x, z, end):
+            # First index and distance of rows of p, and of its fluxes.
+            flux = block.layer_index(member, "z_flux", x, z).wide()
+            sources = ((block.start(member, x, z), block.shape.pitch), (flux, block.shape.row))
+
+            def read(k: int) -> list[IRValue]:
+                lanes = self._lanes["z"]
+                return [lanes.read(member.memory, i + k * row) for i, row in sources]
+
+            def further(n: int, rows: list[list[IRValue]]) -> None:
+                rows = [*rows, read(n + half)]
+                columns = (Column(member.memory, one) for one in zip(*rows, strict=True))
+                work("z", x, z + n, *columns)
+                if n + 1 < COLUMN:
+                    with when(z + (n + 1) < end):
+                        further(n + 1, rows[1:])
+
+            further(0, [read(k) for k in range(-half, half)])
 
     def update(self, member: Member) -> None:
         """Update all points: p(n+1) over p(n-1), in registers."""
@@ -263,7 +301,7 @@ class TileSteps:
         width = block.shape.up(PROFILE)
         start = (profile + (z - kept["z_layer"]) * width).wide()
         row = block.lanes.numbers(member.memory, start, PROFILE)
-        return self._context(x, mask=block.mask(x), z_row=row, **memory)
+        return self._context(x, z_row=row, **memory)
 
     def _context(self, x: IRValue, **known: Any) -> KernelContext:
         """Return what operators see of a lane.
