@@ -224,7 +224,7 @@ def test_contacts_err_less_with_more_points(physics, surface) -> None:
             del given["sources"][0]["force"]
             given["receivers"][0]["quantities"] = ["pressure"]
         errors.append(layered_error.layered_error(discretize(from_dict(given))).error)
-    assert 1.8 < errors[0] / errors[1] < 20.0
+    assert 2.0 < errors[0] / errors[1] < 20.0
 
 
 def test_contacts_that_dip_err_by_how_unlike_neighbours_are() -> None:
@@ -305,28 +305,3 @@ def test_sets_of_receivers_that_err_unlike_are_told_apart() -> None:
     assert expected.as_dict()["receivers"][1]["error"] == errors["deep"]
     given["receivers"] = lines[:1]
     assert not expected_error(discretize(from_dict(given))).sets
-
-
-@pytest.mark.parametrize(
-    ("ratio", "thickness", "points"),
-    [
-        (0.77, 1.0, 7.0),
-        pytest.param(0.5, 1.0, 5.0, marks=pytest.mark.slow),
-        pytest.param(0.25, 1.5, 2.5, marks=pytest.mark.slow),
-        pytest.param(4.0, 2.0, 10.0, marks=pytest.mark.slow),
-    ],
-)
-def test_thin_seams_err_as_expected_far_along_them(ratio, thickness, points) -> None:
-    """Waves that graze a seam err several times as much as above the source (bars: 0.8 to 3)."""
-    seam = Medium(ratio * ROCK.vp, ratio * ROCK.vs, ratio**0.25 * ROCK.rho)
-    longer = max(1.0, 1.0 / ratio)  # wavelengths in the rock, in shortest ones
-    media = (ROCK, seam, ROCK)
-    depths = (24.0, 24.0 + thickness)
-    given = document(
-        media, depths, points, 2.0 * longer, 1.5 * longer, (longer, 3.0 * longer, 8.0 * longer)
-    )
-    found, expected = found_and_expected(given, media, depths, points, False)
-    assert 0.8 * found < expected < 3.0 * found
-    layered = layered_error.layered_error(discretize(from_dict(given))).error
-    given["receivers"][0]["positions"] = given["receivers"][0]["positions"][:1]
-    assert layered_error.layered_error(discretize(from_dict(given))).error < 0.4 * layered
