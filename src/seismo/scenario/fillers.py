@@ -37,7 +37,10 @@ def filled(
         mistakes: beside those of the document.
         base: the scenario's folder.
     """
-    # Unknown keys of sections are left out by stand-ins.
+    # A key that nobody knows may have been meant to move the grid, or to be one of its sections.
+    if any(_is_unknown(m) and (len(m.path) == 1 or m.path[0] in _BASIC) for m in mistakes):
+        return None
+    # Unknown keys of other sections are left out by stand-ins.
     paths = [path for path, *_ in document.mistakes]
     paths += [m.path for m in mistakes if len(m.path) != 2 or not m.problem.startswith(UNKNOWN)]
     entries = {_entry_of(path) for path in paths} - {()}
@@ -47,6 +50,11 @@ def filled(
     except ScenarioError:
         return None
     return scenario, entries
+
+
+def _is_unknown(mistake: Mistake) -> bool:
+    """Whether a key is unknown, and like none."""
+    return mistake.problem.startswith(UNKNOWN) and "did you mean" not in mistake.problem
 
 
 def _with_fillers(data: Any, entries: set[KeyPath]) -> Any:

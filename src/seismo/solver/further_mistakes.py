@@ -15,7 +15,7 @@ from typing import Any
 
 from seismo.acquisition.geometry import Geometry
 from seismo.equations.registry import physics_for
-from seismo.errors import ScenarioError, gathered
+from seismo.errors import ScenarioError, SeismoError, gathered
 from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.scenario.error_messages import key_path
 from seismo.scenario.fillers import filled
@@ -73,6 +73,8 @@ def _further(scenario: Scenario) -> Iterator[str]:
         gathered(steps)
     except ScenarioError as error:
         yield from error.messages
+    except SeismoError:  # of fillers: what the user wrote is told
+        return
 
 
 def _line_column(message: str) -> tuple[float, ...]:

@@ -16,12 +16,12 @@ _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "per
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
 
 
-def make_grid(scenario: Scenario, of_both: bool = False) -> Grid:
+def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
     """Lay out the grid of a scenario, absorbing layers included.
 
     Args:
         scenario: a checked scenario.
-        of_both: whether rows under the ground stand where a plane of refinement would have them.
+        on_coarse_rows: whether rows under the ground suit a plane of refinement.
     """
     spec = scenario.grid
     faces = scenario.boundaries
@@ -30,7 +30,7 @@ def make_grid(scenario: Scenario, of_both: bool = False) -> Grid:
     top = spec.origin.top
     # Under topography the first row lies between the highest ground and the lowest.
     if ground is not None:
-        (top, rows) = rows_under(scenario, ground, of_both)
+        (top, rows) = rows_under(scenario, ground, on_coarse_rows)
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"

@@ -84,7 +84,9 @@ def _read_ground(scenario: Scenario) -> Ground:
     return ground
 
 
-def rows_under(scenario: Scenario, ground: Ground, of_both: bool = False) -> tuple[float, int]:
+def rows_under(
+    scenario: Scenario, ground: Ground, on_coarse_rows: bool = False
+) -> tuple[float, int]:
     """Return z in m of the first row over flat ground and the cells below; see `make_grid`.
 
     Raises:
@@ -92,7 +94,7 @@ def rows_under(scenario: Scenario, ground: Ground, of_both: bool = False) -> tup
     """
     spec = scenario.grid
     height = spec.spacing.at_top("z") or 1.0
-    unit = FACTOR * height if spec.planes or of_both else height
+    unit = FACTOR * height if spec.planes or on_coarse_rows else height
     top = ground.highest if spec.origin.z is None else spec.origin.z
     if spec.planes and spec.origin.z is None:
         below = spec.planes[0].below

@@ -74,7 +74,7 @@ def at_plane(scenario: Scenario, below: float) -> Scenario:
 
 def _shallowest(scenario: Scenario) -> float | None:
     """Return z of the shallowest plane in m, None where none pays."""
-    region = make_grid(scenario, of_both=True)
+    region = make_grid(scenario, on_coarse_rows=True)
     topography = topography_of(scenario, region)
     relaxation = relaxation_of(scenario)
     name = scenario.equation.name

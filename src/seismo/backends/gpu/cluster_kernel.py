@@ -45,7 +45,7 @@ def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]
     """Return how long the lists of coefficients are, and all their numbers, one after the other.
 
     Args:
-        coefficients: as `seismo.backends.gpu.march.built_in` returns them.
+        coefficients: as `seismo.backends.gpu.sweep_constants.built_in` returns them.
     """
     # Differences have a list for each axis, the scalars of the run are one alone.
     tables = {name: some if some and isinstance(some[0], list) else [some]

@@ -1,10 +1,10 @@
 """Blocks of a card that step the tiles of a plane together, one on each multiprocessor.
 
 All blocks run at the same time (a cooperative launch): those of a shot, and of as many others as
-have room. Tiles leave their edges in the card's
-memory, and each waits for its neighbours alone: for the count of steps whose edges are there (PTX
-ISA, st.release and ld.acquire). A tile is at most one step ahead of its neighbours, so that edges
-of even and of odd steps need no more than an array each.
+have room. Tiles leave their edges in the card's memory, and each waits for its neighbours alone:
+for the count of steps whose edges are there (PTX ISA, st.release and ld.acquire). A tile is at most
+one step ahead of its neighbours, so that edges of even and of odd steps need no more than an array
+each.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class TileSteps:
         self._each_in_layers(member, "damped", flux)
 
     def update_layers(self, member: Member) -> None:
-        """Update the outer memory of layers, and work out what they add to second derivatives."""
+        """Update the outer memory of layers, and compute what they add to second derivatives."""
         block = self._block
 
         def layer(axis: str, x: IRValue, z: IRValue, p: Any, fluxes: Any) -> None:
@@ -200,7 +200,7 @@ class TileSteps:
             i = start + n * pitch
             p.append(block.lanes.read(member.memory, i + half * pitch))
             if n + 1 < count:
-                # Addresses are worked out as they are needed: there is no register for them.
+                # Addresses are computed as they are needed: there is no register for them.
                 is_next = z + (n + 1) < block.plane.z_end
                 node = block.lanes.unknown(node + choose(is_next, block.plane.stride, 0))
                 k.append(block.lanes.read(block.arrays.model, node))

@@ -31,22 +31,22 @@ _LEVELLED = 0.6
 def smoothing_error(setup: Discretization) -> float:
     """Return the relative error of the worst trace by ground that is smoothed off."""
     ground = _ground(setup)
-    return 0.0 if ground is None else _error(setup, ground, ground.smoothing)
+    return 0.0 if ground is None else _error(setup, ground, ground.smoothing, 1.0)
 
 
 def levelling_error(setup: Discretization) -> float:
     """Return the relative error of the worst trace by ground that is level beside layers."""
     ground = _ground(setup)
-    return 0.0 if ground is None else _LEVELLED * _error(setup, ground, ground.levelling)
+    return 0.0 if ground is None else _error(setup, ground, ground.levelling, _LEVELLED)
 
 
 def _ground(setup: Discretization) -> Ground | None:
     return None if setup.topography is None else ground_of(setup.scenario)
 
 
-def _error(setup: Discretization, ground: Ground, change: np.ndarray) -> float:
-    """Return the error of the worst trace by a change (m, n) or (n) of the ground in m."""
-    if not change.any() or not setup.groups:
+def _error(setup: Discretization, ground: Ground, change: np.ndarray, share: float) -> float:
+    """Return the error of the worst trace by a share of a change (m, n) or (n) of ground in m."""
+    if not change.any():
         return 0.0
     waves = setup.waves
     frequency = waves.spectra.frequency
@@ -54,14 +54,14 @@ def _error(setup: Discretization, ground: Ground, change: np.ndarray) -> float:
     wavelength = waves.slowest / math.sqrt((waves.spectra.energy @ frequency**2).max())
     moved = _about_receivers(setup, ground, change, wavelength)
     k = 2.0 * np.pi * frequency / waves.slowest
-    times = _SCATTERED[setup.grid.dimensions] * math.sqrt(waves.longest / wavelength)
+    times = share * _SCATTERED[setup.grid.dimensions] * math.sqrt(waves.longest / wavelength)
     return min(1.0, waves.spectra.error(times * k * moved))
 
 
 def _about_receivers(
     setup: Discretization, ground: Ground, change: np.ndarray, distance: float
 ) -> float:
-    """Return the largest root mean square [m] of a change about any receiver.
+    """Return the largest root mean square [m] of a change about any receiver, or place of maps.
 
     Of a square that reaches so far [m] along x and y, without change outside the region.
     """
@@ -70,6 +70,8 @@ def _about_receivers(
     lines = {"x": ground.x} if ground.y is None else {"y": ground.y, "x": ground.x}
     size = [2 * round(distance / (line[1] - line[0])) + 1 for line in lines.values()]
     mean = uniform_filter(change**2, size, mode="constant")
+    if not setup.groups:
+        return math.sqrt(max(0.0, float(mean.max())))
     positions = np.concatenate([group.all_positions for group in setup.groups])
     nodes = tuple(
         np.abs(line - positions[:, "xyz".index(axis), None]).argmin(axis=1)
