@@ -109,9 +109,9 @@ def _draw(
         name = picture_name(results, kind, options)
         try:
             with warnings.catch_warnings(record=True) as notes:
+                warnings.simplefilter("ignore")
                 warnings.simplefilter("always", ScenarioWarning)
-                drawn = draw(results, kind, _picture(output, name, len(kinds)), **options)
-            print(drawn)
+                print(draw(results, kind, _picture(output, name, len(kinds)), **options))
             notes_of_figures.update({str(note.message): None for note in notes})
         except (EmptyFigureError, UnusedOptionError) as error:
             if not skips_empty:
