@@ -20,6 +20,7 @@ from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
 from seismo.runs.check.ground import ground_facts
 from seismo.runs.preview import preview
+from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.ground import ground_of, true_positions
 
@@ -630,3 +631,17 @@ def test_check_tells_what_ground_and_contacts_below_it_err():
         for setup in (even, discretize(seismo.load(steeper)))
     ]
     assert share[1] > 1.3 * share[0] > 0.0
+
+
+def test_a_file_of_another_place_and_gaps_are_refused(tmp_path):
+    heights = np.full((5, 5), 100.0)
+    np.save(tmp_path / "heights.npy", heights)
+    file = {"type": "file", "path": "heights.npy", "spacing": 400.0}
+    document = solid() | {"topography": file | {"origin": {"x": 9000.0, "y": 0.0}}}
+    document["topography"]["outside"] = "nearest"
+    with pytest.raises(ScenarioError, match="take another file, or check origin, spacing, crs"):
+        ground_of(from_dict(document, tmp_path))
+    heights[2, 2] = -9999.0
+    np.save(tmp_path / "heights.npy", heights)
+    with pytest.raises(ScenarioError, match="has no height at y 800, x 800"):
+        ground_of(from_dict(solid() | {"topography": file}, tmp_path))

@@ -26,6 +26,9 @@ from seismo.scenario.text_files import read_lines
 from seismo.scenario.topography import FileTopography, heights_format
 
 _HIGHEST = 2e4  # m, of anything on the earth, above or below the sea
+_GAP = -9999.0  # m, with which files say that they have no height
+_COVERED = 0.5  # share of the grid along an axis that a file has to have in any case
+_DEGREES = 360.0  # no larger number is a longitude or latitude
 _NEAR = 1e-3  # of the spacing, by which points of a text may be off a regular grid
 _BEYOND = 1e-6  # of the spacing, by which the grid may leave a file
 _MARGIN = 4  # points of a file kept around a region, for the spline
@@ -100,11 +103,19 @@ class Heights:
             return slice(0, 1)
         step = float(ticks[1] - ticks[0])
         beyond = max(ticks[0] - low, high - ticks[-1])
-        if beyond > _BEYOND * step and not self.nearest:
+        common = min(high, ticks[-1]) - max(low, ticks[0])
+        is_elsewhere = common < _COVERED * (high - low)
+        if beyond > _BEYOND * step and (is_elsewhere or not self.nearest):
+            remedy = "take a larger file, move the grid, or write outside: nearest"
+            if is_elsewhere:
+                remedy = (
+                    "take another file, or check origin, spacing, crs and the section geographic"
+                )
+                if name in "xy" and max(np.abs(ticks[[0, -1]])) <= _DEGREES:
+                    remedy += "; numbers of the file look like degrees"
             raise ModelError(
                 f"{self.path} reaches from {name} {ticks[0]:.8g} to {ticks[-1]:.8g}, and the grid "
-                f"from {low:.8g} to {high:.8g}; take a larger file, move the grid, or write "
-                "outside: nearest",
+                f"from {low:.8g} to {high:.8g}; {remedy}",
                 "path",
             )
         first = max(0, int(np.searchsorted(ticks, low)) - _MARGIN)
@@ -165,7 +176,8 @@ def read_heights(
             heights = _of_geotiff(path, section, projection)
         else:
             heights = _of_text(path, section, projection)
-    needed = replace(heights, nearest=section.outside == "nearest").within(
+    samples = np.where(heights.samples == _GAP, np.nan, heights.samples)
+    needed = replace(heights, samples=samples, nearest=section.outside == "nearest").within(
         region if "y" in region else {**region, "y": (0.0, 0.0)}
     )
     if np.abs(needed.samples).max() > _HIGHEST:
