@@ -438,16 +438,12 @@ WARNED = {
         "model": [*SCENARIO["model"], {"type": "polygon", "vp": 2500.0,
                                        "points": [[3e3, 0.0], [3.1e3, 0.0], [3e3, 300.0]]}],
     },
-    "model.1..radius: a radius of 0.3 m, of which .* every 10 m .*; did you mean '0.3 km'": {
+    "model.1..radius: a radius of 0.3 m, in a grid .* every 10 m; did you mean '0.3 km'": {
         "model": [*SCENARIO["model"], BODY | {"vp": 3e3, "radius": 0.3,
                                               "center": {"x": 900.0, "z": 500.0}}],
     },
-    "model.1..z: a side of 0.01 m, of which .* next to nothing; check its unit": {
+    "model.1..z: a side of 0.01 m, in a grid .*; check its unit": {
         "model": [*SCENARIO["model"], {"type": "block", "z": [0.5, 0.51], "vp": 2500.0}],
-    },
-    "model.0..layers.1..top: a layer above it of 0.3 m, .*; did you mean '0.3 km'": {
-        "model": [{"type": "layers", "layers": [
-            {"top": z, "vp": vp, "vs": vp / 2, "rho": 2e3} for z, vp in ((0, 2e3), (0.3, 3e3))]}],
     },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},

@@ -645,3 +645,25 @@ def test_a_file_of_another_place_and_gaps_are_refused(tmp_path):
     np.save(tmp_path / "heights.npy", heights)
     with pytest.raises(ScenarioError, match="has no height at y 800, x 800"):
         ground_of(from_dict(solid() | {"topography": file}, tmp_path))
+
+
+def test_heights_that_are_depths_are_turned_and_two_for_a_point_refused(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    axis = np.arange(0.0, 2001.0, 400.0)
+    rows, columns = np.meshgrid(axis, axis, indexing="ij")
+    heights = 1e-5 * (rows + columns) ** 2
+    attributes = {"units": "m", "positive": "down"}
+    depths = xarray.DataArray(-heights, {"y": axis, "x": axis}, ("y", "x"), attrs=attributes)
+    depths.to_dataset(name="depth").to_netcdf(tmp_path / "depths.nc", engine="h5netcdf")
+    table = np.stack([columns.ravel(), rows.ravel(), heights.ravel()], axis=1)
+    np.savetxt(tmp_path / "heights.txt", table)
+    np.savetxt(tmp_path / "twice.txt", np.concatenate([table, table[:1] + 9.0 * np.eye(3)[2]]))
+    turned, read = (
+        ground_of(from_dict(solid() | {"topography": {"type": "file", "path": path}}, tmp_path)).z
+        for path in ("depths.nc", "heights.txt")
+    )
+    np.testing.assert_allclose(turned, read, atol=1e-9)
+    with pytest.raises(ScenarioError, match=r"twice\.txt:1: another line has another height there"):
+        ground_of(
+            from_dict(solid() | {"topography": {"type": "file", "path": "twice.txt"}}, tmp_path)
+        )

@@ -235,9 +235,11 @@ def _of_netcdf(
         refuse_what_does_not_fit(path, 8 * array.size)
         samples = array.transpose(kinds[names[0]], kinds[names[1]]).values.astype(float)
         unit = str(array.attrs.get("units", "")).strip().lower()
+        is_depth = str(array.attrs.get("positive", "")).strip().lower() == "down"
     if unit not in LENGTHS or unit in TIMES:
         raise ModelError(f"{path}: its heights are in {brief(unit)}; give them in m or km", "path")
     samples = samples[rows.order][:, columns.order] * LENGTHS[unit]
+    samples = -samples if is_depth else samples
     placement = _placement(section, geographic, projection, path)
     return Heights(path, rows.ticks, columns.ticks, samples, placement)
 
@@ -301,7 +303,11 @@ def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] 
     x, y, heights = np.array(table).T
     columns, rows = (_ticks(c, path, name) for c, name in ((x, "x"), (y, "y")))
     samples = np.full((rows.size, columns.size), np.nan)
-    samples[_numbers(rows, y), _numbers(columns, x)] = heights
+    nodes = _numbers(rows, y), _numbers(columns, x)
+    samples[nodes] = heights
+    if (samples[nodes] != heights).any():
+        number = lines[len(lines) - len(table) + int((samples[nodes] != heights).argmax())][0]
+        raise ModelError(f"{path}:{number}: another line has another height there", "path")
     degrees = section.coordinates == "degrees" or (
         section.coordinates is None and projection is not None and section.crs is None
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from seismo.errors import KeyPath
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario import Scenario
 from seismo.scenario.error_messages import key_path
-from seismo.scenario.model_parts import BlockPart, LayersPart, SpherePart
+from seismo.scenario.model_parts import BlockPart, SpherePart
 from seismo.scenario.units import meant_in_km
 from seismo.solver.discretization import Discretization
 
@@ -17,7 +16,7 @@ _LEAST = 0.1  # of the spacing
 
 
 def tiny_lengths(setup: Discretization) -> WarningLines:
-    """Name lengths of which the grid shows nothing, and ask for their unit."""
+    """Name lengths far below the spacing, and ask for their unit."""
     scenario = setup.scenario
     spacing = min(filter(None, map(scenario.grid.spacing.at_top, "xyz")))
     for path, what, length in _lengths(scenario):
@@ -26,8 +25,8 @@ def tiny_lengths(setup: Discretization) -> WarningLines:
             named = f"{key_path(path)}{location and f' ({location})'}"
             remedy = meant_in_km(length, spacing) or "check its unit"
             yield (
-                f"{named}: {what} of {length:.6g} m, of which a grid with points every "
-                f"{spacing:.6g} m shows next to nothing; {remedy}"
+                f"{named}: {what} of {length:.6g} m, in a grid with points every {spacing:.6g} m; "
+                f"{remedy}"
             )
 
 
@@ -42,9 +41,5 @@ def _lengths(scenario: Scenario) -> Iterator[tuple[KeyPath, str, float]]:
             yield from (
                 ((*path, axis), "a side", ends[1] - ends[0]) for axis, ends in sides if ends
             )
-        elif isinstance(model_part, LayersPart):
-            tops = pairwise(layer.top for layer in model_part.layers)
-            for n, (top, bottom) in enumerate(tops):
-                yield (*path, "layers", n + 1, "top"), "a layer above it", bottom - top
     for number, hill in enumerate(getattr(scenario.topography, "hills", ())):
         yield ("topography", "hills", number, "width"), "a width", hill.width
