@@ -28,7 +28,8 @@ VTI_LOSS = ("epsilon", "delta", "gamma", "qp", "qs")
 MECHANISMS = 3  # of media that attenuate
 UPDATES = 4_000_000_000  # of points, about, in the steps of a shipped scenario
 SHIPPED = (  # those in 3-D
-    "ACOUSTIC_3D", "CHINO_HILLS_2008", "DOUBLE_COUPLE", "LOH1", "NORTHRIDGE_1994", "VOLCANO",
+    "ACOUSTIC_3D", "CHINO_HILLS_2008", "DOUBLE_COUPLE", "JACKSBORO", "LOH1", "NORTHRIDGE_1994",
+    "VOLCANO",
 )  # fmt: skip
 
 

@@ -121,8 +121,7 @@ class Memory:
     @property
     def beside(self) -> int:
         """Bytes of the host beside such a device; of the model, the one array that is sent."""
-        averages = self.averages + CELLS_BYTES if self.averages else 0
-        model = averages + self.array * (self.averages > 0) + WORK_BYTES
+        model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
         return self.faults + max(model, self.recording, self.recorder + self.ring + self.blocks)
 
     def __add__(self, other: Memory) -> Memory:
