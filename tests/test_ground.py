@@ -658,6 +658,12 @@ def test_heights_that_are_depths_are_turned_and_two_for_a_point_refused(tmp_path
     table = np.stack([columns.ravel(), rows.ravel(), heights.ravel()], axis=1)
     np.savetxt(tmp_path / "heights.txt", table)
     np.savetxt(tmp_path / "twice.txt", np.concatenate([table, table[:1] + 9.0 * np.eye(3)[2]]))
+    table[7, 2] = np.nan
+    np.savetxt(tmp_path / "gap.txt", table)
+    with pytest.raises(ScenarioError, match=r"gap\.txt has no height at y 400, x 400"):
+        ground_of(
+            from_dict(solid() | {"topography": {"type": "file", "path": "gap.txt"}}, tmp_path)
+        )
     turned, read = (
         ground_of(from_dict(solid() | {"topography": {"type": "file", "path": path}}, tmp_path)).z
         for path in ("depths.nc", "heights.txt")

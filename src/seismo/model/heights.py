@@ -238,8 +238,7 @@ def _of_netcdf(
         is_depth = str(array.attrs.get("positive", "")).strip().lower() == "down"
     if unit not in LENGTHS or unit in TIMES:
         raise ModelError(f"{path}: its heights are in {brief(unit)}; give them in m or km", "path")
-    samples = samples[rows.order][:, columns.order] * LENGTHS[unit]
-    samples = -samples if is_depth else samples
+    samples = samples[rows.order][:, columns.order] * LENGTHS[unit] * (-1.0 if is_depth else 1.0)
     placement = _placement(section, geographic, projection, path)
     return Heights(path, rows.ticks, columns.ticks, samples, placement)
 
@@ -305,8 +304,9 @@ def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] 
     samples = np.full((rows.size, columns.size), np.nan)
     nodes = _numbers(rows, y), _numbers(columns, x)
     samples[nodes] = heights
-    if (samples[nodes] != heights).any():
-        number = lines[len(lines) - len(table) + int((samples[nodes] != heights).argmax())][0]
+    unlike = (samples[nodes] != heights) & np.isfinite(heights)
+    if unlike.any():
+        number = lines[len(lines) - len(table) + int(unlike.argmax())][0]
         raise ModelError(f"{path}:{number}: another line has another height there", "path")
     degrees = section.coordinates == "degrees" or (
         section.coordinates is None and projection is not None and section.crs is None
