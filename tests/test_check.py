@@ -23,7 +23,8 @@ from seismo.backends.select import choose
 from seismo.grid.decomposition import decompose
 from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs import bench
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.assessment import remedy
+from seismo.runs.assessment.accuracy import CONTACTS, PLACING, Expected, expected_error
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.remedy import mended
 from seismo.runs.assessment.resolution import phase_error
@@ -172,6 +173,17 @@ def test_the_spacing_named_suits_an_earth_that_varies_sideways():
     # Layers as thick in points reflect more there, and have a remedy of their own.
     assert "and raise boundaries.layer.points to" in said
     assert 0.002 < mended(better, expected_error(better)).error <= 0.01
+
+
+@pytest.mark.parametrize(("error", "grids"), [(0.0009, 0), (0.0011, 1)])
+def test_contacts_that_err_by_little_are_not_judged_on_a_coarser_grid(error, grids, monkeypatch):
+    """1 % is wanted; a tenth of it changes what all together err by in the third digit."""
+    setup = discretize(scenario())
+    made = []
+    monkeypatch.setattr(remedy, "discretize", lambda one: made.append(one) or setup)
+    expected = Expected(((CONTACTS, error), (PLACING, 0.03)))
+    assert 1.0 <= remedy._power_of_contacts(setup, expected) <= 2.0
+    assert len(made) == grids
 
 
 def test_what_no_spacing_mends_has_its_own_remedy():

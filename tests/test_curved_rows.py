@@ -21,9 +21,10 @@ from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil, midpoint
 from seismo.grid.curved_rows import pairs_of
 from seismo.grid.grid import Grid
+from seismo.grid.ground_spline import GroundSpline
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices
-from seismo.grid.topography import GroundSpline, Topography
+from seismo.grid.topography import Topography
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of

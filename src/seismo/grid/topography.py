@@ -27,50 +27,11 @@ from typing import Any
 import numpy as np
 
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.ground_spline import GroundSpline
 
 POWER = 3  # of B, whose first two derivatives vanish where rows become flat
 _STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
 _NEAR = 1e-12  # of the spacing, at which it ends
-_SPLINE = 5  # degree of the spline through the heights
-
-
-class GroundSpline:
-    """A smooth function of x and y through values at nodes: a quintic spline.
-
-    Values beyond the nodes are those at the nearest one.
-    """
-
-    def __init__(self, x: np.ndarray, y: np.ndarray | None, depths: np.ndarray) -> None:
-        """Take depths (y, x) in m, or (x) where y is None, at coordinates in m."""
-        from scipy.interpolate import RectBivariateSpline, make_interp_spline
-
-        self._x = np.asarray(x, float)
-        self._y = None if y is None else np.asarray(y, float)
-        depths = np.asarray(depths, float)
-        if self._y is None:
-            # Quintic: f_x is smooth enough for differences of high order.
-            self._spline: Any = make_interp_spline(self._x, depths, _SPLINE)
-        else:
-            self._spline = RectBivariateSpline(self._y, self._x, depths, kx=_SPLINE, ky=_SPLINE)
-
-    def __call__(self, y: np.ndarray | None, x: np.ndarray, along: str = "") -> np.ndarray:
-        """Return the function, or its slope along an axis, at broadcastable coordinates in m."""
-        x, outside_x = _clipped(self._x, x)
-        if self._y is None:
-            value = self._spline(x, nu=int(along == "x"))
-            return np.where(outside_x, 0.0, value) if along == "x" else np.asarray(value)
-        y, outside_y = _clipped(self._y, np.zeros(()) if y is None else y)
-        y, x, outside_y, outside_x = np.broadcast_arrays(y, x, outside_y, outside_x)
-        value = self._spline.ev(y, x, dx=int(along == "y"), dy=int(along == "x"))
-        beyond = {"x": outside_x, "y": outside_y}
-        return np.where(beyond[along], 0.0, value) if along else np.asarray(value)
-
-
-def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates moved to between the nodes, and whether they lay outside."""
-    coordinate = np.asarray(coordinate, float)
-    inside = np.clip(coordinate, nodes[0], nodes[-1])
-    return inside, inside != coordinate
 
 
 def _remaining(s: Any, level: float, depth: float) -> np.ndarray:
@@ -126,7 +87,11 @@ class Topography:
 
     def z(self, s: Any, y: Any, x: Any) -> np.ndarray:
         """Return z in m of points (broadcast shape) at s in m."""
-        return np.asarray(s, float) + self.surface(y, x) * self.share(s)
+        return self.z_over(self.surface(y, x), s)
+
+    def z_over(self, f: np.ndarray, s: Any) -> np.ndarray:
+        """Return z in m of points at s in m where the ground is f in m below the level."""
+        return np.asarray(s, float) + f * self.share(s)
 
     def height(self, s: Any, y: Any, x: Any) -> np.ndarray:
         """Return g, the height of cells at s in m over that of flat ones."""

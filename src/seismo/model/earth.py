@@ -24,7 +24,7 @@ from seismo.equations.registry import PARAMETERS
 from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
 from seismo.errors import ModelError
 from seismo.model.gridded import Gridded, turned
-from seismo.model.ground_frame import GroundFrame
+from seismo.model.ground_frame import GroundFrame, PlacedPoints
 from seismo.model.layered import (
     Bounds,
     DepthProfile,
@@ -113,13 +113,13 @@ class Earth:
         Raises:
             ModelError: a value is missing, or physically impossible.
         """
-        at = self.frame.true(self.inside(np.asarray(z, float), y, np.asarray(x, float)))
-        z, y, x = at
+        points = self.frame.points(self.inside(np.asarray(z, float), y, np.asarray(x, float)))
+        z, y, x = points.coordinates
         shape = np.broadcast_shapes(z.shape, x.shape, () if y is None else y.shape)
         names = self.conversion.takes if self.conversion else self.needs
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
         for k, model_part in enumerate(self.model_parts):
-            model_part.paint(fields, *self.frame.of_part(k, at))
+            model_part.paint(fields, *points.of_part(k))
         if self.conversion is None:
             _check(fields, (z, y, x), self)
         else:
@@ -185,11 +185,12 @@ class Earth:
         )  # fmt: skip
         if self.frame.topography is None:
             coordinates = self.inside(*coordinates)
+        points = PlacedPoints(self.frame, coordinates)
         for k, model_part in enumerate(self.model_parts):
             if isinstance(model_part, RandomMedium) and name in model_part.factors:
                 key = ("model", k, "properties", name)
             fields = {name: np.full(1, np.nan)}
-            model_part.paint(fields, *self.frame.of_part(k, coordinates))
+            model_part.paint(fields, *points.of_part(k))
             if not np.isnan(fields[name][0]):
                 own_keys = (
                     model_part.key(name, float(coordinates[0][0]))
@@ -204,10 +205,10 @@ class Earth:
 
         Gridded parts vary everywhere (`gridded`) and are ignored.
         """
-        boxes = self.frame.true_boxes(self.inside(*low), self.inside(*high))
+        boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         result = np.zeros((), bool)
         for k, model_part in enumerate(self.model_parts):
-            result = result | model_part.uneven(*self.frame.boxes_of_part(k, boxes))
+            result = result | model_part.uneven(*boxes.of_part(k))
         return result
 
     def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
@@ -215,10 +216,10 @@ class Earth:
 
         Of `density` alone, it must step from one point of the file to the next.
         """
-        boxes = self.frame.true_boxes(self.inside(*low), self.inside(*high))
+        boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         for k, model_part in enumerate(self.model_parts):
             if isinstance(model_part, Gridded | Volume):
-                (top, *_), (bottom, *_) = self.frame.boxes_of_part(k, boxes)
+                (top, *_), (bottom, *_) = boxes.of_part(k)
                 varies = model_part.steps if density else model_part.varies
                 if varies(top.min(), bottom.max()):
                     return True

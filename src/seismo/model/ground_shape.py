@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.grid.topography import GroundSpline
+from seismo.grid.ground_spline import GroundSpline
 from seismo.model.heights import Heights, read_heights
 from seismo.scenario import Scenario
 from seismo.scenario.topography import FileTopography, HillsTopography, PlaneTopography

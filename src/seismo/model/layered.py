@@ -10,7 +10,7 @@ Depths z are in m, positive down; velocities in m/s, densities in kg/m3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -121,11 +121,14 @@ class DepthProfile:
         """Names of the parameters it sets, everywhere."""
         return frozenset(self.at_tops)
 
-    def at(self, name: str, z: np.ndarray, side: str = "right") -> np.ndarray:
-        """Return a parameter (as z) at depths z m; side "left" is just above a top."""
+    def at(
+        self, names: Iterable[str], z: np.ndarray, side: str = "right"
+    ) -> Iterator[tuple[str, np.ndarray]]:
+        """Yield each parameter (as z) at depths z m; side "left" is just above a top."""
         piece = self.piece(z, side)
         depth = np.maximum(z - self.tops[piece], 0.0)
-        return self.at_tops[name][piece] + self.slopes[name][piece] * depth
+        for name in names:
+            yield name, self.at_tops[name][piece] + self.slopes[name][piece] * depth
 
     def piece(self, z: np.ndarray, side: str = "right") -> np.ndarray:
         """Return the number of the piece (as z) at depths z m; side "left" is just above a top."""
@@ -143,8 +146,8 @@ class DepthProfile:
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite everything."""
-        for name in self.at_tops.keys() & fields.keys():
-            fields[name][...] = self.at(name, z)
+        for name, samples in self.at(self.at_tops.keys() & fields.keys(), z):
+            fields[name][...] = samples
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return where a jump passes through, or more than a little change."""
@@ -153,9 +156,8 @@ class DepthProfile:
         result = np.zeros(np.shape(top), bool)
         for depth in self._jumps:
             result |= (top < depth) & (bottom > depth)
-        for name in self.at_tops:
-            above = self.at(name, top)
-            below = self.at(name, bottom, "left")
+        ends = self.at(self.at_tops, top), self.at(self.at_tops, bottom, "left")
+        for (_, above), (_, below) in zip(*ends, strict=True):
             smaller = np.minimum(np.abs(above), np.abs(below))
             result |= (below != above) & (np.abs(_difference(below, above)) > SMOOTH * smaller)
         return result
@@ -165,9 +167,8 @@ class DepthProfile:
         """Depths in m at which a parameter jumps: asked for every plane of a grid."""
         interfaces = self.tops[1:]
         jump = np.zeros(interfaces.shape, bool)
-        for name in self.at_tops:
-            above = self.at(name, interfaces, "left")
-            below = self.at(name, interfaces)
+        sides = self.at(self.at_tops, interfaces, "left"), self.at(self.at_tops, interfaces)
+        for (_, above), (_, below) in zip(*sides, strict=True):
             jump |= np.abs(_difference(below, above)) > 1e-6 * np.minimum(
                 np.abs(above), np.abs(below)
             )

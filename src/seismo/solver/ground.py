@@ -11,8 +11,9 @@ from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError, gathered
 from seismo.grid.curved_rows import cross_reach
 from seismo.grid.grid import Grid
+from seismo.grid.ground_spline import GroundSpline
 from seismo.grid.refinement import FACTOR
-from seismo.grid.topography import POWER, GroundSpline, Topography
+from seismo.grid.topography import POWER, Topography
 from seismo.model.ground_shape import Ground, made_ground, nodes_of
 from seismo.scenario import Scenario
 from seismo.scenario.optional_package import optional_package

@@ -51,9 +51,8 @@ def outside(setup: Discretization) -> WarningLines:
     for k, model_part in enumerate(setup.earth.model_parts):
         if not isinstance(model_part, Volume) or model_part.outside != "nearest":
             continue
-        frame = setup.earth.frame
-        points = frame.of_part(k, frame.true((ticks["z"], ticks.get("y"), ticks["x"])))
-        share = 100.0 * model_part.share_outside(*points)
+        points = setup.earth.frame.points((ticks["z"], ticks.get("y"), ticks["x"]))
+        share = 100.0 * model_part.share_outside(*points.of_part(k))
         if share > 0.0:
             location = setup.scenario.where("model", k)
             yield (

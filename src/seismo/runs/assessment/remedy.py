@@ -53,6 +53,7 @@ _LARGER = 10.0  # the same, in errors of those wanted
 _BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
 _MOST_COARSER = 30.0  # factor of the spacing in that search
 _COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
+_LITTLE = 0.1  # of the wanted error, below which they are not judged
 _NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
 _COSTLY = 1.5  # times as many points of the grid, from which on they are said
 TRIALS = 4  # finer grids where the earth varies sideways
@@ -230,18 +231,22 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
 
 
 def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
-    """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid."""
+    """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid.
+
+    Where they err by little, 2 without one.
+    """
+    error = _of_contacts(expected)
+    if error < _LITTLE * setup.scenario.grid.accuracy:
+        return 2.0
     try:
-        coarse = expected_error(discretize(of_spacing(setup, _COARSER)))
+        coarse_error = _of_contacts(expected_error(discretize(of_spacing(setup, _COARSER))))
     except SeismoError:
         return 1.0
-    error, coarse_error = (
-        math.hypot(*(error for what, error in each.causes if what.startswith(CONTACTS)))
-        for each in (expected, coarse)
-    )
-    if error == 0.0:
-        return 2.0
     return min(2.0, max(1.0, math.log(coarse_error / error) / math.log(_COARSER)))
+
+
+def _of_contacts(expected: Expected) -> float:
+    return math.hypot(*(error for what, error in expected.causes if what.startswith(CONTACTS)))
 
 
 def _falling(share: float, power: float) -> float:
