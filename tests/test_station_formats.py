@@ -5,8 +5,10 @@ import pytest
 import solver
 from seismo.errors import ScenarioError
 from seismo.runs.check import make_plan
+from seismo.runs.check.report import _files
 from seismo.scenario.receivers import StationReceivers
 from seismo.solver.discretize import discretize
+from seismo.solver.ground import true_positions
 
 PLACE = {"longitude": -118.0, "latitude": 34.0}
 # What FDSN web services send, without what seismo does not read; CI.PAS moved in 2005.
@@ -41,7 +43,7 @@ def inventory(**channels):
     return XML.format(stations="\n".join(stations))
 
 
-def group_of(folder, text, *, flat=False, earth=True, top=0.0, **keys):
+def group_of(folder, text, *, flat=False, earth=True, top=0.0, topography=None, **keys):
     """Return the receivers of a scenario with a file of this text."""
     (folder / "list").write_text(text)
     extent = {"x": "8 km", "y": "8 km", "z": "4 km"}
@@ -58,6 +60,10 @@ def group_of(folder, text, *, flat=False, earth=True, top=0.0, **keys):
                      {"y": 0}), "moment": 1e12, "wavelet": {"type": "ricker", "frequency": 1}}],
         "receivers": [{"type": "stations", "path": "list", **keys}],
     } | ({"geographic": PLACE} if earth else {})  # fmt: skip
+    if topography:
+        del origin["z"]
+        extent["z"] = "8 km"
+        document["topography"] = topography
     scenario = solver.from_dict(document, base=folder)
     return discretize(scenario).groups[0], scenario
 
@@ -167,11 +173,41 @@ def test_stations_of_specfem2d_count_from_its_surface(tmp_path):
         group_of(tmp_path, text, flat=True, earth=False, surface="2 km")
 
 
+def test_stations_of_specfem3d_may_have_z_upwards(tmp_path):
+    text = "PAS CI 34.01 -118.02 314.0 -20.0\nRUS CI 34.01 -118 0 0\n"
+    found, scenario = group_of(tmp_path, text, top=-100.0, surface=0.0)
+    assert found.coordinates[:, 2].tolist() == [-80.0, -100.0]
+    assert not found.heights
+    # Depths are told to be that.
+    group, scenario = group_of(tmp_path, text.replace("-20.0", "20.0"))
+    (tmp_path / "list").write_text(text.replace("-20.0", "20.0"))
+    facts = dict(_files(make_plan(scenario)))
+    assert "taken for depths below the ground; with `surface`" in facts["files"]
+    assert group.coordinates[0, 2] == 20.0
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_z_upwards_counts_from_height_0_over_topography(flat, tmp_path):
+    """Burial depths do from the ground above."""
+    hill = {"center": {"x": 0.0} | ({} if flat else {"y": 0.0}), "height": 80.0, "width": 1500.0}
+    ground = {"type": "hills", "hills": [hill], "datum": 50.0}
+    line = "A B 0.0 60.0 0.0 0.0\n" if flat else "A B 0.0 0.0 0.0 60.0\n"
+    keys = {"flat": flat, "earth": False, "coordinates": "metres", "topography": ground}
+    found, scenario = group_of(tmp_path, line, surface=0.0, **keys)
+    setup = discretize(scenario)
+    (true,) = true_positions(setup.topography, found.coordinates)
+    assert abs(true[2] - (50.0 - 60.0)) < 1e-6
+    if not flat:
+        found, scenario = group_of(tmp_path, line, **keys)
+        (true,) = true_positions(setup.topography, found.coordinates)
+        assert abs(true[2] - 60.0 - setup.topography.ground(0.0, 0.0)) < 1e-6
+
+
 @pytest.mark.parametrize(
     ("text", "keys", "message"),
     [
         ("PAS CI 34.1 -118.2 314 0\nRUS CI 34.1\n", {}, r"list:2: 3 values, expected 6: station"),
-        ("PAS CI 34.01 -118 314 0\n", {"surface": 0.0}, r"surface.*of SPECFEM2D; leave it out"),
+        ("PAS CI 34.01 -118 0 -40\n", {}, r"outside the grid.*STATIONS is taken for depths .*surf"),
         ("PAS CI 34.01 -118 314 0\n", {"time": "2008-01-01"}, r"time.*is for StationXML; leave"),
         ("station,x,y,z\nA,0,0,0\n", {"coordinates": "metres"}, r"coordinates.*is for STATIONS"),
         ("rec x=10 y=20 lat=3 lon=4 sta=A\n", {}, r"list:1: x, y and lat, lon: give one of both"),
@@ -193,7 +229,7 @@ def test_station_xml_that_cannot_be_read_is_named(tmp_path):
     pytest.importorskip("obspy")
     with pytest.raises(ScenarioError, match="list: not read as StationXML"):
         group_of(tmp_path, "<FDSNStationXML>")
-    with pytest.raises(ScenarioError, match=r"surface.*is for STATIONS files of SPECFEM2D"):
+    with pytest.raises(ScenarioError, match=r"surface.*is for STATIONS files of SPECFEM;"):
         group_of(tmp_path, inventory(PAS=[]), surface=0.0)
 
 

@@ -24,9 +24,11 @@ from seismo.scenario.receivers import (
     StationReceivers,
     Ticks,
 )
+from seismo.scenario.topography import datum_of
 
 _ROUNDING = 1e-9  # of the length of a fibre
-Placed = tuple[list[str], list[Coordinates], str]  # codes, positions, name of elevations
+NO_LIST = StationList([])
+Placed = tuple[list[str], list[Coordinates], StationList]  # codes, positions, the list, if any
 
 
 def receiver_groups(
@@ -56,11 +58,17 @@ def _group(
     if group.type == "fibre":
         return _fibre(locate, group, number)
     if group.type == "stations":
-        codes, positions, elevations = _stations(locate, group, number)
+        codes, positions, listed = _stations(locate, group, number)
     else:
-        codes, positions, elevations = _placed(locate, group, number)
+        codes, positions, listed = _placed(locate, group, number)
     placed = ReceiverGroup(
-        group.name, tuple(codes), np.array(positions), group.quantities, group.interval, elevations
+        group.name,
+        tuple(codes),
+        np.array(positions),
+        group.quantities,
+        group.interval,
+        listed.elevations,
+        listed.heights,
     )
     return moving(locate, group, number, placed, sources) if group.moves else placed
 
@@ -76,7 +84,7 @@ def _placed(
             else partial(locate.position, p, *key, "positions", n)
             for n, p in enumerate(group.positions)
         )
-        return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, ""
+        return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, NO_LIST
     if group.type == "line":
         coordinates = locate.line(group.start, group.end, group.count)
     else:
@@ -92,7 +100,7 @@ def _placed(
             others = f" (so do {outside.size} of {len(points)} receivers)" * (outside.size > 1)
             raise locate.mistakes(key, [locate.outside(points[outside[0]], {}) + others])
         points = [locate.inside(p, *key) for p in points]
-    return [CODE.format(n) for n in range(len(points))], points, ""
+    return [CODE.format(n) for n in range(len(points))], points, NO_LIST
 
 
 def _ticks(ticks: Ticks | None) -> tuple[float, float, int]:
@@ -129,13 +137,14 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     axes = locate.grid.axes
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
-    on_ground = locate.scenario.topography is not None
-    read = partial(read_stations, path, group, axes, on_earth, on_ground)
+    topography = locate.scenario.topography
+    datum = None if topography is None else datum_of(topography)
+    read = partial(read_stations, path, group, axes, on_earth, datum)
     listed = _listed(locate, number, read)
     if group.moves:
-        return [s.code for s in listed.stations], _offsets(locate, group, number, listed), ""
+        return [s.code for s in listed.stations], _offsets(locate, group, number, listed), NO_LIST
     positions = _positions(locate, number, listed)
-    return [station.code for station in listed.stations], positions, listed.elevations
+    return [station.code for station in listed.stations], positions, listed
 
 
 def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> StationList:

@@ -4,9 +4,11 @@
     SPECFEM3D, Cartesian:  station network y x elevation burial
     SPECFEM2D:             station network x z elevation burial
 
-Elevation and burial depth are in m; z of SPECFEM2D points up, and its burial depth is not used
-(SPECFEM3D manual, "The STATIONS file"; SPECFEM2D, `locate_receivers`). A file does not say which it
-is: `coordinates` of the scenario does, or that the grid has a place on the earth.
+Elevation and burial depth are in m; z of SPECFEM2D points up, and its burial depth is not used.
+SPECFEM3D counts burial depths down from the ground above the station, whatever the elevation; with
+USE_SOURCES_RECEIVERS_Z in its Par_file the last column is z, which points up (SPECFEM3D manual,
+"The STATIONS file"; `locate_receivers` of both). A file does not say which it is: `coordinates` of
+the scenario does, or that the grid has a place on the earth; and `surface`, that it has z.
 """
 
 from __future__ import annotations
@@ -31,6 +33,10 @@ _COLUMNS = {
     "metres": ("y", "x", "elevation", "depth"),
     "metres in 2-D": ("x", "z", "elevation", "burial"),
 }
+_DEPTHS = (
+    "the last column of STATIONS is taken for depths below the ground; with `surface`, such as "
+    "0 m, it is taken for z upwards, as with USE_SOURCES_RECEIVERS_Z of SPECFEM3D"
+)
 
 
 def is_specfem(lines: NumberedLines) -> bool:
@@ -39,8 +45,9 @@ def is_specfem(lines: NumberedLines) -> bool:
 
 
 def read_specfem(
-    path: Path, lines: NumberedLines, group: StationReceivers, axes: str, on_earth: bool
-) -> StationList:
+    path: Path, lines: NumberedLines, group: StationReceivers, axes: str, on_earth: bool,
+    datum: float | None,
+) -> StationList:  # fmt: skip
     """Return the stations of a file.
 
     Args:
@@ -49,6 +56,7 @@ def read_specfem(
         group: `StationReceivers` of the scenario.
         axes: of the grid, "xz" or "xyz".
         on_earth: whether the grid has a place there.
+        datum: z in m of height 0 over topography, None where the ground is flat.
 
     Raises:
         ScenarioError: a line is malformed, or the file may be meant in more than one way.
@@ -61,7 +69,7 @@ def read_specfem(
 
     def station_of(where: str, line: str) -> Station:
         try:
-            return _station(where, line, kind, group.surface)
+            return _station(where, line, kind, group.surface, datum)
         except ValueError as error:
             raise ValueError(f"{error}{taken}") from None
 
@@ -73,7 +81,11 @@ def read_specfem(
             "coordinates",
         )
     elevated = any(station.elevation for station in stations)
-    return StationList(stations, "the elevation" if elevated else "", taken)
+    depths = [station.coordinates.get("depth", 0.0) for station in stations]
+    heights = _DEPTHS if group.surface is None and any(depths) else ""
+    if heights and min(depths) < 0.0:
+        taken += f"; {heights}"
+    return StationList(stations, "the elevation" if elevated else "", taken, heights)
 
 
 def _taken(kind: str, on_earth: bool) -> str:
@@ -86,27 +98,30 @@ def _taken(kind: str, on_earth: bool) -> str:
 
 
 def _check_surface(path: Path, surface: float | None, kind: str) -> None:
-    """Raise ModelError where the z of the surface is missing, or means nothing."""
+    """Raise ModelError where the z of the surface is missing."""
     if surface is None and kind == "metres in 2-D":
         problem = f"missing: z of {path}, a STATIONS file of SPECFEM2D, points up; give the z "
         raise ModelError(problem + "that the ground of the grid has there", "surface")
-    if surface is not None and kind != "metres in 2-D":
-        problem = f"{path} has depths: this is for STATIONS files of SPECFEM2D; leave it out"
-        raise ModelError(problem, "surface")
 
 
-def _station(where: str, line: str, kind: str, surface: float | None) -> Station:
+def _station(
+    where: str, line: str, kind: str, surface: float | None, datum: float | None
+) -> Station:
     """Read one line; raises ValueError."""
     words = line.split()
+    columns = _COLUMNS[kind]
+    if surface is not None and "z" not in columns:
+        columns = (*columns[:3], "z")
     if len(words) != 6:
-        names = ", ".join(_COLUMNS[kind])
-        raise ValueError(f"{len(words)} values, expected 6: station, network, {names}")
-    named = dict(zip(_COLUMNS[kind], map(_without_d, words[2:]), strict=True))
+        raise ValueError(f"{len(words)} values, expected 6: station, network, {', '.join(columns)}")
+    named = dict(zip(columns, map(_without_d, words[2:]), strict=True))
     coordinates = {name: coordinate(name, text) for name, text in named.items()}
     elevation = coordinates.pop("elevation")
+    coordinates.pop("burial", None)
     if surface is not None:
-        del coordinates["burial"]
-        coordinates["depth"] = surface - coordinates.pop("z")
+        below = surface - coordinates.pop("z")
+        # Depths count from level ground, over topography from height 0.
+        coordinates |= {"depth": below} if datum is None else {"z": datum + below}
     return Station(where, station_code(words[1], words[0]), coordinates, elevation)
 
 

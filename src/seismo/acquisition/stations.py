@@ -15,14 +15,14 @@ from seismo.scenario.text_files import is_station_xml, read_lines
 
 _ONLY = {  # keys that one format alone has -> that
     "coordinates": "STATIONS files of SPECFEM",
-    "surface": "STATIONS files of SPECFEM2D",
+    "surface": "STATIONS files of SPECFEM",
     "channels": "StationXML",
     "time": "StationXML",
 }
 
 
 def read_stations(
-    path: Path, group: StationReceivers, axes: str, on_earth: bool, on_ground: bool
+    path: Path, group: StationReceivers, axes: str, on_earth: bool, datum: float | None
 ) -> StationList:
     """Read a list of stations.
 
@@ -31,7 +31,8 @@ def read_stations(
         group: `StationReceivers` of the scenario.
         axes: of the grid, "xz" or "xyz".
         on_earth: whether the grid has a place there.
-        on_ground: whether stations without z and depth stand on the ground.
+        datum: z in m of height 0 over topography, on which stations without z and depth stand;
+            None where the ground is flat.
 
     Raises:
         ScenarioError: the file is missing or malformed, with a message for each malformed line, or
@@ -43,11 +44,11 @@ def read_stations(
     _refuse(group, path, "channels", "time")
     lines = read_lines(path, f"{expected_columns(axes)}, or StationXML, STATIONS, or rec lines")
     if is_specfem(lines):
-        return read_specfem(path, lines, group, axes, on_earth)
+        return read_specfem(path, lines, group, axes, on_earth, datum)
     _refuse(group, path, "coordinates", "surface")
     if receivers := receiver_lines(lines):
         return read_sw4(path, receivers, axes)
-    return read_table(path, lines, axes, on_ground=on_ground)
+    return read_table(path, lines, axes, on_ground=datum is not None)
 
 
 def read_points(path: Path, axes: str) -> StationList:

@@ -23,9 +23,10 @@ from seismo.model.cells import SLAB, tensor
 from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
+from seismo.scenario.topography import datum_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.ground import datum_of, true_positions
+from seismo.solver.ground import true_positions
 from seismo.solver.map_quantities import maps_of
 from seismo.solver.simulation import Simulation
 
@@ -199,7 +200,7 @@ def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarra
         (x, y, z) = positions.T
         ground = setup.ground.ground(y, x)
         metres["depth"] = z - ground
-        metres["elevation"] = datum_of(setup.scenario) - ground
+        metres["elevation"] = datum_of(setup.scenario.topography) - ground
         # What depth, height and mapping make together is 0, not 3e-14 m.
         metres = {name: np.round(numbers, _DECIMALS) + 0.0 for name, numbers in metres.items()}
     return metres
@@ -221,7 +222,7 @@ def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
     facts = {
         "level": topography.level,
         "depth": topography.depth,
-        "datum": datum_of(setup.scenario),
+        "datum": datum_of(setup.scenario.topography),
         "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
         "depth; the axis z of other groups is s",
     }

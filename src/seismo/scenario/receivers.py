@@ -167,8 +167,9 @@ class StationReceivers(_MovableSet):
     )
     surface: Length | None = Field(
         None,
-        description="of a STATIONS file of SPECFEM2D, whose z points up: the z that the top of the "
-        "grid has there",
+        description="of a STATIONS file of SPECFEM whose z points up (SPECFEM2D; SPECFEM3D with "
+        "USE_SOURCES_RECEIVERS_Z): the z that the ground of the grid has there, over topography "
+        "height 0",
     )
     channels: tuple[ChannelPattern, ...] = Field(
         (),

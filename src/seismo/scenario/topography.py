@@ -126,6 +126,11 @@ TopographySection = Annotated[
 ]
 
 
+def datum_of(topography: Any) -> float:
+    """Return z in m of height 0; that of z = 0 where a section has no datum."""
+    return float(getattr(topography, "datum", 0.0))
+
+
 def heights_format(section: Any) -> str:
     """Return the format of a file of heights: as given, or told by the suffix, "" if by neither."""
     return section.format or FORMATS.get(PurePath(section.path).suffix.lower(), "")

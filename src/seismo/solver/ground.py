@@ -197,11 +197,6 @@ def _least_depth(ground: Ground, grid: Grid) -> float:
     return POWER * (float(ground.z.max()) - grid.origin[2]) / (1.0 - _LOWEST)
 
 
-def datum_of(scenario: Scenario) -> float:
-    """Return z in m of height 0."""
-    return float(getattr(scenario.topography, "datum", 0.0))
-
-
 def true_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
     """Return positions (n, 3) x, y, z in m from x, y, s."""
     if topography is None:

@@ -284,7 +284,7 @@ def _fault(fault: FaultSummary) -> str:
 
 
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Describe how the axes of gridded files were taken, which their values do not tell."""
+    """Describe how axes of gridded files and depths were taken, which files do not tell."""
     setup = plan.setup
     descriptions = []
     for model_part, section in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
@@ -296,6 +296,7 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
             shape = " x ".join(str(grid.samples.shape[grid.axes.index(axis)]) for axis in axes)
             ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
             descriptions.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
+    descriptions += [f"receivers {g.name}: {g.heights}" for g in setup.groups if g.heights]
     if descriptions:
         yield "files", "; ".join(descriptions)
     for medium in (p for p in setup.earth.model_parts if isinstance(p, RandomMedium)):

@@ -8,6 +8,7 @@ one z change their sign. A mesh in degrees is placed on the earth, with x north 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from seismo.errors import ScenarioError
 from seismo.scenario.convert.converted_run import (
@@ -20,11 +21,9 @@ from seismo.scenario.convert.specfem3d_mesh import MeshBox, model_of, read_mesh
 from seismo.scenario.convert.specfem3d_sources import add_sources
 from seismo.scenario.convert.specfem_files import (
     ParameterFile,
-    fortran_number,
     read_parameters,
 )
 from seismo.scenario.optional_package import optional_package
-from seismo.scenario.text_files import read_lines
 
 _QUANTITIES = {
     "SAVE_SEISMOGRAMS_DISPLACEMENT": "displacement", "SAVE_SEISMOGRAMS_VELOCITY": "velocity",
@@ -160,24 +159,13 @@ def _receivers(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: M
     if not path.is_file():
         run.leave_out(str(path), "is not there: no receivers")
         return
-    listed = run.path_from_target(path)
-    if parameters.flag("USE_SOURCES_RECEIVERS_Z"):
-        listed = run.add_side_file("STATIONS", _with_depths(path, mesh.top).encode())
-        run.remark("receivers", "The last column of STATIONS is z upwards: here it is the depth.")
     quantities = [q for name, q in _QUANTITIES.items() if parameters.flag(name)]
-    run.sections["receivers"] = [
-        {
-            "name": "stations", "type": "stations", "path": listed,
-            "coordinates": "metres" if mesh.in_metres else "degrees",
-            "quantities": quantities or ["displacement"],
-        }
-    ]  # fmt: skip
-
-
-def _with_depths(path: Path, top: float) -> str:
-    """Return a STATIONS file with depths below the top (m) in place of z upwards."""
-    lines = []
-    for number, line in read_lines(path, "expected STATIONS of SPECFEM"):
-        *words, height = line.split()
-        lines.append(f"{' '.join(words)} {top - fortran_number(height, f'{path}:{number}'):.12g}\n")
-    return "".join(lines)
+    stations: dict[str, Any] = {
+        "name": "stations", "type": "stations", "path": run.path_from_target(path),
+        "coordinates": "metres" if mesh.in_metres else "degrees",
+        "quantities": quantities or ["displacement"],
+    }  # fmt: skip
+    if parameters.flag("USE_SOURCES_RECEIVERS_Z"):
+        stations["surface"] = short(mesh.top)
+        run.remark("receivers", "The last column of STATIONS is z upwards, from `surface` down.")
+    run.sections["receivers"] = [stations]
