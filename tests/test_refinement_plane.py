@@ -5,9 +5,12 @@ import pytest
 import solver
 from seismo.errors import ScenarioError
 from seismo.grid.refinement import FACTOR
+from seismo.runs.assessment.refined import refinement_error
 from seismo.runs.check import make_plan
 from seismo.runs.check.refinement import refinement_facts
 from seismo.scenario import from_dict
+from seismo.solver import refinement_plane
+from seismo.solver.accuracy import crossing_error
 from seismo.solver.discretize import discretize
 
 FORCE = {"type": "force", "force": {"z": 1.0}, "wavelet": {"type": "ricker", "frequency": 3.0}}
@@ -138,6 +141,25 @@ def test_without_a_plane_the_grid_under_a_hill_is_that_of_one_spacing() -> None:
     setup = discretize(from_dict(document))
     document["grid"]["refinement"] = []
     assert setup.grid == discretize(from_dict(document)).grid
+
+
+@pytest.mark.parametrize("kind", ["force", "explosion"])
+def test_check_tells_the_crossing_by_which_the_plane_was_chosen(kind: str, monkeypatch) -> None:
+    """An explosion below it: S waves come back from the surface above, and cross it slowest."""
+    errors = []
+
+    def kept(*waves: object) -> float:
+        errors.append(crossing_error(*waves))
+        return errors[-1]
+
+    monkeypatch.setattr(refinement_plane, "crossing_error", kept)
+    document = basin(order=8, accuracy=0.1)
+    if kind == "explosion":
+        del document["sources"][0]["force"]
+        document["sources"][0] |= {"type": kind, "moment": 1e12}
+    setup = discretize(from_dict(document))
+    assert setup.fine is not None
+    assert refinement_error(setup) == errors[-1] > 0.0
 
 
 def test_check_says_that_there_is_none() -> None:

@@ -16,7 +16,6 @@ from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.locator import level_of
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot, with_subfaults
-from seismo.acquisition.spectra import spectra_of
 from seismo.equations.registry import physics_for
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.refinement import FACTOR, READ_AMONG, READ_BELOW, acting_rows
@@ -32,6 +31,7 @@ from seismo.solver.growing_rows import CLEAR, slowest_waves
 from seismo.solver.medium import earth_of
 from seismo.solver.output_boxes import refuse_empty_boxes
 from seismo.solver.remembered import remembered
+from seismo.solver.waves import trace_spectra
 
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy
@@ -112,9 +112,7 @@ def _shallowest(scenario: Scenario) -> float | None:
     for first, behind in (*ranges, *_kept_free(region, shots, groups, maps, max(orders))):
         is_free &= (planes <= first) | (planes >= behind)
     # What crosses the plane is accurate enough.
-    quantities = {quantity for group in groups for quantity in group.quantities}
-    sources = [source for shot in shots for source in shot.sources]
-    spectra = spectra_of(sources, quantities, region.dimensions)
+    spectra = trace_spectra(shots, groups, region.dimensions)
     coarse = FACTOR * max(region.spacing[AXES.index(axis)] for axis in region.axes)
     for plane in planes[is_free]:
         error = max(crossing_error(spectra, order, below[plane], coarse) for order in orders)

@@ -155,11 +155,11 @@ def waves_of(
         surface_sources: how sources among and below its rows err.
     """
     sources = [source for shot in shots for source in shot.sources]
-    quantities = {name for group in groups for name in group.quantities}
     everywhere = not groups or bool(scenario.output.maps)
     longest = longest_path(grid, sources, groups, everywhere)
-    # S waves: from sources, contacts, a surface or anisotropy.
+    # S waves: from sources, contacts, a surface or anisotropy, also of the other of two grids.
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
+    shear = shear or bool(scenario.grid.planes)
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.all_positions[:, 2] for group in groups]
@@ -174,14 +174,22 @@ def waves_of(
     )
     axes = [AXES.index(axis) for axis in grid.axes]
     spacing = tuple(grid.spacing[axis] for axis in axes)
-    radiating = (source for shot in shots for source in shot.summaries)
     return Waves(
-        spectra_of(radiating, quantities, grid.dimensions), passages, spacing,
+        trace_spectra(shots, groups, grid.dimensions), passages, spacing,
         physics.differences == "second", longest, surface, surface_sources,
         0.0 if everywhere else _nearest(sources, groups, axes),
         float(depths[0].min() - grid.origin[2] + recorded),
         duration, layered, scenario.boundaries.top != "absorbing",
     )  # fmt: skip
+
+
+def trace_spectra(
+    shots: Sequence[Shot], groups: Sequence[ReceiverGroup], dimensions: int
+) -> Spectra:
+    """Return the spectra of the traces of a run in 2 or 3 dimensions."""
+    radiating = (source for shot in shots for source in shot.summaries)
+    quantities = {name for group in groups for name in group.quantities}
+    return spectra_of(radiating, quantities, dimensions)
 
 
 def _passage(
