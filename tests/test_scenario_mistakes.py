@@ -596,3 +596,21 @@ def test_a_frequency_that_nobody_means_is_refused(value):
     """Its period, or the sum of a few of them, is no number."""
     (message,) = mistakes(FLAT.replace("frequency: 10 Hz", f"frequency: {value}"))
     assert "at least 1e-09, at most 1e+09" in message
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("quantities: 5, periods: [1 s]", ["quantities"]),
+        ("quantities: 5, periods: [1 km]", ["quantities", "periods[0]"]),
+        ("quantities: [sa, foo], periods: 5", ["periods", "quantities[1]"]),
+        ("quantities: [sa], periods: [1 s, 1 s]", ["periods"]),
+        ("quantities: [vx], periods: [1 km]", ["periods[0]"]),
+    ],
+)
+def test_quantities_and_periods_of_a_map_hide_no_other_mistake(keys, told):
+    """Neither goes with what stands in place of the other alone."""
+    maps = f"maps: [{{name: a, {keys}}}, {{name: a, quantities: [vx]}}]"
+    lines = mistakes(FLAT.replace("output: {}", f"output: {{{maps}}}"))
+    named = {line.split(": ")[1] for line in lines}
+    assert named == {"output.maps[1].name", *(f"output.maps[0].{key}" for key in told)}

@@ -24,7 +24,20 @@ _LEFT_OUT = object()
 _WAVELET = {"type": "ricker", "frequency": 1.0}
 _ALIKE = 0.75  # share of the letters of two words that are the same
 _ALWAYS = 1e-9  # s: an interval with multiples between any two times
-# Possible values of keys that no rule compares with others, by their sections.
+
+
+def _quantities(entry: Mapping[str, Any]) -> list[str]:
+    """Return quantities that go with the periods of a map, or with none."""
+    return ["sa" if "periods" in entry else "pressure"]
+
+
+def _periods(entry: Mapping[str, Any]) -> Any:
+    """Return periods that go with the quantities of a map."""
+    return [1.0] if "sa" in str(entry.get("quantities")) else _LEFT_OUT
+
+
+# Possible values of keys that no rule compares with others, by their sections; or functions of the
+# entry that they are in.
 _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
     (): dict.fromkeys(("title", "precision", "averaging", "checkpoint", "event"), _LEFT_OUT),
     ("grid",): dict.fromkeys(("order", "stencil", "accuracy", "decomposition"), _LEFT_OUT),
@@ -35,7 +48,7 @@ _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
     ("receivers",): {"quantities": _LEFT_OUT, "interval": _LEFT_OUT, "count": 2},
     ("output", "snapshots"): {"interval": _ALWAYS, "steps": 1, "fields": ["pressure"]}
     | dict.fromkeys(("decimate", "relative_error", "plane", "box", "start", "stop"), _LEFT_OUT),
-    ("output", "maps"): {"quantities": ["pressure"]}
+    ("output", "maps"): {"quantities": _quantities, "periods": _periods}
     | dict.fromkeys(("decimate", "damping", "plane", "box"), _LEFT_OUT),
 }
 # Of entries whose keys do not go together, such as start and stop.
@@ -82,6 +95,7 @@ def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> Mended:
             section = _at(copy, path[:-1])
             if isinstance(section, dict):
                 replaced.add(path)
+                value = value(section) if callable(value) else value
                 section[path[-1]] = value
                 if value is _LEFT_OUT:
                     del section[path[-1]]
