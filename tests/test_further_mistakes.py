@@ -76,6 +76,14 @@ def test_they_stand_in_the_order_of_the_lines(tmp_path):
     assert keys(text, tmp_path) == [*PLACES[:2], "receivers[0].count", *PLACES[2:]]
 
 
+@pytest.mark.parametrize("titled", ["", "titel: a\n"])
+def test_without_its_ground_missing_files_are_told(titled, tmp_path):
+    """Nothing has a place then."""
+    text = TEXT.replace("boundaries:", "topography: {type: file, path: no.nc}\nboundaries:")
+    told = [*["titel"] * bool(titled), "topography.path", *PLACES[:2]]
+    assert sorted(keys(titled + text, tmp_path)) == sorted(told)
+
+
 def test_an_entry_with_a_mistake_has_no_more_told_of_it(tmp_path):
     """Its file is looked for when it can be read."""
     text = TEXT.replace("path: list.csv", "path: list.csv, interval: 1 m")

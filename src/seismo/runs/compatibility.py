@@ -22,6 +22,7 @@ from seismo.output.provenance import package_version
 from seismo.output.results import open_results
 from seismo.scenario import Scenario
 from seismo.scenario.error_messages import key_path
+from seismo.scenario.named_files import named_files
 from seismo.scenario.reader import shortened
 from seismo.solver.discretization import Discretization
 
@@ -38,7 +39,7 @@ def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
         "backend": backend.name,
         "scenario": _plain(_dumped(setup.scenario)),
         "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
-                  for path, name in _files(setup.scenario)},
+                  for path, name in named_files(setup.scenario)},
         "run": {"dt": clock.dt, "steps": setup.total_steps,
                 "points": [list(one.grid.points) for one in setup.grids_of_spacing],
                 "shots": [shot.name for shot in setup.shots],
@@ -135,7 +136,7 @@ def refuse_another(
         raise scenario.mistake(
             *path, problem=f"{what} of a run with {value}; write that, or {_OVER}"
         )
-    for path, name in _files(scenario):
+    for path, name in named_files(scenario):
         key = ".".join(map(str, path))
         if stored.get("files", {}).get(key) != identity["files"][key]:
             raise scenario.mistake(
@@ -172,20 +173,6 @@ def _plain(plain: dict[str, Any]) -> dict[str, Any]:
     plain["grid"].pop("decomposition", None)
     plain.get("survey", {}).pop("spread", None)
     return plain
-
-
-def _files(scenario: Scenario) -> list[tuple[Path, str]]:
-    return list(_named(_plain(_dumped(scenario)), ()))
-
-
-def _named(data: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Walk through the keys `path` of a scenario: every file it reads."""
-    items = enumerate(data) if isinstance(data, list) else data.items()
-    for key, value in items:
-        if key == "path":
-            yield (*path, key), value
-        elif isinstance(value, dict | list):
-            yield from _named(value, (*path, key))
 
 
 def _digest(scenario: Scenario, path: Path, name: str) -> str:

@@ -16,6 +16,7 @@ from seismo.grid.refinement import FACTOR
 from seismo.grid.topography import POWER, Topography
 from seismo.model.ground_shape import Ground, made_ground, nodes_of
 from seismo.scenario import Scenario
+from seismo.scenario.named_files import missing_files
 from seismo.scenario.optional_package import optional_package
 from seismo.solver.ground_rules import (
     position_text,
@@ -80,7 +81,11 @@ def _read_ground(scenario: Scenario) -> Ground:
     geographic = scenario.geographic
     projection = None if geographic is None else partial(Projection, geographic)
     assert scenario.topography is not None  # `ground_of`
-    ground = made_ground(scenario, scenario.topography, projection)
+    try:
+        ground = made_ground(scenario, scenario.topography, projection)
+    except ScenarioError as error:
+        # Without the ground nothing has a place: of other files it is told that they are not there.
+        raise ScenarioError.of([error, *missing_files(scenario, "topography")]) from None
     refuse_faces(scenario, ground)
     return ground
 

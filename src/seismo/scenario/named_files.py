@@ -1,0 +1,31 @@
+"""The files that a scenario names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from seismo.errors import KeyPath, ScenarioError
+from seismo.scenario.document import Scenario
+
+
+def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:
+    """Return the keys, and the names, of all files that a scenario reads."""
+    sections = scenario.model_dump(mode="json", exclude_none=True, exclude={"output", "checkpoint"})
+    return list(_paths(sections, ()))
+
+
+def missing_files(scenario: Scenario, besides: str) -> Iterator[ScenarioError]:
+    """Yield a mistake for each file of other sections than `besides` that is not there."""
+    for key, name in named_files(scenario):
+        path = scenario.resolve(name)
+        if key[0] != besides and not path.exists():
+            yield scenario.mistake(*key, problem=f"no such file as {path}")
+
+
+def _paths(data: Any, key: KeyPath) -> Iterator[tuple[KeyPath, str]]:
+    for name, entry in enumerate(data) if isinstance(data, list) else data.items():
+        if name == "path":
+            yield (*key, name), entry
+        elif isinstance(entry, dict | list):
+            yield from _paths(entry, (*key, name))
