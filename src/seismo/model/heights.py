@@ -16,20 +16,19 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.array_files import READERS, brief, listing, refuse_what_does_not_fit
+from seismo.model.height_lines import read_height_lines
 from seismo.model.netcdf_files import axis_of, engine_of, kind_of
 from seismo.model.placement import Placement, on_the_earth
 from seismo.model.volume_files import one_line_for_malformed, refuse_no_file
 from seismo.scenario.arrays import LENGTHS, TIMES
 from seismo.scenario.model_files import GriddedFile
 from seismo.scenario.optional_package import optional_package
-from seismo.scenario.text_files import read_lines
 from seismo.scenario.topography import FileTopography, heights_format
 
 _HIGHEST = 2e4  # m, of anything on the earth, above or below the sea
 _GAP = -9999.0  # m, with which files say that they have no height
 _COVERED = 0.5  # share of the grid along an axis that a file has to have in any case
 _DEGREES = 360.0  # no larger number is a longitude or latitude
-_NEAR = 1e-3  # of the spacing, by which points of a text may be off a regular grid
 _BEYOND = 1e-6  # of the spacing, by which the grid may leave a file
 _MARGIN = 4  # points of a file kept around a region, for the spline
 
@@ -286,58 +285,11 @@ def _of_geotiff(
 
 
 def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] | None) -> Heights:
-    lines = read_lines(path, "expected lines of x, y, height")
-    table = []
-    for number, line in lines:
-        words = line.replace(",", " ").replace(";", " ").split()
-        try:
-            table.append([float(word) for word in words])
-        except ValueError:
-            if table or number > lines[0][0]:
-                raise ModelError(
-                    f"{path}:{number}: not a line of numbers: x, y, height", "path"
-                ) from None
-    if len({len(row) for row in table}) != 1 or len(table[0]) != 3:
-        raise ModelError(f"{path} needs lines of three numbers each: x, y, height", "path")
-    x, y, heights = np.array(table).T
-    columns, rows = (_ticks(c, path, name) for c, name in ((x, "x"), (y, "y")))
-    samples = np.full((rows.size, columns.size), np.nan)
-    nodes = _numbers(rows, y), _numbers(columns, x)
-    samples[nodes] = heights
-    unlike = (samples[nodes] != heights) & np.isfinite(heights)
-    if unlike.any():
-        number = lines[len(lines) - len(table) + int(unlike.argmax())][0]
-        raise ModelError(f"{path}:{number}: another line has another height there", "path")
+    rows, columns, samples = read_height_lines(path)
     degrees = section.coordinates == "degrees" or (
         section.coordinates is None and projection is not None and section.crs is None
     )
     return Heights(path, rows, columns, samples, _placement(section, degrees, projection, path))
-
-
-def _ticks(numbers: np.ndarray, path: Path, name: str) -> np.ndarray:
-    """Return the even coordinates of a regular grid that points stand on."""
-    rising = np.unique(numbers)
-    if rising.size == 1:
-        return rising
-    step = float(np.median(np.diff(rising)))
-    count = 1 + round(float(rising[-1] - rising[0]) / step)
-    even = np.linspace(rising[0], rising[-1], count)
-    off = np.abs(numbers - even[_numbers(even, numbers)]).max()
-    if off > _NEAR * (even[1] - even[0]):
-        raise ModelError(
-            f"{path}: its {name} are {off:g} off a regular grid of {step:g}; grid it, by GMT "
-            "surface, say",
-            "path",
-        )
-    return even
-
-
-def _numbers(ticks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return the numbers of the ticks that are nearest."""
-    if ticks.size == 1:
-        return np.zeros(numbers.size, int)
-    step = (ticks[-1] - ticks[0]) / (ticks.size - 1)
-    return np.rint((numbers - ticks[0]) / step).astype(int)
 
 
 def _placement(
