@@ -499,9 +499,18 @@ def test_python_data_that_is_too_deep_is_refused():
 
 
 @pytest.mark.parametrize("name", ["topo", "DEM"])
-def test_what_other_programs_have_is_known_by_its_name(name):
+def test_topography_under_other_names_is_led_to_its_section(name):
     (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
-    assert "unknown key; there is no topography in seismo: leave it out" in message
+    assert "unknown key; the section topography describes the ground" in message
+    lines = mistakes(f"{FLAT}{name}: {{type: plane}}\n")
+    assert any("did you mean 'topography'?" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["topography", "ground"])
+def test_receivers_that_count_from_the_ground_are_led_to_depth(name):
+    (message,) = mistakes(FLAT.replace("count: 5", f"count: 5, relative_to: {name}"))
+    assert "relative_to: " in message
+    assert "must be one of source; the section topography describes the ground; positi" in message
 
 
 @pytest.mark.parametrize("name", ["vti", "TTI", "thomsen", "orthorhombic", "eta"])

@@ -56,6 +56,7 @@ _CALLED = {
         ("rec recorders stations", "receivers", ""),
         ("tilt dip_angle", "theta", _TILT),
         ("psi beta", "azimuth", ""),
+        ("topo dem", "topography", ""),
         ("velocity velocity_model medium materials", "model", ""),
     )
     for name in names.split()
@@ -84,16 +85,11 @@ _VALUES = {  # what values are called elsewhere
     )
     for name in names.split()
 } | {name: physics for physics in PHYSICS for name in EQUATIONS[physics].also_called}
-_NOT_HERE = {  # what other programs have
-    name: "there is no {} in seismo{}{}".format(*what.partition(": "))
-    for names, what in (
-        ("topography topo dem", "topography"),
-    )
-    for name in names.split()
-}  # fmt: skip
 _GIVEN_OTHERWISE = {  # what is said in other words here
     name: what
     for names, what in (
+        ("topography topo dem ground elevation",
+         "the section topography describes the ground; positions have depth below it, or z"),
         ("q qmu qkappa q_p q_s q_mu q_kappa viscoelastic viscoacoustic anelastic tau tau_p tau_s "
          "tau_sigma tau_epsilon tau_e sls",
          "media attenuate where the model gives qp or qs; see the section attenuation"),
@@ -113,7 +109,7 @@ def closest_match(word: object, known: Iterable[str], beginnings: bool = True) -
     """
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
-    if remark := _NOT_HERE.get(lower) or _GIVEN_OTHERWISE.get(lower):
+    if remark := _GIVEN_OTHERWISE.get(lower):
         return f"; {remark}"
     if _VALUES.get(lower) in by_lower:
         return f"; did you mean '{_VALUES[lower]}'?"
@@ -133,8 +129,6 @@ def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseMo
     """
     unknown = str(path[-1])
     keys = list(owner.model_fields) if owner else []
-    if unknown.lower() in _NOT_HERE:
-        return f"; {_NOT_HERE[unknown.lower()]}: leave it out"
     targets, remark = _CALLED.get(unknown.lower(), ([], ""))
     target_key = next(filter(None, (_relative_key(t, path[:-1], keys, root) for t in targets)), "")
     is_deeper = any(_has(owner, key, unknown) for key in keys)
