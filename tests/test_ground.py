@@ -9,11 +9,11 @@ import math
 import h5py
 import numpy as np
 import pytest
-from matplotlib.collections import QuadMesh
 
 import seismo
 from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.output.figures.section import chosen_section, sections, source_position, surface_of
+from seismo.output.figures.section_image import on_even_rows
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
@@ -521,22 +521,48 @@ def test_maps_of_one_z_have_the_rows_nearest_to_it_and_nothing_above_the_ground(
         results.plot("model")
 
 
+def test_sections_over_topography_are_drawn_where_points_stand():
+    """Rows of the image are even in z: what is linear in z stays so, a model keeps its cells."""
+    with seismo.run(data(), backend="cpu") as results:
+        axes = results.model.axes
+        section = chosen_section(axes, {}, None, ground=results.ground)
+        z = section.z(axes)
+        smooth = on_even_rows(section, z, axes)
+        cells = on_even_rows(section, z, axes, is_smooth=False)
+        _, corners = section.corners(axes)
+        even = np.linspace(corners.min(), corners.max(), 2 * len(smooth) + 1)[1::2, None]
+        inside = (z[0] <= even) & (even <= z[-1])
+        np.testing.assert_allclose(smooth[inside], (even + 0.0 * z[0])[inside], atol=1e-9)
+        np.testing.assert_array_equal(
+            smooth[even < z[0]], np.broadcast_to(z[0], smooth.shape)[even < z[0]]
+        )
+        nearest = np.abs(even[:, None] - z).min(axis=1)
+        np.testing.assert_allclose(np.abs(cells - even), nearest, atol=1e-9)
+        assert len(even) > 2 * len(z)
+
+
 def assert_cells_fill(panel, maps):
     """Cells fill the panel and are a spacing wide; those of one row as high, half on the ground."""
     scale, _ = length_unit(*maps.axes.values())
-    (mesh,) = (c for c in panel.collections if isinstance(c, QuadMesh))
-    x, z = np.moveaxis(np.asarray(mesh.get_coordinates()), -1, 0) / scale
-    assert z.shape == tuple(n + 1 for n in maps.z_true.shape)
-    np.testing.assert_allclose(np.diff(x, axis=1), H, rtol=1e-6)
-    heights = np.diff(z, axis=0)
+    (image,) = panel.images
+    assert image.get_array().shape[1] == maps.z_true.shape[1]
+    path, _ = image.get_clip_path().get_transformed_path_and_affine()
+    # The ground, or the ends of the first cells, and those of the last, back.
+    top, bottom = np.split(path.vertices / scale, 2)
+    np.testing.assert_allclose(np.diff(top[:, 0]), H, rtol=1e-6)
+    np.testing.assert_allclose(top[:, 0], bottom[::-1, 0])
+    heights = bottom[::-1, 1] - top[:, 1]
     assert (heights > 0.0).all()
-    if len(heights) == 1:
+    if len(maps.z_true) == 1:
         height = 0.5 * H if maps.ground.is_on({"z": maps.axes["z"][0]}) else H
         np.testing.assert_allclose(heights, height, rtol=1e-6)
-    assert np.array(panel.get_xlim()) / scale == pytest.approx((x.min(), x.max()))
-    bottom, top = np.array(panel.get_ylim()) / scale
-    assert bottom == pytest.approx(z.max())
-    assert top < z.min()
+    z = np.stack([top[:, 1], bottom[:, 1]])
+    assert np.array(image.get_extent()) / scale == pytest.approx(
+        (top[0, 0], top[-1, 0], z.min(), z.max())
+    )
+    assert np.array(panel.get_xlim()) / scale == pytest.approx(top[[0, -1], 0])
+    assert panel.get_ylim()[0] / scale == pytest.approx(z.max())
+    assert panel.get_ylim()[1] / scale < z.min()
 
 
 @pytest.mark.parametrize("topography", [data()["topography"], None], ids=["hill", "flat"])

@@ -47,6 +47,7 @@ from seismo.output.figures.spectra import (
 )
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.figures.traces import _draw_column, _print_peaks
+from seismo.output.figures.wavelets import wavelets
 from seismo.output.quantities import axis_label
 from solver import slow_but
 from synthetic_results import (
@@ -448,6 +449,20 @@ def test_labels_beside_panels_to_scale_keep_within_the_picture(tmp_path):
             writer.write(f"maps/peaks/{name}", 0, 1e-2 / (1.0 + np.hypot.outer(points, points)))
     with open_results(tmp_path / "a.h5") as results:
         assert_whole(peaks(results))
+
+
+def test_labels_of_wavelets_keep_within_the_picture(tmp_path):
+    """Ticks of one decimal and of two asked the layout for each other."""
+    time = np.arange(0.0, 7.0, 0.0166)
+    pulse = 1.5312 * np.exp(-(((time - 1.737) / 0.3684) ** 2))
+    with ResultsWriter(tmp_path / "a.h5", scenario_text="", resolved="", attributes={}) as writer:
+        writer.write_wavelets(time, pulse[None], ["earthquake"])
+    with open_results(tmp_path / "a.h5") as results:
+        for dpi in (100, 200):
+            figure = wavelets(results)
+            figure.set_dpi(dpi)
+            figure.canvas.draw()
+            assert figure.axes[0].yaxis.label.get_window_extent().x0 >= 0.0
 
 
 def test_the_source_leaves_the_rest_of_a_map_its_colours(tmp_path):

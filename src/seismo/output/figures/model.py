@@ -13,14 +13,8 @@ from matplotlib.figure import Figure
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import Names, components
 from seismo.output.figures.geometry_marks import draw_geometry
-from seismo.output.figures.section import (
-    CrossSection,
-    draw_image,
-    frame_section,
-    sections,
-    source_position,
-    thinned_above,
-)
+from seismo.output.figures.section import CrossSection, sections, source_position, thinned_above
+from seismo.output.figures.section_image import draw_image, frame_section
 from seismo.output.figures.style import (
     SEQUENTIAL,
     WIDTH,

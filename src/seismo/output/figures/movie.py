@@ -94,8 +94,8 @@ def _frames(figure: Figure, panel: Axes, scene: Scene, level: float) -> Iterator
     figure.set_layout_engine("none")  # a layout that moves from frame to frame would tremble
     for index in scene.frames:
         wavefield = scene.wavefield(index)
-        image.set_array(wavefield * factor)
-        image.set_alpha(opacity(wavefield, level))
+        image.set_array(scene.on_image(wavefield * factor))
+        image.set_alpha(scene.on_image(opacity(wavefield, level)))
         title.set_text(scene.time_label(index))
         canvas.draw()
         yield Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")

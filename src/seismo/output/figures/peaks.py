@@ -24,14 +24,8 @@ from seismo.output.figures.choice import (
 )
 from seismo.output.figures.geometry_marks import draw_geometry
 from seismo.output.figures.peak_lines import draw_lines, labelled
-from seismo.output.figures.section import (
-    CrossSection,
-    chosen_section,
-    draw_image,
-    frame_section,
-    source_position,
-    surface_of,
-)
+from seismo.output.figures.section import CrossSection, chosen_section, source_position, surface_of
+from seismo.output.figures.section_image import draw_image, frame_section
 from seismo.output.figures.style import (
     SEQUENTIAL,
     WIDTH,

@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
-from matplotlib.image import AxesImage
 
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
@@ -247,46 +244,6 @@ def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, fl
     return {"z": float(axes["z"][0])} if reaches else {}
 
 
-def draw_image(
-    panel: Axes,
-    section: CrossSection,
-    array: np.ndarray,
-    axes: Mapping[str, np.ndarray],
-    scale: float,
-    **options: Any,
-) -> AxesImage | QuadMesh:
-    """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
-    if section.is_curved:
-        options.pop("interpolation", None)
-        x, z = section.corners(axes)
-        return panel.pcolormesh(x * scale, z * scale, array, rasterized=True, **options)
-    x_first, x_last = _edges(axes[section.horizontal], scale)
-    low, high = _edges(axes[section.vertical], scale)
-    return panel.imshow(array, extent=(x_first, x_last, low, high), origin="lower", **options)
-
-
-def frame_section(
-    panel: Axes, section: CrossSection, axes: Mapping[str, np.ndarray], scale: float, unit: str
-) -> None:
-    """Set limits, labels and directions: z down the page, everything to scale."""
-    panel.set_aspect("equal")
-    x_first, x_last = _edges(axes[section.horizontal], scale)
-    low, high = _edges(axes[section.vertical], scale)
-    if section.ground is not None and section.is_curved:
-        x, z = (corners * scale for corners in section.corners(axes))
-        x_first, x_last = x[0, [0, -1]]
-        step = float(np.ptp(axes["z"][:2])) or section.ground.spacing
-        low = float(z.min()) - step * scale
-        high = float(z.max())
-        if section.ground.is_on({"z": axes["z"][0]}):
-            panel.plot(x[0], z[0], color="black", linewidth=0.8, zorder=3)
-    panel.set_xlim(x_first, x_last)
-    panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
-    panel.set_xlabel(f"{section.horizontal} ({unit})")
-    panel.set_ylabel(f"{section.vertical} ({unit})")
-    panel.locator_params(nbins=5, steps=[1, 2, 5, 10])
-
-
 def source_position(results: Results, shot: str | None) -> dict[str, float]:
     """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
     for source in results.sources_of(shot):
@@ -300,7 +257,8 @@ def _pair(names: Sequence[str]) -> CrossSection:
     return CrossSection("y", "x")
 
 
-def _edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
+def edges(coordinate: np.ndarray, scale: float) -> tuple[float, float]:
+    """Return the ends of the cells about some points in m, in units `scale`."""
     half = 0.5 * (coordinate[1] - coordinate[0]) if len(coordinate) > 1 else 0.5
     return float((coordinate[0] - half) * scale), float((coordinate[-1] + half) * scale)
 
@@ -327,5 +285,5 @@ def _even_rows(coordinate: np.ndarray) -> np.ndarray | None:
 
 
 def _reach(coordinate: np.ndarray) -> float:
-    low, high = _edges(coordinate, 1.0)
+    low, high = edges(coordinate, 1.0)
     return high - low

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from pydantic import Field
@@ -32,11 +31,10 @@ from seismo.output.figures.geometry_marks import draw_geometry
 from seismo.output.figures.section import (
     CrossSection,
     chosen_section,
-    draw_image,
-    frame_section,
     source_position,
     thinned_above,
 )
+from seismo.output.figures.section_image import draw_image, frame_section, on_even_rows
 from seismo.output.figures.style import (
     DIVERGING,
     GROUND,
@@ -53,7 +51,6 @@ from seismo.output.figures.style import (
 from seismo.output.quantities import axis_label
 from seismo.output.results import Results
 
-Image = AxesImage | QuadMesh
 _MOST_READ = 24  # snapshots that are read to find those in which there is something to see
 _SEEN = 0.15  # of the upper quartile of their sizes
 
@@ -187,7 +184,7 @@ class Scene:
         cut = self.series.values_of(self.field, (index, *self.section.index(self.axes)))
         return np.nan_to_num(self.section.oriented(cut, self.axes))
 
-    def draw(self, panel: Axes, wavefield: np.ndarray, level: float, factor: float) -> Image:
+    def draw(self, panel: Axes, wavefield: np.ndarray, level: float, factor: float) -> AxesImage:
         """Draw model, wavefield and geometry; return the wavefield's image."""
         self._draw_ground(panel)
         image = draw_image(
@@ -200,6 +197,10 @@ class Scene:
         )
         frame_section(panel, self.section, self.axes, self.scale, self.length)
         return image
+
+    def on_image(self, array: np.ndarray) -> np.ndarray:
+        """Return values (vertical, horizontal) as the image of `draw` has them."""
+        return on_even_rows(self.section, array, self.axes)
 
     def time_label(self, index: int) -> str:
         """Return the time of a snapshot as words."""

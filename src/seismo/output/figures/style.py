@@ -45,8 +45,8 @@ SOURCE_COLOUR = "#F0E442"
 RECEIVER_COLOUR = "#FFFFFF"
 SEQUENTIAL = "viridis"
 DIVERGING = "RdBu_r"
-# Light enough that red and blue stay readable on top of it.
-GROUND = LinearSegmentedColormap.from_list("ground", ["#FFFFFF", "#B4B4B4"])
+# Light enough that red and blue stay readable on top of it, and no rock is white as air is.
+GROUND = LinearSegmentedColormap.from_list("ground", ["#EEEEEE", "#B4B4B4"])
 REST = 1e-6  # of the largest value: less is rounding; waves are 1e-3 of the stress at a source
 WIDTH = 7.2  # inches: the text width of a journal page
 

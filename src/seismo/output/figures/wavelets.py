@@ -54,6 +54,8 @@ def wavelets(results: Results) -> Figure:
     moving = np.flatnonzero((np.abs(samples) > _END * largest).any(0))
     last = time[min(moving[-1] + moving.size // 10 + 1, time.size - 1)] if moving.size else time[-1]
     pulse.set(xlabel="time (s)", ylabel=label, xlim=(0.0, last))
+    # As many ticks whatever the layout: wider labels would make it ask for others, and so on.
+    pulse.locator_params(axis="y", nbins=6)
     highest = highest_frequency(results)
     limit_axes(spectrum, frequency, 1.0, highest)
     spectrum.set(xlabel="frequency (Hz)", ylabel="amplitude / largest")
