@@ -605,6 +605,21 @@ def test_a_plane_series_is_drawn_as_a_map(three):
     assert np.corrcoef(shown.ravel(), expected.ravel())[0, 1] > 0.999999
 
 
+@pytest.mark.parametrize(("where", "on", "source"), [("y:9 km", 1, "none"), ("y:11 km", 0, None)])
+def test_marks_beside_a_section_are_hollow(three, where, on, source):
+    """One of six stations stands at y = 9 km, the source at 11 km; others lie off by kilometres."""
+    figure = snapshot(three, series="volume", times=[5.0], section=where)
+    marks = {mark.get_label(): mark for mark in figure.axes[0].get_lines()}
+    assert len(marks["receivers beside the section"].get_xdata()) == 6 - on
+    assert ("receivers" in marks) == bool(on)
+    (star,) = (mark for mark in marks.values() if mark.get_marker() == "*")
+    assert (star.get_markerfacecolor() == "none") == (source == "none")
+    assert "hollow marks: beside it" in figure.get_suptitle()
+    # A map shows all below it.
+    panel = snapshot(three, series="surface", times=[5.0]).axes[0]
+    assert not any("beside" in str(mark.get_label()) for mark in panel.get_lines())
+
+
 def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):
     """Four stations around the source and two in one hole: six traces, six places."""
     time, around = 0.01 * np.arange(101), np.array([-300.01, 300.0, 0.0, 0.0, 500.0, 500.0])

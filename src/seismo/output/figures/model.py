@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from seismo.errors import ScenarioError
 from seismo.output.figures.choice import Names, components
@@ -56,14 +57,16 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     options: dict[str, Any] = {"width_ratios": ratios} if len(planes) > 1 else {}
     figure, grid = panels(row_count, columns, height, **options)
     scale, unit = length_unit(*axes.values())
+    handles = list[Line2D]()
     for number, name in enumerate(names):
         row = grid[number] if len(planes) > 1 else [grid.flat[number]]
-        _draw_parameter(results, name, planes, row, scale, unit)
+        handles += _draw_parameter(results, name, planes, row, scale, unit)
     used = len(names) * len(planes)
     if len(planes) == 1:
         outer_labels(grid, used)
-    handles = draw_geometry(grid[0, 0], planes[0], results, axes, scale, None)
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
+    # One of each kind: what is beside one section may be on another.
+    kinds = {str(mark.get_label()).replace("sources", "source"): mark for mark in handles}
+    figure.legend(handles=list(kinds.values()), loc="outside lower center", ncols=4)
     entitle(figure, results, thinned_above(results, axes))
     return figure
 
@@ -75,7 +78,9 @@ def _draw_parameter(
     row: Sequence,
     scale: float,
     unit: str,
-) -> None:
+) -> list[Line2D]:
+    """Draw a parameter on some sections; return the marks of sources and receivers."""
+    marks = list[Line2D]()
     axes = results.model.axes
     planes_of_values = [
         p.oriented(results.model.values_of(name, p.index(axes)), axes) for p in planes
@@ -94,13 +99,14 @@ def _draw_parameter(
         image = draw_image(
             panel, plane, section_values, axes, scale, cmap=colours, vmin=low, vmax=high
         )
-        draw_geometry(panel, plane, results, axes, scale, None)
+        marks += draw_geometry(panel, plane, results, axes, scale, None)
         frame_section(panel, plane, axes, scale, unit)
         panel.set_title(plane.title() or title)
     if len(row) == 1:
         side_bar(row[0], image, **ticks)
     else:
         side_bar(row[-1], image, thickness=0.07, label=title, **ticks)
+    return marks
 
 
 def _layout(

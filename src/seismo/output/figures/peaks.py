@@ -22,7 +22,7 @@ from seismo.output.figures.choice import (
     shot_words,
     volumes,
 )
-from seismo.output.figures.geometry_marks import draw_geometry
+from seismo.output.figures.geometry_marks import draw_geometry, hollow_words
 from seismo.output.figures.peak_lines import draw_lines, labelled
 from seismo.output.figures.section import CrossSection, chosen_section, source_position, surface_of
 from seismo.output.figures.section_image import draw_image, frame_section
@@ -97,10 +97,13 @@ def peaks(
             panel, map_group, plane, name, number, clip=clip, units=units,
             is_logarithmic=scale == "log",
         )  # fmt: skip
-        draw_geometry(panel, plane, results, map_group.axes, length_scale, fired, coast)
+        marks = draw_geometry(
+            panel, plane, results, map_group.axes, length_scale, fired, coast,
+            map_group.plane or None,
+        )  # fmt: skip
         frame_section(panel, plane, map_group.axes, length_scale, unit)
     outer_labels(grid, len(names))
-    words = dict.fromkeys((plane.title(), *map_group.described_plane))
+    words = dict.fromkeys((plane.title(), *map_group.described_plane, hollow_words(marks)))
     entitle(figure, results, shot_words(results, fired), *words)
     return figure
 

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 from pydantic import Field
 
 from seismo.errors import ScenarioError
@@ -27,7 +28,7 @@ from seismo.output.figures.choice import (
     snapshot_series,
     volumes,
 )
-from seismo.output.figures.geometry_marks import draw_geometry
+from seismo.output.figures.geometry_marks import draw_geometry, hollow_words
 from seismo.output.figures.section import (
     CrossSection,
     chosen_section,
@@ -137,6 +138,7 @@ class Scene:
         self.section: CrossSection = chosen_section(
             self.axes, through, section, others, self.series.ground_of_plane
         )
+        self.marks: list[Line2D] = []  # last drawn
         self.scale, self.length = length_unit(*self.axes.values())
         self.ratio = self.section.shape_ratio(self.axes)
 
@@ -192,8 +194,15 @@ class Scene:
             vmin=-level * factor, vmax=level * factor, interpolation="bilinear", zorder=1,
             alpha=opacity(wavefield, level),
         )  # fmt: skip
-        draw_geometry(
-            panel, self.section, self.results, self.axes, self.scale, self.series.shot, self.coast
+        self.marks = draw_geometry(
+            panel,
+            self.section,
+            self.results,
+            self.axes,
+            self.scale,
+            self.series.shot,
+            self.coast,
+            self.series.plane or None,
         )
         frame_section(panel, self.section, self.axes, self.scale, self.length)
         return image
@@ -211,7 +220,7 @@ class Scene:
         planes = self.series.described_plane
         shot = shot_words(self.results, self.series.shot)
         thinned = thinned_above(self.results, self.axes, self.series.name)
-        return [shot, self.section.title(), *planes, thinned]
+        return [shot, self.section.title(), *planes, hollow_words(self.marks), thinned]
 
     def _draw_ground(self, panel: Axes) -> None:
         if self._ground is not None:
