@@ -1,5 +1,6 @@
 """Every mistake is told with its line, key, value and remedy, and all of them at once."""
 
+import json
 import re
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import ScenarioError
-from seismo.scenario import from_dict, parse
+from seismo.scenario import from_dict, json_schema, parse
 from seismo.scenario.base import impossible
 from seismo.scenario.stand_ins import possible_value
 
@@ -623,3 +624,26 @@ def test_quantities_and_periods_of_a_map_hide_no_other_mistake(keys, told):
     lines = mistakes(FLAT.replace("output: {}", f"output: {{{maps}}}"))
     named = {line.split(": ")[1] for line in lines}
     assert named == {"output.maps[1].name", *(f"output.maps[0].{key}" for key in told)}
+
+
+def test_one_value_of_a_gradient_is_that_of_both_ends():
+    ends = "vp: {top: 2 km/s, bottom: 4 km/s}, vs: {top: 1 km/s, bottom: 2 km/s}"
+    text = FLAT.replace(UNIFORM, f"{{type: gradient, {ends}, rho: 2 g/cm3, qp: 200, qs: inf}}")
+    scenario = parse(text)
+    (gradient,) = scenario.model
+    assert gradient.rho.top == gradient.rho.bottom == 2000.0
+    assert (gradient.qp.top, gradient.qs.bottom) == (200.0, float("inf"))
+    assert parse(scenario.to_yaml()) == scenario
+    rho = json_schema()["$defs"]["GradientPart"]["properties"]["rho"]
+    assert '"exclusiveMinimum": 0' in json.dumps(rho)
+    for written, problem in (
+        ("qp: 1 km", "a length where a plain number is needed"),
+        ("qp: 3", "must be a number, at least 5, or keys top, bottom"),
+        ("rho: 2.0", "did you mean '2 g/cm3'?"),
+        ("rho: {top: 2 g/cm3}", "missing: give rho at `z_bottom` and below"),
+    ):
+        key = written.partition(":")[0]
+        spoiled = re.sub(rf"\b{key}: [^,}}]+", written, text)
+        (message,) = mistakes(spoiled)
+        assert f"model[0].{key}" in message
+        assert problem in message

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Tag, create_model, model_validator
+from pydantic import Discriminator, Tag, model_validator
 
 from seismo.equations.parameters import QP, QS, RHO, VP, VS, Parameter
 from seismo.equations.registry import PARAMETERS
@@ -25,6 +25,7 @@ from seismo.scenario.base import (
     gradient_of,
     value_of,
 )
+from seismo.scenario.gradient_ends import ends_of
 from seismo.scenario.grid import or_one_length
 from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
 from seismo.scenario.part_keys import ChangingPart, DepthPart, Keys, keys_of, with_parameters
@@ -69,20 +70,9 @@ def _gradient(parameter: Parameter) -> Keys:
 
 
 def _range(parameter: Parameter) -> Keys:
-    name = parameter.name
-    meaning = parameter.meaning
-    value = value_of(parameter)
-    title = "".join(word[0].upper() + word[1:] for word in meaning.split())
-    ends = create_model(
-        f"{title}Range",
-        __base__=ScenarioSection,
-        __doc__=f"{meaning[0].upper()}{meaning[1:]} at both ends of a gradient.",
-        __module__=__name__,
-        top=(value, Field(description=f"{name} at `z_top` and above")),
-        bottom=(value, Field(description=f"{name} at `z_bottom` and below")),
-    )
+    ends, annotation = ends_of(parameter, __name__)
     globals()[ends.__name__] = ends  # where pickle looks for it
-    return keys_of(parameter, ends, f"{meaning} at top and bottom")
+    return keys_of(parameter, annotation, f"{parameter.meaning} at top and bottom, or everywhere")
 
 
 def _file(parameter: Parameter) -> Keys:
