@@ -356,7 +356,7 @@ WARNED = {
     "points per wavelength": section("grid", spacing=40.0),
     "1200 s .\\d+ steps. is 5.. times as long as the slowest wave .1000 m/s. takes across":
         section("time", duration=1200.0),
-    "use a grid.spacing of about 0.9 m or a dominant frequency of about 5.4 Hz instead of 60 Hz": {
+    "use a grid.spacing of about 0.625 m or a dominant frequency of about 3.7 Hz instead": {
         "sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "ricker", "frequency": 60.0}}]
     },
     "of 1000 m/s at 22.11 Hz, and all causes together by .* for 1 % use a grid.spacing of about 0":

@@ -20,6 +20,7 @@ from seismo.exact import incident_plane
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.runs.assessment.layered_error import layered_error
 from seismo.runs.check import check
 from seismo.runs.resources.speed import (
     INCIDENT_NANOSECONDS,
@@ -202,6 +203,26 @@ def test_motion_is_exact(wave, incidence, layers, h, bar):
     recorded, exact, _ = traces(document)
     error = np.linalg.norm(recorded - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
     assert error.max() < bar
+
+
+@pytest.mark.parametrize(
+    ("wave", "incidence", "ratio"),
+    [
+        ("SH", 60.0, 0.5),
+        ("SV", 15.0, 2.0),
+        pytest.param("P", 30.0, 0.5, marks=pytest.mark.slow),
+        pytest.param("SV", 20.0, 0.5, marks=pytest.mark.slow),
+        pytest.param("P", 70.0, 2.0, marks=pytest.mark.slow),
+    ],
+)
+def test_contacts_err_as_expected(wave, incidence, ratio):
+    """A seam of two cells: of the slowness of the wave alone, at all distances."""
+    rock = {"vp": 3464.0, "vs": 2000.0, "rho": 2300.0}
+    seam = {"vp": ratio * rock["vp"], "vs": ratio * rock["vs"], "rho": ratio**0.25 * rock["rho"]}
+    layers = [{"top": z} | m for z, m in ((0.0, rock), (400.0, seam), (440.0, rock))]
+    recorded, exact, simulation = traces(scenario(wave, incidence, layers, 20.0, 3.0))
+    errors = np.linalg.norm(recorded - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2))
+    assert 0.5 < layered_error(simulation.setup).error / errors.max() < 2.0
 
 
 @pytest.mark.parametrize(

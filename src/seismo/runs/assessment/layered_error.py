@@ -1,17 +1,22 @@
 """The error that contacts leave in the traces of an earth that varies with depth only.
 
-A source radiates P and S waves of every wavenumber k along x into its layer. Stacks of contacts
-(`seismo.runs.assessment.stacks`) and the free surface send back and let through what their matrices
-say, and layers carry it from one to the next. With the matrices of the grid instead of the exact
-ones (`seismo.runs.assessment.scattering`) the motion u(k, f) at the receivers' depth is another
-one: by Parseval's theorem the traces of a line of receivers differ, all together, by
+A source radiates P and S waves of every wavenumber k along x into its layer (`radiation`). Stacks
+of contacts (`stacks`) and the free surface send back and let through what their matrices say, and
+layers carry it from one to the next (`stack_network`). With the matrices of the grid instead of the
+exact ones (`scattering`) the motion u(f) at a receiver, a sum over k (`wavenumber_sums`), is
+another one, and
 
-    e^2 = sum over f and k of |u_grid - u|^2  /  sum of |u|^2
+    e^2 = sum over f of |u_grid - u|^2  /  sum of |u|^2
 
-which is the expected error. Frequencies have an imaginary part 1 / t: waves count by exp(-time / t)
-with t the longest travel time, so that waves guided along a layer, or along a contact, have
-travelled as far as those of the run when they count. Where that takes more wavenumbers than are
-worth their time t is shorter, and what grows with t is taken on to the time of the run.
+is the square of its expected error. Distances matter: waves that graze a thin seam err by up to a
+hundred times as much as those that cross it upright. Of a set of receivers some depths and
+distances are evaluated, of sources the shallowest and the deepest of each kind; the worst counts.
+
+The error is that of what is recorded: of motion, all components together; of pressure where nothing
+else is recorded, but of motion on the surface of a fluid; of the velocity of SH waves. A plane wave
+has one wavenumber and the same error at all distances; SH waves in 3-D count as SV waves of their
+incidence. Other sources in 3-D count as their P and SV waves, averaged over azimuths. Without
+receivers the top of the grid counts, as far as anything is from a source.
 """
 
 from __future__ import annotations
@@ -23,25 +28,24 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
-from seismo.runs.assessment.stack_network import LayerSection, RadiatingSource, StackNetwork
+from seismo.acquisition.receivers import ReceiverGroup, paths_of
+from seismo.runs.assessment.layered_traces import LayeredTraces
+from seismo.runs.assessment.radiation import radiating_sources
+from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
+from seismo.runs.assessment.stack_network import LayerSection
 from seismo.runs.assessment.stacks import layered_waves, rows_about, stacks
 from seismo.runs.assessment.turned_rock import turned_error
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
 
-_QUANTILES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95, 0.99)  # of the energy of the traces, by frequency
-_FASTEST = 1.25  # largest wavenumber, in those of the slowest wave
-_ACROSS = 2.0  # wavenumbers in the width of a resonance
-_FEWEST = 32  # wavenumbers
-_MOST = 80
-_AT_ONCE = 2e6  # numbers of the equations of all waves that are looked at together
+_QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)  # of the energy, by frequency
+_DISTANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # quantiles of a set of receivers
+_MOST_ENDS = 200  # sources, and receivers, between which distances are sought
 _NEAR = 4.5  # rows
 _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 # Of contacts that lend strains (`seismo.equations.fluid_solid_contact`): measured.
 LENT = PowerLaw(0.15, 3.2)
-_WORST = 1.4  # error of the worst receiver of a line, in those of the whole line
-_ISOTROPIC = {"pressure", "explosion", "volume_rate"}
+_WORST = 1.2  # measured error, in that of the sums
 
 
 def section_of(setup: Discretization) -> LayerSection:
@@ -99,50 +103,81 @@ def layered_error(setup: Discretization) -> Contacts:
     points = slowest / (waves.spectra.frequency * setup.grid.spacing[2])
     lent = any(not contact.closed for contact in setup.contacts)
     lending = lent * waves.spectra.error(LENT(points))
-    depths = {group.name: _some(group.all_positions[:, 2]) for group in setup.groups}
-    contact_errors = _scattered(setup, section, depths)
+    ends = {group.name: _ends(setup, group) for group in setup.groups}
+    contact_errors = _scattered(setup, section, ends or {"": _everywhere(setup)})
     turned = turned_error(setup)
-    errors = {z: math.hypot(error, lending, turned) for z, error in contact_errors.items()}
+    errors = {name: math.hypot(error, lending, turned) for name, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
-    sets = {name: max(errors[z] for z in set_depths) for name, set_depths in depths.items()}
-    return Contacts(max(errors.values()), joint, sets)
+    return Contacts(max(errors.values()), joint, errors if ends else {})
 
 
-def _some(depths: np.ndarray) -> list[float]:
-    """Return the least, the middle and the greatest of some depths."""
-    distinct = np.unique(depths)
-    return sorted(set(distinct[[0, len(distinct) // 2, -1]].tolist()))
+@dataclass(frozen=True)
+class _Ends:
+    """Where traces are evaluated: at all depths, in all distances of each.
+
+    Attributes:
+        depths: m.
+        distances: horizontal ones from sources in m; in 2-D along x, with their sign.
+        pressure: whether pressure alone is recorded.
+    """
+
+    depths: np.ndarray
+    distances: np.ndarray
+    pressure: bool
+
+
+def _everywhere(setup: Discretization) -> _Ends:
+    """Return the surface, or the top, as far as anything is from a source."""
+    top = np.array(setup.grid.origin[2:3])
+    return _Ends(top, setup.waves.longest * np.array(_DISTANCES), False)
+
+
+def _ends(setup: Discretization, group: ReceiverGroup) -> _Ends:
+    """Return some depths of receivers, and some of their distances from sources."""
+    depths = np.unique(group.all_positions[:, 2])
+    sources = np.array([source.position for shot in setup.shots for source in shot.sources])
+    paths = [
+        (reading[None] - acting[:, None]).reshape(-1, 3)
+        for acting, reading in (
+            (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
+            for pair in paths_of(sources, [group])
+        )
+    ]
+    every = np.concatenate(paths or [np.zeros((1, 3))])
+    distances = every[:, 0] if setup.grid.dimensions == 2 else np.hypot(every[:, 0], every[:, 1])
+    rank = np.argsort(np.abs(distances), kind="stable")
+    chosen = np.unique(np.round(np.array(_DISTANCES) * (len(rank) - 1)).astype(int))
+    return _Ends(
+        depths[np.unique([0, len(depths) // 2, len(depths) - 1])],
+        np.unique(distances[rank[chosen]]),
+        set(group.quantities) <= {"pressure"},
+    )
 
 
 def _scattered(
-    setup: Discretization, section: LayerSection, sets: Mapping[str, list[float]]
-) -> dict[float, float]:
-    """Return the error that contacts leave whose rows are known, by the depth of receivers in m."""
-    waves = setup.waves
-    top = setup.grid.origin[2]
-    depths = np.unique([z for set_depths in sets.values() for z in set_depths] or [top])
-    none = dict.fromkeys(depths.tolist(), 0.0)
+    setup: Discretization, section: LayerSection, ends: Mapping[str, _Ends]
+) -> dict[str, float]:
+    """Return the error that contacts leave whose rows are known, by the name of a set."""
     if all(rows is None for rows in section.rows):
-        return none
-    acting = [s for shot in setup.shots for s in shot.sources]
-    ends = [min(acting, key=lambda s: s.position[2]), max(acting, key=lambda s: s.position[2])]
-    sources = list({RadiatingSource(s.position[2], s.kind in _ISOTROPIC): None for s in ends})
+        return dict.fromkeys(ends, 0.0)
     slowest = min(rock.vs or rock.vp for rock in section.layers)
-    time = min(waves.longest / slowest, waves.duration)
     frequencies, shares = _sampled(setup, slowest)
     if not frequencies.size:
-        return none
-    # So many frequencies at a time as fit the caches with the equations of all their waves.
-    rows = max(len(rows.rho_x) for rows in section.rows if rows is not None)
-    count = math.ceil(frequencies.size * _MOST * (2 * rows) ** 2 / _AT_ONCE)
-    spreads = [
-        _spread(setup, section, sources, depths, some, time)
-        for some in np.array_split(frequencies, min(count, frequencies.size))
-    ]
-    squares, energies = (np.concatenate(each, axis=2) for each in zip(*spreads, strict=True))
-    energies *= shares
-    worst = np.sqrt(((squares * energies).sum(axis=2) / energies.sum(axis=2)).max(axis=0))
-    return dict(zip(depths.tolist(), (_WORST * worst).tolist(), strict=True))
+        return dict.fromkeys(ends, 0.0)
+    depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
+    distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
+    sources = radiating_sources(setup, max(*depths, *section.bottoms))
+    traces = LayeredTraces(setup, section, depths, distances)
+    squares = traces.squares(sources, frequencies, shares)
+    ratios = squares[1] / np.where(squares[0] > 0.0, squares[0], np.inf)
+    worst = np.sqrt(np.minimum(ratios, 2.0).max(axis=0))
+    is_transverse = setup.scenario.equation.waves_in_layers.rigid_surface
+    errors = {}
+    for name, each in ends.items():
+        chosen = np.ix_(np.isin(depths, each.depths), np.isin(distances, each.distances))
+        recorded = int(is_transverse or each.pressure)
+        errors[name] = _WORST * float(worst[recorded][chosen].max())
+    return errors
 
 
 def _sampled(setup: Discretization, slowest: float) -> tuple[np.ndarray, np.ndarray]:
@@ -153,57 +188,3 @@ def _sampled(setup: Discretization, slowest: float) -> tuple[np.ndarray, np.ndar
     frequencies = np.interp(middle, below, spectra.frequency)
     carried = frequencies * _LEAST_POINTS * setup.grid.spacing[2] < slowest
     return frequencies[carried], np.diff(_QUANTILES)[carried]
-
-
-def _spread(
-    setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
-    depths: np.ndarray, frequencies: np.ndarray, time: float,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return squared errors and energies (source, depth, frequency) after a time in s."""
-    wanted = 1.0 / (2.0 * math.pi * frequencies * time)
-    least = _FASTEST * _ACROSS / _MOST
-    damping = np.minimum(0.2, np.maximum(wanted, least))
-    error, energy = _squares(setup, section, sources, depths, frequencies, damping)
-    late = damping > wanted
-    if late.any():
-        # What waves gather on their way grows with 1 / damping, the rest does not.
-        less, _ = _squares(setup, section, sources, depths, frequencies[late], 2.0 * damping[late])
-        gathered = np.maximum(error[..., late] - less, 0.0) / 0.75
-        error[..., late] += gathered * ((damping / wanted)[late] ** 2 - 1.0)
-    return np.minimum(error, 2.0), energy
-
-
-def _squares(
-    setup: Discretization, section: LayerSection, sources: list[RadiatingSource],
-    depths: np.ndarray, frequencies: np.ndarray, damping: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Return squared errors and energies (source, depth, frequency), in those of sources alone."""
-    omega = 2.0 * math.pi * frequencies
-    largest = _FASTEST * omega / min(rock.vs or rock.vp for rock in section.layers)
-    counts = np.clip(np.ceil(_FASTEST * _ACROSS / damping), _FEWEST, _MOST).astype(int)
-    k = np.concatenate(
-        [(np.arange(n) + 0.5) / n * end for n, end in zip(counts, largest, strict=True)]
-    )
-    s = np.repeat(omega * (1j + damping), counts)
-    starts = np.cumsum(counts) - counts
-    first = np.asarray(setup.stencil.first)
-    heights = [rows.spacing if rows else setup.grid.spacing[2] for rows in section.rows]
-    stacked = zip(section.stacks, heights, strict=True)
-    true = [exact(stack, s, k, 0.5 * height) for stack, height in stacked]
-    approximate = list(true)
-    for n, (stack, rows) in enumerate(zip(section.stacks, section.rows, strict=True)):
-        if rows is not None:
-            grid = on_grid(stack, rows, first, s, k)
-            approximate[n] = np.where(np.isfinite(grid), grid, true[n])
-    network = StackNetwork(section, s, k, [slopes(rock, s, k) for rock in section.layers])
-    errors = []
-    energies = []
-    for source in sources:
-        moved, exactly = (network.motion(each, source, depths) for each in (approximate, true))
-        energy, error = (
-            np.add.reduceat((np.abs(motion) ** 2).sum(axis=2), starts, axis=1)
-            for motion in (exactly, moved - exactly)
-        )
-        errors.append(error / energy)
-        energies.append(energy / np.add.reduceat(network.radiated(source)[1], starts))
-    return np.array(errors), np.array(energies)

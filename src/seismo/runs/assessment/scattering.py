@@ -297,8 +297,9 @@ def _equations(
 
 def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return the solutions (wave, unknowns, columns) of equations of unlike sizes."""
-    size = np.abs(matrix.real) + np.abs(matrix.imag)
-    rows = size.max(axis=2, keepdims=True)
-    columns = (size / rows).max(axis=1)[:, :, None]
-    scaled = matrix * (1.0 / (rows * columns.transpose(0, 2, 1)))
-    return np.linalg.solve(scaled, right / rows) / columns
+    size = np.maximum(np.abs(matrix.real), np.abs(matrix.imag))
+    rows = 1.0 / size.max(axis=2, keepdims=True)
+    size *= rows
+    columns = 1.0 / size.max(axis=1, keepdims=True)
+    solution = np.linalg.solve(matrix * (rows * columns), right * rows)
+    return solution * columns.transpose(0, 2, 1)

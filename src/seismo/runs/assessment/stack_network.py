@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.equations.fluid_solid_contact import Rock
+from seismo.runs.assessment.radiation import RadiatingSource
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
 from seismo.runs.assessment.scattering import vectors as waves_of
 
@@ -55,14 +56,6 @@ class LayerSection:
 
 
 @dataclass(frozen=True)
-class RadiatingSource:
-    """Depth in m, and whether P waves alone are radiated, alike up and down."""
-
-    depth: float
-    isotropic: bool
-
-
-@dataclass(frozen=True)
 class StackNetwork:
     """The stacks of a section at some wavenumbers, linked by the layers between them.
 
@@ -87,80 +80,69 @@ class StackNetwork:
         """Return how many kinds of waves a layer has; none above a surface."""
         return 0 if self.free and not layer else self.a[layer].shape[1]
 
-    def radiated(self, source: RadiatingSource) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        """Return amplitudes (wave, kinds) that go up and down, and the energy (wave) that goes far.
-
-        Those of an explosion, or of a force along z (Aki & Richards 2002, section 9.1).
-        """
-        layer = self.section.layer_at(source.depth)
-        rock = self.section.layers[layer]
-        a = self.a[layer]
-        k = self.k[:, None]
-        if source.isotropic or not rock.vs:
-            up = np.concatenate([1.0 / a[:, :1], np.zeros_like(a[:, 1:])], axis=1)
-            down = up
-        else:
-            shear = k / a[:, 1:]
-            up, down = (np.concatenate([sign + 0.0 * shear, shear], 1) for sign in (1.0, -1.0))
-        speeds = np.array([rock.vp, rock.vs][: a.shape[1]])
-        far = np.abs(self.s.imag)[:, None] / speeds > k
-        size = np.abs(up) ** 2 * (np.abs(a) ** 2 + k**2)
-        return (up, down), (size * far).sum(axis=1)
-
     def motion(
         self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
     ) -> np.ndarray:
-        """Return U and W (depth, wave, 2) that a source makes, with some matrices of the stacks."""
+        """Return U, W and P (depth, wave, 3, column) of a source, with some matrices of the stacks.
+
+        P is the sum of the amplitudes of P waves, to which pressure is proportional; 0 on a free
+        surface among the rows of a stack.
+        """
         section = self.section
-        home = self.section.layer_at(source.depth)
+        home = section.layer_at(source.depth)
         z = max(source.depth, section.bottoms[home - 1]) if home else source.depth
-        (up, down), _ = self.radiated(source)
+        up, down = source.amplitudes(section.layers[home], self.s, self.k)
         alone = []  # what the source itself sends into each stack, from above and from below
         for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
-            sent = [np.zeros((len(self.k), self.kinds(m)), complex) for m in (n, n + 1)]
+            sent = [
+                np.zeros((len(self.k), self.kinds(m), up.shape[2]), complex) for m in (n, n + 1)
+            ]
             if home == n:
-                sent[0] = down * np.exp(-self.a[n] * (top - z))
+                sent[0] = down * np.exp(-self.a[n] * (top - z))[:, :, None]
             elif home == n + 1:
-                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))
+                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))[:, :, None]
             alone.append(np.concatenate(sent, axis=1))
         entering = self._entering(matrices, alone)
-        leaving = [(m @ e[:, :, None])[..., 0] for m, e in zip(matrices, entering, strict=True)]
+        leaving = [m @ e for m, e in zip(matrices, entering, strict=True)]
         fields = []
         for depth in map(float, depths):
             n = section.layer_at(depth)
             if self.free and n == 1 and depth < section.bottoms[0]:
-                fields.append(leaving[0][:, self.kinds(1) :])
+                moved = leaving[0][:, self.kinds(1) :]
+                fields.append(np.concatenate([moved, np.zeros_like(moved[:, :1])], axis=1))
                 continue
             at = section.clear(depth, n)
             falling, rising = self._arriving(leaving, n, at)
             if n == home:
-                way = np.exp(-self.a[n] * abs(at - z))
+                way = np.exp(-self.a[n] * abs(at - z))[:, :, None]
                 falling = falling + (at > z) * down * way
                 rising = rising + (at <= z) * up * way
-            fields.append(sum(
-                (waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ wave[:, :, None])[..., 0]
+            moved = sum(
+                waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ wave
                 for low, wave in ((True, falling), (False, rising))
-            ))  # fmt: skip
+            )
+            fields.append(np.concatenate([moved, falling[:, :1] + rising[:, :1]], axis=1))
         return np.array(fields)
 
     def _arriving(
         self, leaving: list[np.ndarray], layer: int, z: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the waves (wave, kinds) that stacks send down and up to a depth in a layer."""
+        """Return the waves (wave, kinds, column) that stacks send down and up to a depth."""
         section = self.section
         count = self.kinds(layer)
-        falling, rising = (np.zeros((len(self.k), count), complex) for _ in range(2))
+        columns = leaving[0].shape[2]
+        falling, rising = (np.zeros((len(self.k), count, columns), complex) for _ in range(2))
         if layer:
-            way = np.exp(-self.a[layer] * (z - section.bottoms[layer - 1]))
+            way = np.exp(-self.a[layer] * (z - section.bottoms[layer - 1]))[:, :, None]
             first = self.kinds(layer - 1)
             falling = leaving[layer - 1][:, first : first + count] * way
         if layer < len(leaving):
-            way = np.exp(-self.a[layer] * (section.tops[layer] - z))
+            way = np.exp(-self.a[layer] * (section.tops[layer] - z))[:, :, None]
             rising = leaving[layer][:, :count] * way
         return falling, rising
 
     def _entering(self, matrices: list[np.ndarray], alone: list[np.ndarray]) -> list[np.ndarray]:
-        """Return all that enters each stack (wave, kinds): what they send each other, too.
+        """Return all that enters each stack (wave, kinds, column): what they send each other, too.
 
         Stacks meet their neighbours only, so that these are eliminated from the top down.
         """
@@ -169,7 +151,7 @@ class StackNetwork:
         into_next = None
         for n, sent in enumerate(alone):
             system = np.eye(sent.shape[1])[None]
-            right = sent[:, :, None]
+            right = sent
             if into_next is not None:
                 system = system - into_next @ gains[-1]
                 right = right + into_next @ offsets[-1]
@@ -181,7 +163,7 @@ class StackNetwork:
             offsets.append(solution[:, :, count:])
         for n in reversed(range(len(offsets) - 1)):
             offsets[n] = offsets[n] + gains[n] @ offsets[n + 1]
-        return [sent[..., 0] for sent in offsets]
+        return offsets
 
     def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return what enters stack n + 1 of what enters stack n, and the other way round.
