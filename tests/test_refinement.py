@@ -1,10 +1,13 @@
 """Grids of two spacings: what both conserve together, and what passes from one to the other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import seismo
 import solver
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.registry import physics_for
@@ -108,6 +111,13 @@ def with_noise(document: dict, folder, steps: int):
     dt = discretize(from_dict(document, folder)).clock.dt
     document["time"]["duration"] = (steps + 50) * dt
     simulation = solver.build(document, folder)
+    fill_with_noise(simulation)
+    simulation.advance(1)
+    return simulation
+
+
+def fill_with_noise(simulation) -> None:
+    """Let both grids begin with noise, and no source act."""
     solver.silence(simulation)
     generator = np.random.default_rng(5)
     for level in simulation.levels:
@@ -115,8 +125,6 @@ def with_noise(document: dict, folder, steps: int):
         for field in level.setup.physics.fields:
             view = part.subdomain.inside(part.fields.arrays(0)[field.name])
             view[...] = generator.standard_normal(view.shape) * 1e-6**field.late
-    simulation.advance(1)
-    return simulation
 
 
 @pytest.mark.parametrize(
@@ -130,6 +138,40 @@ def test_energy_is_constant(name, dimensions, order, steps, tmp_path) -> None:
     """Of noise in a random medium on both sides of the plane."""
     simulation = with_noise(box(name, dimensions, order, tmp_path), tmp_path, steps)
     assert RefinedEnergy(simulation).drift(steps // 4) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "dimensions", "order", "ratio", "share"),
+    [
+        ("elastic_sh", 2, 4, 3.0, 0.682), ("elastic_sh", 2, 8, 2.0, 0.859),
+        ("elastic", 2, 8, 3.0, 0.914), ("elastic", 2, 8, 1.5, 1.0),
+        ("elastic", 3, 4, 3.0, 0.953),
+    ],
+)  # fmt: skip
+def test_faster_rock_below_the_plane_limits_the_step(
+    name, dimensions, order, ratio, share, tmp_path, monkeypatch
+) -> None:
+    """Of vp / vs 1.42. Noise stays at 0.99 of the limit and explodes at 1.02."""
+    rock = {"vs": 1800.0, "rho": 2000.0} | ({"vp": 2556.0} if name == "elastic" else {})
+    soft = {key: value / ratio for key, value in rock.items() if key != "rho"}
+    model = [{"type": "uniform", **rock}, {"type": "block", "z": [-1e5, PLANE], **soft}]
+    document = box(name, dimensions, order, tmp_path, model=model)
+    document["time"]["duration"] = 410 * discretize(from_dict(document, tmp_path)).clock.limit
+    setup = discretize(from_dict(document, tmp_path))
+    levels = []
+    for courant in (0.99, 1.02):
+        clock = replace(setup.clock, dt=courant * setup.clock.limit)
+        setup = replace(setup, clock=clock, fine=replace(setup.fine, clock=clock))
+        simulation = Simulation(setup, CpuBackend("float64"), (1, 1))
+        fill_with_noise(simulation)
+        simulation.advance(400)
+        levels.append(max(np.abs(one.field("vy" if "sh" in name else "vx")).max()
+                          for one in simulation.levels))  # fmt: skip
+    assert levels[0] < 1e-4
+    assert share == 1.0 or not levels[1] < 1e10
+    monkeypatch.setattr("seismo.solver.discretize.plane_limit", lambda *grids: np.inf)
+    alone = discretize(from_dict(document, tmp_path)).clock.limit
+    assert setup.clock.limit / alone == pytest.approx(share, abs=2e-3)
 
 
 @pytest.mark.parametrize("order", [2, 4, 6, 8, 12, 16])

@@ -26,6 +26,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
@@ -103,6 +104,47 @@ def plane_closure(stencil: Stencil) -> tuple[SurfaceClosure, np.ndarray]:
     return nearest(stencil.first, fit), np.array(fit["extrapolation"])
 
 
+class PlaneColumn(NamedTuple):
+    """Rows of one grid from the plane on (spacing 1).
+
+    Attributes:
+        up: (halves, nodes) G of differences at half points.
+        node_norm: (nodes) cells that rows of nodes stand for.
+        half_norm: (halves) those of half points.
+        extrapolation: (halves) l.
+    """
+
+    up: np.ndarray
+    node_norm: np.ndarray
+    half_norm: np.ndarray
+    extrapolation: np.ndarray
+
+
+def _column(stencil: Stencil) -> tuple[PlaneColumn, np.ndarray]:
+    """Return the rows from the plane on, with some of the interior, and D (nodes, halves)."""
+    closure, extrapolation = plane_closure(stencil)
+    many = closure.up.shape[1] + 2 * stencil.order
+    up, down = closed_operators(stencil.first, many, many, closure)
+    norms = np.ones((2, many))
+    norms[0, : closure.node_norm.size] = closure.node_norm
+    norms[1, : closure.half_norm.size] = closure.half_norm
+    on_plane = np.zeros(many)
+    on_plane[: extrapolation.size] = extrapolation
+    return PlaneColumn(up, norms[0], norms[1], on_plane), down
+
+
+@lru_cache
+def plane_column(stencil: Stencil) -> PlaneColumn:
+    """Return the rows from the plane on whose differences end among them."""
+    column, _ = _column(stencil)
+    nodes = column.node_norm.size - stencil.order
+    halves = nodes - 1
+    return PlaneColumn(
+        column.up[:halves, :nodes], column.node_norm[:nodes], column.half_norm[:halves],
+        column.extrapolation[:halves],
+    )  # fmt: skip
+
+
 @lru_cache
 def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, float]:
     """Return differences from the plane on, with f* as first column, and l; rows that are closed.
@@ -112,15 +154,12 @@ def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, 
         of the interior; (halves) l; rows; growth.
     """
     closure, extrapolation = plane_closure(stencil)
-    many = closure.up.shape[1] + 2 * stencil.order
-    up, down = closed_operators(stencil.first, many, many, closure)
-    # Norms: cells that rows stand for.
-    node_norm = np.ones(many)
-    half_norm = np.ones(many)
-    node_norm[: closure.node_norm.size] = closure.node_norm
-    half_norm[: closure.half_norm.size] = closure.half_norm
-    jump = np.zeros(many)
-    jump[: extrapolation.size] = extrapolation / half_norm[: extrapolation.size]
+    column, down = _column(stencil)
+    up = column.up
+    node_norm = column.node_norm
+    half_norm = column.half_norm
+    many = node_norm.size
+    jump = column.extrapolation / half_norm
     weak = down.copy()
     weak[0, : extrapolation.size] -= extrapolation / node_norm[0]
     # Values on the plane as first column.

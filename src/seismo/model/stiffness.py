@@ -102,11 +102,11 @@ def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray, heights: np.ndarray)
         return bound
     lightness = _lightness(m, list(axes))
     for a, n in axes.items():
-        total = squares[a] * _average(_stiffness(m, a, a), weights, n, 0)
+        total = squares[a] * _average(normal_stiffness(m, a, a), weights, n, 0)
         for b, k in axes.items():
             if b != a:
-                shear = _harmonic(_harmonic(_shear(m, a, b), n), k)
-                along = _average(np.abs(_stiffness(m, a, b)), weights, n, 0)
+                shear = _harmonic(_harmonic(shear_stiffness(m, a, b), n), k)
+                along = _average(np.abs(normal_stiffness(m, a, b)), weights, n, 0)
                 total = total + squares[b] * (along + 2 * _average(shear, weights, k, -1))
         inverse = 2.0 / (rho + _shifted(rho, n, 1))
         inverse = np.maximum(inverse, np.maximum(lightness, _shifted(lightness, n, 1)))
@@ -119,7 +119,7 @@ def least_heights(grid: Grid, reach: int) -> np.ndarray:
     return np.asarray(grid.heights(np.arange(grid.points[2]) - reach))
 
 
-def _stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
+def normal_stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
     """Return c_ab of a medium, by default one that is transversely isotropic about z."""
     if "p_modulus" in m:
         return m["p_modulus"]
@@ -142,8 +142,10 @@ def _lightness(m: MediumArrays, axes: list[str]) -> np.ndarray:
     return np.nan_to_num((trace - 1.0 / m["rho"]) / (len(axes) - 1))
 
 
-def _shear(m: MediumArrays, a: str, b: str) -> np.ndarray:
+def shear_stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
     """Return mu_ab on the nodes."""
+    if "mu_yz" in m:
+        return m["mu_yz" if "z" in (a, b) else "mu_xy"]
     if "p_modulus" in m:
         return np.zeros_like(m["p_modulus"])
     if "c55" in m:

@@ -34,6 +34,7 @@ from seismo.solver.incident_background import refuse_background
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
 from seismo.solver.output_boxes import refuse_empty_boxes
+from seismo.solver.plane_limit import plane_limit
 from seismo.solver.plane_position import refuse_plane
 from seismo.solver.refinement_plane import at_plane, with_plane
 from seismo.solver.time_step import Scheme, limits_of, make_clock
@@ -87,8 +88,9 @@ def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
         share=share,
     )  # fmt: skip
     grids = gathered(partial(on_grid, level) for level in (fine, coarse))
-    # One time step: the shortest of both.
+    # One time step: the shortest of both, and of what moves at the plane.
     clocks = [setup.clock for setup in grids]
+    clocks.append(make_clock(scenario, plane_limit(*grids), 1.0))
     dt = min(clock.dt for clock in clocks)
     shortest = next(clock for clock in clocks if clock.dt == dt)
     clock = replace(shortest, limit=min(clock.limit for clock in clocks))
