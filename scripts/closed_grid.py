@@ -144,10 +144,10 @@ def folded(c: np.ndarray, waves: Waves, top: int, shear: bool) -> np.ndarray:
 class ClosedGrid:
     """The grid under a free surface with all closures of an order and so many rows."""
 
-    def __init__(self, order: int, rows: int, points: float, pole_weight: float) -> None:
+    def __init__(self, stencil: Stencil, rows: int, points: float, pole_weight: float) -> None:
         """Work out what does not depend on the closure."""
         self.rows, self.points, self.accuracy = rows, points, ACCURACY
-        self.c = Stencil(order).first
+        self.c = stencil.first
         self.top = len(self.c) + max(rows + 1, 18)  # rows that depend on it, or that sources reach
         self.conditions = ClosureConditions(self.c, rows, rows + 1)
         matrix, right = self.conditions.exact_up_to(ACCURACY)

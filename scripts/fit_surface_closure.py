@@ -40,6 +40,9 @@ import numpy as np
 from surface_errors import Weights
 from surface_layer_growth import SilentErrors
 
+from seismo.grid.bounded_coefficients import UNDER_SURFACE
+from seismo.grid.coefficients import Stencil
+
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_closure.json"
 WEIGHTS = {
     "forces": Weights(force=1.0, moment=0.0, surface=3.0, near_force=0.6, near_moment=1.0,
@@ -47,8 +50,10 @@ WEIGHTS = {
     "moments": Weights(force=0.5, moment=0.3, surface=0.1, near_force=0.5, near_moment=2.0,
                        pole=4.0, moments_from=0.0),
 }  # fmt: skip
-ROUNDS = {"forces": 0, "moments": 2}
+WEIGHTS["long"] = WEIGHTS["forces"]
+ROUNDS = {"forces": 0, "moments": 2, "long": 0}
 POINTS = {4: 8.0, 6: 6.0}  # per shortest wavelength, 5 for higher orders
+LONG_POINTS, LONG_GROWTH = 8.0, 1.15  # of the kind long, in its own largest symbol
 STEPS, ENOUGH = 40, 1e-3  # of a round at most; relative decrease that ends it
 WANTED = 0.02  # of near fields
 
@@ -90,7 +95,12 @@ def start(grid: SilentErrors, entry: dict) -> np.ndarray:
 
 def fitted(order: int, kind: str, rows: int, entry: dict, rounds: int) -> dict:
     """Fit one closure, show what it gives, and return its entry."""
-    grid = SilentErrors(order, rows, POINTS.get(order, 5.0), WEIGHTS[kind])
+    if kind == "long":
+        bounds = (("z", *UNDER_SURFACE[order]),)
+        stencil = Stencil(order, bounds=bounds)
+        grid = SilentErrors(stencil, rows, LONG_POINTS, WEIGHTS[kind], LONG_GROWTH)
+    else:
+        grid = SilentErrors(Stencil(order), rows, POINTS.get(order, 5.0), WEIGHTS[kind])
     x = least(grid, start(grid, entry))
     for _ in range(rounds):
         grid.weigh_again(x, WANTED)
@@ -136,7 +146,9 @@ def main() -> None:
     rounds = ROUNDS[given.kind] if given.rounds is None else given.rounds
     for order in given.orders:
         key = (order, given.kind, given.rows, 0.0)
-        known = [entries.get(k) for k in (key, (8, *key[1:]), (8, given.kind, 10, 0.0))]
+        kind = "forces" if given.kind == "long" else given.kind
+        others = ((order, kind, given.rows, 0.0), (8, kind, given.rows, 0.0), (8, kind, 10, 0.0))
+        known = [entries.get(k) for k in (key, *others)]
         entries[key] = fitted(*key[:3], next(filter(None, known)), rounds)
         write(entries)
 

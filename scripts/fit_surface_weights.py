@@ -47,6 +47,7 @@ from half_space_response import (
 )
 from scipy.special import j0, j1
 
+from seismo.grid.bounded_coefficients import UNDER_SURFACE
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import SLOPE_ROWS, Surface, axis_weights, sloped_weights
 from seismo.grid.surface_closure import ClosureKind, interior_matrix, surface_closure
@@ -55,6 +56,7 @@ from seismo.solver.surface_slope import MOST_ROWS
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_weights.json"
 POINTS = {4: 8.0, 6: 6.0}  # per shortest wavelength, 5 for higher orders
+LONG_POINTS = 8.0  # of the kind long
 OFFSETS = np.array([0.0, 1, 2, 3, 4, 5, 6, 8, 10, 12])  # of receivers along a line, in cells,
 RADII = np.array([0.0, 2, 3.5, 5, 7, 10])  # and around a point, in three dimensions
 NEAREST, IN_SPACE = 4.9, 3.9  # cells from d to a receiver, and least d in three dimensions
@@ -153,9 +155,11 @@ class GridFields:
 
     def __init__(self, order: int, kind: ClosureKind) -> None:
         """Take the largest closure of an order and a kind."""
-        stencil = Stencil(order)
+        bounds = (("z", *UNDER_SURFACE[order]),) if kind is ClosureKind.LONG else ()
+        stencil = Stencil(order, bounds=bounds)
         closure = surface_closure(stencil, kind)
-        self.c, self.points = stencil.first, POINTS.get(order, 5.0)
+        self.c = stencil.first
+        self.points = LONG_POINTS if kind is ClosureKind.LONG else POINTS.get(order, 5.0)
         self.top = len(self.c) + int(FORCES_AT[-1]) + 2
         size = self.top + 2 * len(self.c)
         form, half, node = interior_matrix(self.c, size, size), np.ones(size), np.ones(size)
@@ -344,7 +348,7 @@ def main() -> None:
     """Fit the orders of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("orders", type=int, nargs="+", help="4, 6, ... 16")
-    parser.add_argument("--kind", choices=READS, nargs="+", default=list(READS))
+    parser.add_argument("--kind", choices=READS, nargs="+", default=["forces", "moments"])
     given = parser.parse_args()
     known = json.loads(DATA.read_text()) if DATA.exists() else []
     entries = {(entry["order"], entry["kind"]): entry for entry in known}

@@ -23,6 +23,7 @@ from half_space_response import (
     transforms,
 )
 
+from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import axis_weights
 
 NEAREST = 4.9  # cells from a source to a receiver
@@ -62,10 +63,13 @@ def floored(size: np.ndarray, kept: np.ndarray) -> np.ndarray:
 class SurfaceErrors(ClosedGrid):
     """What is minimised of all closures of an order and so many rows."""
 
-    def __init__(self, order: int, rows: int, points: float, weights: Weights) -> None:
-        """Set what is exact, and what it weighs."""
-        super().__init__(order, rows, points, weights.pole)
+    def __init__(
+        self, stencil: Stencil, rows: int, points: float, weights: Weights, most: float = GROWTH
+    ) -> None:
+        """Set what is exact, what it weighs, and the largest growth."""
+        super().__init__(stencil, rows, points, weights.pole)
         self.weights = weights
+        self.most = most
         self._far()
         self._near()
 
@@ -192,7 +196,7 @@ class SurfaceErrors(ClosedGrid):
         """Return what holds norms, growth and the distance from smooth operators."""
         _, half, node = self.operators(x, self.top)
         low = np.r_[half - LEAST_NORM["half"], node - LEAST_NORM["node"]]
-        excess = 5000 * max(0.0, self.growth(x) - GROWTH)
+        excess = 5000 * max(0.0, self.growth(x) - self.most)
         return np.r_[500 * np.minimum(low, 0), 0.03 * (x - self.smooth), excess]
 
     def residual(self, x: np.ndarray) -> np.ndarray:

@@ -23,7 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, eigs
-from surface_errors import SurfaceErrors, Weights
+from surface_errors import GROWTH, SurfaceErrors, Weights
+
+from seismo.grid.coefficients import Stencil
 
 ROWS = 30  # of nodes
 SPONGE, FRICTION = 14, 0.6  # the lowest of them, whose fields are damped by so much, times vp
@@ -126,10 +128,12 @@ def modes(up: np.ndarray, down: np.ndarray, first: np.ndarray, damping: float = 
 class SilentErrors(SurfaceErrors):
     """What is minimised, with what keeps waves along the rows from growing in layers."""
 
-    def __init__(self, order: int, rows: int, points: float, weights: Weights) -> None:
+    def __init__(
+        self, stencil: Stencil, rows: int, points: float, weights: Weights, most: float = GROWTH
+    ) -> None:
         """Set what it weighs."""
-        super().__init__(order, rows, points, weights)
-        self.damping = DAMPING.get(order, 1.0)
+        super().__init__(stencil, rows, points, weights, most)
+        self.damping = DAMPING.get(stencil.order, 1.0)
 
     def _closed(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return Q (ROWS - 1, ROWS) and both norms."""

@@ -11,7 +11,7 @@ from seismo.equations.fluid_solid_operators import (
     stable_share,
     uncut_rows,
 )
-from seismo.grid.coefficients import ORDERS, staggered
+from seismo.grid.coefficients import ORDERS, Stencil, staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.sea_bed import scholte_error, scholte_velocity
@@ -97,7 +97,7 @@ def test_the_stable_share_is_that_of_the_fastest_vibration() -> None:
     """Above 0.83, which is what 0.1.0 took for all contacts."""
     for place in PLACES:
         for solid in (HARD, SOFT, MUD):
-            assert 0.83 < stable_share(contact(place, solid), staggered(8), GRID) <= 1.0
+            assert 0.83 < stable_share(contact(place, solid), Stencil(8), GRID) <= 1.0
 
 
 def test_only_cuts_next_to_a_contact_are_refused() -> None:

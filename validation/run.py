@@ -50,6 +50,7 @@ CASES = {  # in the order of the page
     "lamb_3d": "Lamb's problem, 3-D",
     "shallow": "Shallow sources and shallow contacts",
     "rayleigh_path": "Rayleigh wave on a long path",
+    "long_steps": "Longer time steps",
     "loh1": "LOH.1, layer over half-space",
     "growing_rows": "Rows that grow with depth",
     "refined_grid": "Grids refined above a plane",

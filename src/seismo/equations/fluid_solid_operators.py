@@ -28,6 +28,7 @@ import numpy as np
 from seismo.equations.fluid_solid_closure import ContactClosure, contact_closure
 from seismo.equations.fluid_solid_contact import STABLE_SHARE, Contact, Rock
 from seismo.equations.row_terms import Matrix, Responses, RowSums
+from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import AXES, Grid
 
 _MARGIN = 3  # stencils of interior on each side where the fastest vibration is sought
@@ -250,7 +251,7 @@ def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> froze
     return frozenset(uncut)
 
 
-def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
+def stable_share(contact: Contact, stencil: Stencil, grid: Grid) -> float:
     """Return the share of the stable step of the faster medium that a contact leaves.
 
     It is just below that of the fastest vibration of both half-spaces: the largest eigenvalue of a
@@ -259,14 +260,16 @@ def stable_share(contact: Contact, c: np.ndarray, grid: Grid) -> float:
 
     Args:
         contact: the contact.
-        c: staggered coefficients of the interior (spacing 1).
+        stencil: of the interior.
         grid: the grid.
     """
     if not contact.closed:
         return STABLE_SHARE
-    along = [grid.spacing[2] / grid.spacing[AXES.index(axis)] for axis in grid.axes[:-1]]
-    ratio = float(np.linalg.norm(along))  # of the largest wavenumbers along and across the contact
-    return _stable_share(contact, tuple(c.tolist()), ratio)
+    symbols = {a: largest_symbol(stencil.along(a)) / grid.spacing[AXES.index(a)] for a in grid.axes}
+    across = symbols.pop("z")
+    # Of the largest wavenumbers along and across the contact.
+    ratio = float(np.linalg.norm(list(symbols.values()))) / across
+    return _stable_share(contact, tuple(stencil.first.tolist()), ratio)
 
 
 @lru_cache(maxsize=16)  # check, plan and run ask for the same
@@ -276,7 +279,7 @@ def _stable_share(contact: Contact, c: tuple[float, ...], ratio: float) -> float
     ratio: of the largest wavenumbers along and across the contact.
     """
     operators = contact_operators(contact, np.array(c), _MARGIN)
-    largest = 2.0 * float(np.abs(c).sum())
+    largest = largest_symbol(np.array(c))
     media = (contact.above, contact.below)
     # Highest frequency of the interior: v k_max sqrt(1 + ratio^2).
     limit = contact.fastest * largest * np.sqrt(1.0 + ratio**2)

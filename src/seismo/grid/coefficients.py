@@ -17,7 +17,8 @@ directions than the axes are made of, they leave a Laplacian that no wave of any
 
 *Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
 *Fitted* ones keep the error of the phase velocity below a tolerance up to the largest possible
-wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor.
+wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor,
+and may have bounded coefficients along some axes (`seismo.grid.bounded_coefficients`).
 Runs take their tolerances from a short list (`TOLERANCES`): coefficients are compiled into the
 kernels, and few tolerances keep the kernel cache small.
 """
@@ -31,6 +32,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.polynomial import chebyshev
+
+from seismo.grid.bounded_coefficients import bounded
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
@@ -50,15 +53,42 @@ class Stencil:
         order: 2, 4, ... 16: twice the number of coefficients.
         tolerance: largest relative error of the phase velocity in the band that the coefficients
             are fitted to, 0 for Taylor coefficients.
+        bounds: of staggered first derivatives along some axes, such as "xy": the axes, the bound
+            and the tolerance (`seismo.grid.bounded_coefficients`).
     """
 
     order: int
     tolerance: float = 0.0
+    bounds: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def bounded(self) -> str:
+        """The axes along which derivatives are bounded."""
+        return "".join(axes for axes, *_ in self.bounds)
+
+    def along(self, axis: str) -> np.ndarray:
+        """Return coefficients c_1 .. c_M of the staggered first derivative along an axis."""
+        for axes, bound, tolerance in self.bounds:
+            if axis in axes:
+                return bounded(self.order, bound, tolerance)
+        return staggered(self.order, self.tolerance)
+
+    def symbol(self, axis: str, varied: bool = False) -> float:
+        """Return the largest symbol S of the staggered first derivative along an axis.
+
+        Where rock varies along it (`varied`) waves are no plane ones: then it is 2 sum |c_m|, the
+        most that differences make of any motion. Of coefficients whose signs alternate, as those
+        that are not bounded, both are the same.
+        """
+        c = self.along(axis)
+        return (
+            2.0 * float(np.abs(c).sum()) if varied and axis in self.bounded else largest_symbol(c)
+        )
 
     @property
     def first(self) -> np.ndarray:
-        """Coefficients c_1 .. c_M of the staggered first derivative."""
-        return staggered(self.order, self.tolerance)
+        """Coefficients c_1 .. c_M of the staggered first derivative along z."""
+        return self.along("z")
 
     @property
     def second(self) -> np.ndarray:

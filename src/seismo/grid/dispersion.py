@@ -91,12 +91,13 @@ class Operator:
         # Phase k s grows against the true w s / c: the difference per metre.
         return numerical - true
 
-    def symbol_squared(self, q: np.ndarray) -> np.ndarray:
-        """Return K(q)^2 (n) at wavenumbers q (n) in radians per sample."""
+    def symbol_squared(self, axis: int, q: np.ndarray) -> np.ndarray:
+        """Return K(q)^2 (n) along an axis of `spacing` at wavenumbers q (n) in rad per sample."""
         if self.second_order:
             m = np.arange(1, self.stencil.order // 2 + 1)
             return 2.0 * (1.0 - np.cos(np.outer(q, m))) @ self.stencil.second[1:]
-        return staggered_symbol(self.stencil.first, q) ** 2
+        name = ("xyz" if len(self.spacing) == 3 else "xz")[axis]
+        return staggered_symbol(self.stencil.along(name), q) ** 2
 
 
 @lru_cache(maxsize=64)  # waves of many media and spacings ask for the same
@@ -109,11 +110,13 @@ def _wavenumbers(operator: Operator, direction: tuple[float, ...]) -> tuple[np.n
     k = np.linspace(0.0, math.pi / max(steps), _SAMPLES)
     # sum_a [K(k n_a h_a) / h_a]^2, which is zero across the direction.
     squares = sum(
-        operator.symbol_squared(k * step) / h**2
-        for step, h in zip(steps, operator.spacing, strict=True)
+        operator.symbol_squared(axis, k * step) / h**2
+        for axis, (step, h) in enumerate(zip(steps, operator.spacing, strict=True))
         if step
     )
     symbol = np.sqrt(np.maximum(squares, 0.0))
-    # Waves shorter than that of the largest symbol have a negative group velocity.
+    # Waves shorter than that of the largest symbol have a negative group velocity; frequencies that
+    # any of them has are lost.
     rising = 1 + int(np.argmax(symbol))
-    return k[:rising], np.maximum.accumulate(symbol[:rising])
+    carried = symbol[:rising] <= symbol[rising - 1 :].min()
+    return k[:rising][carried], np.maximum.accumulate(symbol[:rising][carried])

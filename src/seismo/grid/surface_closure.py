@@ -57,6 +57,7 @@ class ClosureKind(Enum):
     PLAIN = "plain"  # contacts among its rows
     FORCES = "forces"  # forces on the surface, vertical ones anywhere, and all below its rows
     CONTACT = "contact"  # one contact among its rows, with stiffer rock below
+    LONG = "long"  # the same as forces, with bounded differences along z, for longer time steps
     MOMENTS = "moments"  # moments and horizontal forces among its rows
 
 
@@ -248,6 +249,11 @@ def closure_kind(
         if _fit(order, ClosureKind.CONTACT, contact_depth)
         else ClosureKind.PLAIN
     )
+
+
+def has_long_closure(order: int, even_rows: float) -> bool:
+    """Whether bounded differences of an order have a closure with so many cells in one solid."""
+    return _fit(order, ClosureKind.LONG, even_rows) is not None
 
 
 @lru_cache

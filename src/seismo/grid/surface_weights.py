@@ -33,6 +33,7 @@ _BETWEEN = 6  # depths that others are interpolated from
 HALVES = {"along": False, "across": True, "shear": True, "normal": False}
 READS = {
     ClosureKind.FORCES.value: ("along", "across"),
+    ClosureKind.LONG.value: ("along", "across"),
     ClosureKind.MOMENTS.value: ("along", "across", "shear", "normal"),
 }
 

@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from seismo.equations.elastic_constants import named
+from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid
 from seismo.model.averaging import cell_average
 from seismo.model.cells import GridCells
@@ -38,19 +39,19 @@ MediumArrays = Mapping[str, np.ndarray]
 def largest_eigenvalue(
     earth: Earth,
     grid: Grid,
-    first: np.ndarray,
+    stencil: Stencil,
     parameters: tuple[str, ...],
     averaging: Literal["effective", "point"],
     extremes: Extremes,
 ) -> float:
-    """Return a bound of L over the squared symbol of differences of spacing 1, in 1/s^2.
+    """Return a bound of L in 1/s^2.
 
     It is 0 where L is that of the fastest rock alone.
 
     Args:
         earth: the earth, with rho.
         grid: the grid.
-        first: (M) staggered coefficients.
+        stencil: of the differences.
         parameters: of the effective medium that the equation takes (`Physics.medium`).
         averaging: "effective" or "point".
         extremes: of the earth on the grid.
@@ -64,7 +65,7 @@ def largest_eigenvalue(
         return 0.0
     if not earth.layered:
         parameters = (*parameters, *(f"rho_{a}" for a in grid.axes))
-    reach = len(first) + 1
+    reach = stencil.order // 2 + 1
     heights = least_heights(grid, reach)
     largest = 0.0
     plane = nodes.x.size * (1 if nodes.y is None else nodes.y.size)
@@ -73,24 +74,28 @@ def largest_eigenvalue(
         rows = slice(max(0, start - reach), start + slab_rows + reach)
         slab = replace(nodes, z=nodes.z[rows])
         medium = cell_average(earth, slab, parameters, averaging, dtype=np.float64)
-        bounds = _bounds(medium, grid, first, heights[rows])
+        bounds = _bounds(medium, grid, stencil, varied_axes(earth, grid, extremes), heights[rows])
         largest = max(largest, float(bounds[start - rows.start :][:slab_rows].max()))
     return largest
 
 
-def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Return the bound over the squared symbol of spacing 1, largest of a node's velocities.
+def _bounds(
+    m: MediumArrays, grid: Grid, stencil: Stencil, varied: str, heights: np.ndarray
+) -> np.ndarray:
+    """Return the bound in 1/s^2, largest of a node's velocities.
 
     Args:
         m: averages (z, [y,] x) of the medium, as `Physics.medium` names them, and where it varies
             sideways `rho_x`, ... of cells that are all fluid.
         grid: the grid.
-        first: (M) staggered coefficients.
+        stencil: of the differences.
+        varied: axes along which rock varies.
         heights: (z) of the cells that differences read, the least, in those at the top.
     """
-    weights = np.abs(first) / np.abs(first).sum()
     axes = {a: n for n, a in enumerate("zyx" if grid.dimensions == 3 else "zx")}
-    squares: dict[str, Any] = {a: grid.spacing[AXES.index(a)] ** -2 for a in axes}
+    sizes = {a: np.abs(stencil.along(a)) for a in axes}
+    weights = {a: size / size.sum() for a, size in sizes.items()}
+    squares: dict[str, Any] = {a: square_of(stencil, grid, a, varied) for a in axes}
     if grid.stretching is not None:
         squares["z"] = squares["z"] * heights.reshape(-1, *[1] * (len(axes) - 1)) ** -2
     rho = m["rho"]
@@ -98,20 +103,35 @@ def _bounds(m: MediumArrays, grid: Grid, first: np.ndarray, heights: np.ndarray)
     if "mu_yz" in m:
         for a, n in axes.items():
             shear = _harmonic(m["mu_xy" if a == "x" else "mu_yz"], n)
-            bound += squares[a] * _average(shear, weights, n, -1) / rho
+            bound += squares[a] * _average(shear, weights[a], n, -1) / rho
         return bound
     lightness = _lightness(m, list(axes))
     for a, n in axes.items():
-        total = squares[a] * _average(normal_stiffness(m, a, a), weights, n, 0)
+        total = squares[a] * _average(normal_stiffness(m, a, a), weights[a], n, 0)
         for b, k in axes.items():
             if b != a:
                 shear = _harmonic(_harmonic(shear_stiffness(m, a, b), n), k)
-                along = _average(np.abs(normal_stiffness(m, a, b)), weights, n, 0)
-                total = total + squares[b] * (along + 2 * _average(shear, weights, k, -1))
+                along = _average(np.abs(normal_stiffness(m, a, b)), weights[a], n, 0)
+                total = total + squares[b] * (along + 2 * _average(shear, weights[b], k, -1))
         inverse = 2.0 / (rho + _shifted(rho, n, 1))
         inverse = np.maximum(inverse, np.maximum(lightness, _shifted(lightness, n, 1)))
         bound = np.maximum(bound, total * inverse)
     return bound
+
+
+def varied_axes(earth: Earth, grid: Grid, extremes: Extremes) -> str:
+    """Return the axes along which the rock of an earth varies."""
+    if extremes.uniform:
+        return ""
+    return "z" if earth.layered else "".join(grid.axes)
+
+
+def square_of(stencil: Stencil, grid: Grid, axis: str, varied: str) -> float:
+    """Return S_a^2 / h_a^2 of the differences along an axis, in 1/m^2.
+
+    `varied`: axes along which rock varies.
+    """
+    return (stencil.symbol(axis, axis in varied) / grid.spacing[AXES.index(axis)]) ** 2
 
 
 def least_heights(grid: Grid, reach: int) -> np.ndarray:

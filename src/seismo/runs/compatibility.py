@@ -50,7 +50,8 @@ def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
 def _differences(setup: Discretization) -> str:
     """Return a digest of the difference coefficients, and of those of the surface."""
     closure = setup.closure
-    arrays = [setup.stencil.first, setup.stencil.second]
+    arrays = [*map(setup.stencil.along, setup.stencil.bounded)]
+    arrays += [setup.stencil.first, setup.stencil.second]
     arrays += [closure.up, closure.down] if closure else []
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 

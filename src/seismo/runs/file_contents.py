@@ -56,6 +56,7 @@ def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, An
         "steps": setup.clock.steps,
         "order": setup.stencil.order,
         "stencil_tolerance": setup.stencil.tolerance,
+        "stencil_bounds": json.dumps(setup.stencil.bounds),
         "expected_error": assessment.expected.error,
         "f_max": assessment.f_max,
         "half_cell": json.dumps(half),

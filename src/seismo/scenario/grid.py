@@ -147,11 +147,12 @@ class GridSpec(ScenarioSection):
         description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 "
         "whose dispersion error is within the accuracy, or below those of surfaces and contacts",
     )
-    stencil: Literal["fitted", "taylor", "minmax"] = Field(
+    stencil: Literal["fitted", "long_steps", "taylor", "minmax"] = Field(
         "fitted",
         description="difference coefficients: fitted to the frequencies and paths of the run; "
-        "taylor; minmax as in releases before 0.2: fitted to 0.1 % of the wave speed, inaccurate "
-        "for long paths",
+        "long_steps: those with the longest time step whose dispersion keeps to 0.3 times the "
+        "accuracy; taylor; minmax as in releases before 0.2: fitted to 0.1 % of the wave speed, "
+        "inaccurate for long paths",
     )
     accuracy: RelativeError = Field(
         0.01,

@@ -54,11 +54,13 @@ class PowerLaw:
 # and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
 RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     ClosureKind.FORCES: PowerLaw(8e-5, 3.0),
+    ClosureKind.LONG: PowerLaw(1.6e-4, 3.0),
     ClosureKind.MOMENTS: PowerLaw(1.5e-4, 3.0),
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(1.5e-3, 3.7)),
 }
 SURFACE = {  # of body waves that meet a closed free surface, without a moment among its rows
     ClosureKind.FORCES: PowerLaw(4.8e-3, 4.0),
+    ClosureKind.LONG: PowerLaw(1.1e-2, 4.0),
     **dict.fromkeys((ClosureKind.PLAIN, ClosureKind.CONTACT), PowerLaw(2e-3, 4.0)),
 }
 # What a plane of refinement makes of a wave at normal incidence, by the points in the wavelength
@@ -88,13 +90,21 @@ def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
     """Return the relative error of a trace by the dispersion of one passage."""
     # Phase error: difference of wavenumbers times the distance, both in the tallest cells.
     height = passage.medium.height
-    phase = waves.phase(stencil, passage.velocity / height)
+    phase = waves.phase(stencil, slowed(waves, stencil, passage.velocity) / height)
     distance = passage.distance / height
     # What the grid does not carry is lost over any distance, none included.
     carried = np.isfinite(phase)
     return waves.spectra.error(
         np.multiply(phase, distance, out=np.full_like(phase, np.inf), where=carried)
     )
+
+
+def slowed(waves: Waves, stencil: Stencil, velocity: float) -> float:
+    """Return the velocity in m/s by which waves disperse: of bounded differences Rayleigh waves'.
+
+    Other differences disperse these as their law has it (`RAYLEIGH_VELOCITY`).
+    """
+    return velocity * (RAYLEIGH if stencil.bounds and waves.surface is not None else 1.0)
 
 
 def dispersion_error(waves: Waves, stencil: Stencil) -> float:
@@ -233,7 +243,7 @@ def refuse_uncarried(scenario: Scenario, waves: Waves) -> None:
 
 def stencils_for(kind: str, order: int) -> list[Stencil]:
     """Return the coefficients of a kind (`grid.stencil`) and an order that a run may choose of."""
-    if kind == "fitted":
+    if kind in ("fitted", "long_steps"):
         # One parameter: the tolerance of the phase velocity.
         return [Stencil(order, tolerance) for tolerance in sorted(TOLERANCES)]
     return [Stencil(order, _MINMAX if kind == "minmax" else 0.0)]

@@ -36,7 +36,7 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
     a = AXES.index(axis)
     half = axis in field.half
     h = around.grid.spacing[a]
-    c = stencil.first / h
+    c = stencil.along(axis) / h
     index = [x, y, z]
     rows = []
     # Each point of the derivative becomes a pair of the field's for each coefficient.

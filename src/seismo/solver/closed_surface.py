@@ -25,6 +25,7 @@ from seismo.grid.surface_closure import (
     ClosureKind,
     SurfaceClosure,
     closure_kind,
+    has_long_closure,
     most_rows,
     surface_closure,
 )
@@ -111,6 +112,7 @@ class FreeSurface(NamedTuple):
         sources: what acts among the rows, and below them.
         power: that a plain closure is best exact for.
         contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
+        long: whether differences along z are bounded, for longer time steps.
     """
 
     rows: int
@@ -118,9 +120,16 @@ class FreeSurface(NamedTuple):
     sources: SurfaceSources = SurfaceSources()
     power: int = 3
     contact: float = math.inf
+    long: bool = False
+
+    def can_be_long(self, order: int) -> bool:
+        """Whether there is a closure of bounded differences that does as well."""
+        return self.kind(order) is ClosureKind.FORCES and has_long_closure(order, self.even_rows)
 
     def kind(self, order: int) -> ClosureKind:
         """Return the kind of closure of an order."""
+        if self.long:
+            return ClosureKind.LONG
         return closure_kind(order, self.even_rows, self.sources.moments, self.contact)
 
     def weights(self, order: int) -> SurfaceWeights | None:

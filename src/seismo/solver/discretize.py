@@ -31,6 +31,7 @@ from seismo.solver.ground import PlaneAboveGroundError, topography_of
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
+from seismo.solver.long_steps import clear_axes, lengthened, refuse_long_steps
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
 from seismo.solver.output_boxes import refuse_empty_boxes
@@ -152,6 +153,10 @@ def _on_grid(
     waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
+    if scenario.grid.stencil == "long_steps":
+        refuse_long_steps(scenario, physics)
+        clear = clear_axes(earth, grid, extremes, shots, groups)
+        waves, stencil, surface = lengthened(waves, stencil, surface, clear, scenario.grid)
     closure, slope = surface_of(surface, earth, grid, stencil)
     refuse_thin(scenario, grid, physics, stencil.order, closure, slopes)
     interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)

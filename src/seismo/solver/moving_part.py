@@ -63,32 +63,37 @@ def points_a_step(setup: Discretization) -> dict[str, float]:
     """
     axes = setup.grid.axes
     k = np.linspace(1e-3, np.pi, WAVENUMBERS)
-    # K^2, and K K', half its derivative.
-    if setup.physics.differences == "second":
-        second = setup.stencil.second[1:]
-        m = np.arange(1.0, len(second) + 1.0)
-        square = 2.0 * (1.0 - np.cos(np.outer(k, m))) @ second
-        slope = np.sin(np.outer(k, m)) @ (m * second)
-    else:
-        first = setup.stencil.first
-        m = np.arange(len(first)) + 0.5
-        symbol = staggered_symbol(first, k)
-        square = symbol**2
-        slope = symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
+    square, slope = zip(*(_squared_symbol(setup, a, k) for a in axes), strict=True)
     share = setup.fastest * setup.clock.dt
     courant = {a: share / setup.grid.spacing[AXES.index(a)] for a in axes}
     # All directions: T (k_x, k_y, k_z).
     along = dict(zip(axes, np.ix_(*[np.arange(WAVENUMBERS)] * len(axes)), strict=True))
     total = np.zeros((WAVENUMBERS,) * len(axes))
-    for a in axes:
-        total += courant[a] ** 2 * square[along[a]]
+    for a, of_axis in zip(axes, square, strict=True):
+        total += courant[a] ** 2 * of_axis[along[a]]
     # At the limit of stability the shortest waves divide by 0, and travel nowhere.
     root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
     # The longest waves travel at c.
     flat = {
-        a: max(courant[a], float((courant[a] ** 2 * slope[along[a]] / root).max())) for a in axes
+        a: max(courant[a], float((courant[a] ** 2 * np.abs(of_axis)[along[a]] / root).max()))
+        for a, of_axis in zip(axes, slope, strict=True)
     }
     return flat if setup.topography is None else _over_slopes(setup, courant, flat)
+
+
+def _squared_symbol(
+    setup: Discretization, axis: str, k: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return K^2 (n) of differences along an axis at k (n), and K K', half its derivative."""
+    if setup.physics.differences == "second":
+        second = setup.stencil.second[1:]
+        m = np.arange(1.0, len(second) + 1.0)
+        square = 2.0 * (1.0 - np.cos(np.outer(k, m))) @ second
+        return square, np.sin(np.outer(k, m)) @ (m * second)
+    first = setup.stencil.along(axis)
+    m = np.arange(len(first)) + 0.5
+    symbol = staggered_symbol(first, k)
+    return symbol**2, symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
 
 
 def _over_slopes(

@@ -75,7 +75,7 @@ def _tables(
     grid = setup.grid
     spacing = np.array(grid.spacing)[:, None] / setup.physics.length
     # Difference coefficients over the spacing of each axis.
-    first = setup.stencil.first[None, :] / spacing
+    first = np.array([setup.stencil.along(axis) for axis in AXES]) / spacing
     second = setup.stencil.second[None, :] / spacing**2
     on_nodes = setup.stencil.on_nodes[None, :] / spacing
     profiles = [_profile(subdomain, axis, layers) for axis in AXES]

@@ -12,7 +12,7 @@ from seismo.equations.fluid_solid_contact import Contact
 from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
 from seismo.errors import KeyPath, ScenarioError
-from seismo.grid.coefficients import Stencil, largest_second_symbol, largest_symbol
+from seismo.grid.coefficients import Stencil, largest_second_symbol
 from seismo.grid.curved_symbol import growth
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
@@ -21,7 +21,7 @@ from seismo.grid.topography import Topography
 from seismo.model import Earth, Extremes
 from seismo.model.column import NODES
 from seismo.model.loss import without_losses
-from seismo.model.stiffness import largest_eigenvalue, least_heights
+from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
 from seismo.solver.medium import rows_of
 
@@ -41,6 +41,7 @@ class Scheme:
         closure: closed operators under a free surface, or None.
         topography: the ground that rows follow, None where it is flat.
         growth: of the largest eigenvalue by rows beside another spacing.
+        varied: axes along which rock varies.
     """
 
     physics: Physics
@@ -49,6 +50,7 @@ class Scheme:
     closure: SurfaceClosure | None = None
     topography: Topography | None = None
     growth: float = 1.0
+    varied: str = ""
 
 
 def limits_of(
@@ -62,6 +64,7 @@ def limits_of(
 
     See `limit_of` and `stable_part`.
     """
+    scheme = replace(scheme, varied=varied_axes(earth, scheme.grid, extremes))
     rows = rows_of(earth, scheme.grid, scheme.physics, scenario.averaging, extremes)
     limit = limit_of(scheme, extremes, rows)
     return limit, stable_part(scenario, scheme, earth, extremes, contacts, rows)
@@ -85,23 +88,23 @@ def stable_part(
     """
     physics = scheme.physics
     grid = scheme.grid
-    first = scheme.stencil.first
+    stencil = scheme.stencil
     fastest = physics.fastest(extremes)
     # Contacts lie among cells of the height at the top, in which the limit may be another one.
     inner = replace(scheme, closure=None)
     limit = limit_of(inner, extremes, rows)
     share = limit_of(inner, extremes) / limit
-    shares = [stable_share(k, first, grid) * fastest / k.fastest * share for k in contacts]
+    shares = [stable_share(k, stencil, grid) * fastest / k.fastest * share for k in contacts]
     # Of one density, L is that of the fastest medium.
     if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)
-        largest = largest_eigenvalue(earth, grid, first, averages, scenario.averaging, extremes)
+        largest = largest_eigenvalue(earth, grid, stencil, averages, scenario.averaging, extremes)
         # Of rows that grow the limit is that of some rock in cells of some height.
         if rows is None:
-            squares = sum(h**-2 for a, h in zip(AXES, grid.spacing, strict=True) if a in grid.axes)
+            squares = sum(square_of(stencil, grid, axis, scheme.varied) for axis in grid.axes)
         else:
-            # dt = 2 / (c S sqrt(sum 1 / h^2)) of the rock and the cells that the limit is of.
-            squares = (2.0 / (limit * fastest * largest_symbol(first))) ** 2
+            # dt = 2 / (c sqrt(sum S_a^2 / h_a^2)) of the rock and the cells that the limit is of.
+            squares = (2.0 / (limit * fastest)) ** 2
         # dt <= 2 / sqrt(L): `more` times the eigenvalue of one rock.
         more = largest / (fastest**2 * squares)
         shares.append(more**-0.5 if more > 1.0 + _ROUNDING else 1.0)
@@ -176,19 +179,22 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
     stencil = scheme.stencil
     if physics.differences == "second":
         # Largest symbol of the differences: sqrt of that of second ones.
-        symbol = math.sqrt(largest_second_symbol(stencil.second))
+        upright = math.sqrt(largest_second_symbol(stencil.second))
+        symbols = dict.fromkeys(grid.axes, upright)
     else:
-        symbol = largest_symbol(stencil.first)
+        upright = stencil.symbol("z")
+        symbols = {a: stencil.symbol(a, a in scheme.varied) for a in grid.axes}
     fastest = physics.fastest(extremes)
     factors = {a: of(extremes) / fastest for a, of in physics.fastest_along.items()}
     if scheme.closure is None:
-        factors["z"] = factors.get("z", 1.0) * scheme.growth
+        symbols["z"] = max(symbols["z"], upright * scheme.growth)
     elif height == 1.0:
         # Closed rows, of cells of that height, have a larger one along z.
-        factors["z"] = factors.get("z", 1.0) * max(scheme.closure.growth, scheme.growth)
+        symbols["z"] = max(symbols["z"], upright * max(scheme.closure.growth, scheme.growth))
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height
     limit = stability_limit(
-        fastest, [(symbol * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a in grid.axes]
+        fastest,
+        [(s * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a, s in symbols.items()],
     )
     return limit if scheme.topography is None else limit / growth(scheme.topography, stencil)

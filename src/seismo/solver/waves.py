@@ -125,14 +125,17 @@ class Waves:
         Args:
             stencil: order and tolerance of the differences.
             velocity: of the waves in m/s.
-            direction: (axis) of length 1; left out, the axis with the largest spacing, along which
-                differences err most.
+            direction: (axis) of length 1; left out, the axis along which differences err most.
         """
-        # Along the coarsest axis, unless a direction is given.
-        largest = int(np.argmax(self.spacing))
-        along = tuple(float(axis == largest) for axis in range(len(self.spacing)))
         operator = Operator(stencil, self.second_order, self.spacing, self.dt)
-        return operator.phase(self.spectra.frequency, velocity, direction or along)
+        if direction is None and stencil.bounds:
+            # Coefficients differ from axis to axis.
+            along = np.eye(len(self.spacing)).tolist()
+            phases = [self.phase(stencil, velocity, tuple(one)) for one in along]
+            return np.abs(phases).max(axis=0)
+        largest = int(np.argmax(self.spacing))
+        coarsest = tuple(float(axis == largest) for axis in range(len(self.spacing)))
+        return operator.phase(self.spectra.frequency, velocity, direction or coarsest)
 
 
 def waves_of(

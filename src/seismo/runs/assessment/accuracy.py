@@ -42,7 +42,7 @@ from seismo.runs.assessment.near_contacts import (
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.sideways import sideways_error
 from seismo.runs.assessment.thin_solids import thin_solids
-from seismo.solver.accuracy import layer_error, passage_error, surface_error
+from seismo.solver.accuracy import layer_error, passage_error, slowed, surface_error
 from seismo.solver.discretization import Discretization
 from seismo.solver.half_precision import rounding_error
 
@@ -226,11 +226,10 @@ def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
     rays = _rays(setup)
     for passage in waves.passages:
         even = passage.medium.height == 1.0
+        velocity = slowed(waves, stencil, passage.velocity)
         if rays and even and passage.distance >= waves.longest:
             error = max(
-                waves.spectra.error(
-                    waves.phase(stencil, passage.velocity, tuple(ray / length)) * length
-                )
+                waves.spectra.error(waves.phase(stencil, velocity, tuple(ray / length)) * length)
                 for ray in rays
                 if (length := float(np.linalg.norm(ray)))
             )

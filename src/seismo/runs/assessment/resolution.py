@@ -53,7 +53,11 @@ def phase_error(setup: Discretization, velocity: float, frequency: float) -> flo
 def _error(setup: Discretization, points: float, frequency: float) -> float:
     operator = Operator(setup.stencil, setup.waves.second_order, setup.waves.spacing)
     k = 2.0 * math.pi / points
-    ratio = math.sqrt(max(0.0, float(operator.symbol_squared(np.array([k]))[0]))) / k
+    squares = [
+        float(operator.symbol_squared(axis, np.array([k]))[0])
+        for axis in range(len(operator.spacing))
+    ]
+    ratio = max((math.sqrt(max(0.0, one)) / k for one in squares), key=lambda r: abs(r - 1.0))
     if not setup.scenario.time.dispersion_removal:
         half = math.pi * frequency * setup.clock.dt
         ratio = math.asin(min(1.0, half * ratio)) / half

@@ -16,6 +16,7 @@ from seismo.runs.assessment import Assessment, assess
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import AttenuationFit, attenuation_fit
 from seismo.runs.assessment.cheaper_grid import CheaperGrid, cheaper_grid
+from seismo.runs.assessment.longer_steps import LongerSteps, longer_steps
 from seismo.runs.assessment.refined import refined_remedy
 from seismo.runs.assessment.remedy import points_needed, remedy_of_a_miss, uncarried
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
@@ -123,6 +124,11 @@ class Plan:
         return cheaper_grid(self.setup, self.expected)
 
     @cached_property
+    def longer_steps(self) -> LongerSteps | None:
+        """How many steps bounded differences save, if these keep to the wanted accuracy."""
+        return longer_steps(self.setup, self.expected)
+
+    @cached_property
     def attenuation(self) -> AttenuationFit | None:
         """How well media attenuate, of two grids those that do so more; None where none does."""
         fits = [attenuation_fit(grid) for grid in self.setup.grids_of_spacing]
@@ -170,9 +176,11 @@ class Plan:
             "points_needed": self.points_needed,
             "order": setup.stencil.order,
             "stencil_tolerance": setup.stencil.tolerance,
+            "stencil_bounds": setup.stencil.bounds,
             "expected": self.expected.as_dict(),
             "remedy": self.remedy,
             "cheaper": self.cheaper and asdict(self.cheaper),
+            "longer_steps": self.longer_steps and asdict(self.longer_steps),
             "attenuation": self.attenuation and self.attenuation.as_dict(),
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],

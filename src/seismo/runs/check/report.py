@@ -88,6 +88,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "accuracy", _accuracy(plan)
     if plan.cheaper:
         yield "cheaper", str(plan.cheaper)
+    if plan.longer_steps:
+        yield "longer", str(plan.longer_steps)
     if plan.attenuation:
         yield "attenuation", str(plan.attenuation)
     if noise := rounding_error(setup):
@@ -129,10 +131,12 @@ def _rows(setup: Discretization) -> str:
 
 
 def _coefficients(plan: Plan) -> str:
-    tolerance = plan.setup.stencil.tolerance
-    if not tolerance:
-        return "taylor coefficients"
-    return f"coefficients that keep wave speeds to {100.0 * tolerance:g} %"
+    stencil = plan.setup.stencil
+    texts = [f"along {a} bounded by {most:g}, to {100 * e:g} %" for a, most, e in stencil.bounds]
+    if set(plan.setup.grid.axes) > set(stencil.bounded):
+        keeping = f"coefficients that keep wave speeds to {100.0 * stencil.tolerance:g} %"
+        texts.insert(0, keeping if stencil.tolerance else "taylor coefficients")
+    return ", ".join(texts)
 
 
 def _resources(plan: Plan) -> Iterator[tuple[str, str]]:

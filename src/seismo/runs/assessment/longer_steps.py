@@ -1,0 +1,67 @@
+"""How many steps `grid.stencil: long_steps` saves, where the wanted accuracy has room for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seismo.errors import SeismoError
+from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.percent import percent
+from seismo.runs.assessment.remedy import MOST_TRIED
+from seismo.runs.assessment.timing_checks import WarningLines
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
+from seismo.solver.long_steps import reason_against
+
+_WORTH = 0.92  # share of the steps from which on it is named
+
+
+def no_longer_steps(setup: Discretization) -> WarningLines:
+    """Name the choice of longer steps where there are none."""
+    if setup.scenario.grid.stencil == "long_steps" and not setup.stencil.bounds:
+        why = "dispersion or the free surface would err by more than 0.3 of grid.accuracy"
+        if not setup.waves.nearest:
+            why = "maps, and runs without receivers, show near fields of sources"
+        yield (
+            f"grid.stencil: long_steps makes no step longer: {why}, or sources lie within some "
+            "cells of receivers or contacts; leave it out"
+        )
+
+
+@dataclass(frozen=True)
+class LongerSteps:
+    """What a run with bounded differences takes.
+
+    Attributes:
+        steps: beside those of the run as it is.
+        error: of the traces, expected.
+    """
+
+    steps: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the key, and what it saves."""
+        return (
+            f"grid.stencil: long_steps takes {percent(1.0 - self.steps)} fewer steps, and is "
+            f"expected to err by {percent(self.error)}"
+        )
+
+
+def longer_steps(setup: Discretization, expected: Expected) -> LongerSteps | None:
+    """Return what bounded differences save, if it is much and they keep to the wanted accuracy."""
+    spec = setup.scenario.grid
+    if spec.stencil != "fitted" or expected.error > spec.accuracy:
+        return None
+    too_long = not setup.earth.layered and setup.grid.size > MOST_TRIED
+    if too_long or reason_against(setup.scenario, setup.physics):
+        return None
+    try:
+        longer = discretize(setup.scenario.changed({"grid.stencil": "long_steps"}))
+        error = expected_error(longer).error
+    except SeismoError:
+        return None
+    steps = longer.clock.steps / setup.clock.steps
+    if steps > _WORTH or error > spec.accuracy:
+        return None
+    return LongerSteps(steps, error)
