@@ -162,6 +162,34 @@ def test_check_tells_the_crossing_by_which_the_plane_was_chosen(kind: str, monke
     assert refinement_error(setup) == errors[-1] > 0.0
 
 
+@pytest.mark.parametrize(
+    ("top", "deeper", "has_shear"),
+    [("absorbing", 0.0, False), ("free_surface", 0.0, True), ("absorbing", 1200.0, True)],
+)
+def test_an_explosion_has_s_waves_where_something_makes_them(
+    top: str, deeper: float, has_shear: bool
+) -> None:
+    """In one rock without a surface, on either side of a plane, there are P waves alone."""
+    rock = {"vp": 3000.0, "vs": 1000.0, "rho": 2500.0}
+    layers = [{"top": 0.0, **rock}]
+    if deeper:
+        layers.append({"top": deeper, **rock, "vp": 4000.0})
+    document = basin(
+        refinement=[{"below": 1200.0}], extent={"x": 1500.0, "z": 2400.0}, depths=(600.0,)
+    )
+    document["boundaries"]["top"] = top
+    document["model"] = [{"type": "layers", "layers": layers}]
+    document["sources"] = [
+        {"type": "explosion", "moment": 1e12, "wavelet": {"type": "ricker", "frequency": 10.0},
+         "position": {"x": 600.0, "z": 600.0}}
+    ]  # fmt: skip
+    setup = discretize(from_dict(document))
+    assert setup.fine is not None
+    for side in (setup, setup.fine):
+        assert side.waves.slowest == (1000.0 if has_shear else side.waves.fastest)
+    assert has_shear or setup.stencil.order == 8
+
+
 def test_check_says_that_there_is_none() -> None:
     setup = make_plan(from_dict(basin(rock=1100.0))).setup
     ((_, text),) = refinement_facts(setup)

@@ -40,7 +40,7 @@ from seismo.solver.plane_position import refuse_plane
 from seismo.solver.refinement_plane import at_plane, with_plane
 from seismo.solver.time_step import Scheme, limits_of, make_clock
 from seismo.solver.unreadable_receivers import refuse_unreadable
-from seismo.solver.waves import waves_of
+from seismo.solver.waves import are_converted, waves_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 
@@ -89,6 +89,13 @@ def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
         share=share,
     )  # fmt: skip
     grids = gathered(partial(on_grid, level) for level in (fine, coarse))
+    # S waves of one side cross the plane.
+    if are_converted(*(setup.waves for setup in grids)):
+        fine, coarse = (replace(level, converted=True) for level in (fine, coarse))
+        grids = [
+            setup if setup.waves.shear else on_grid(level)
+            for setup, level in zip(grids, (fine, coarse), strict=True)
+        ]
     # One time step: the shortest of both, and of what moves at the plane.
     clocks = [setup.clock for setup in grids]
     clocks.append(make_clock(scenario, plane_limit(*grids), 1.0))
@@ -150,7 +157,7 @@ def _on_grid(
         surface = free_surface(physics, earth, grid, sources, _depths(groups), sample.wet, slopes)
     # Order and coefficients, by the waves that the grid has to carry.
     top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
-    waves = waves_of(scenario, physics, grid, earth.layered, sample.media(), shots, groups, *top)
+    waves = waves_of(level, physics, earth.layered, sample.media(), shots, groups, *top)
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     if scenario.grid.stencil == "long_steps":

@@ -32,12 +32,14 @@ class Level:
         grid: all of its rows.
         finer: cells in one of the grid below, of the grid above a plane; else 1.
         meets: row of nodes on the plane where it meets another grid, None without one.
+        converted: whether S waves come from that, whatever the sources.
     """
 
     scenario: Scenario
     grid: Grid
     finer: int = 1
     meets: int | None = None
+    converted: bool = False
 
     @property
     def live(self) -> Grid:

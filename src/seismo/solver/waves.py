@@ -24,8 +24,8 @@ from seismo.grid.dispersion import Operator, Spectra
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.media import RepresentativeMedium
-from seismo.scenario import Scenario
 from seismo.solver.closed_surface import SurfaceSources
+from seismo.solver.grids import Level
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}
@@ -64,6 +64,7 @@ class Waves:
         duration: s.
         layered: whether the earth varies with depth only.
         reverberating: whether waves come back from the top.
+        shear: whether there are S waves where there is rock.
         dt: time step in s where its error stays in the traces, else 0.
     """
 
@@ -79,6 +80,7 @@ class Waves:
     duration: float
     layered: bool
     reverberating: bool
+    shear: bool
     dt: float = 0.0
 
     @property
@@ -139,7 +141,7 @@ class Waves:
 
 
 def waves_of(
-    scenario: Scenario, physics: Physics, grid: Grid, layered: bool,
+    level: Level, physics: Physics, layered: bool,
     media: Sequence[RepresentativeMedium], shots: Sequence[Shot],
     groups: Sequence[ReceiverGroup], surface: ClosureKind | None,
     surface_sources: SurfaceSources | None,
@@ -147,9 +149,8 @@ def waves_of(
     """Return what the grid of a run has to carry.
 
     Args:
-        scenario: a checked scenario.
+        level: the grid.
         physics: the wave equation.
-        grid: the grid.
         layered: whether the earth varies with depth only.
         media: of the earth.
         shots: all of them.
@@ -157,12 +158,14 @@ def waves_of(
         surface: how differences close a free surface, None where they do not.
         surface_sources: how sources among and below its rows err.
     """
+    scenario = level.scenario
+    grid = level.grid
     sources = [source for shot in shots for source in shot.sources]
     everywhere = not groups or bool(scenario.output.maps)
     longest = longest_path(grid, sources, groups, everywhere)
     # S waves: from sources, contacts, a surface or anisotropy, also of the other of two grids.
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
-    shear = shear or bool(scenario.grid.planes)
+    shear = shear or level.converted
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.all_positions[:, 2] for group in groups]
@@ -182,8 +185,15 @@ def waves_of(
         physics.differences == "second", longest, surface, surface_sources,
         0.0 if everywhere else _nearest(sources, groups, axes),
         float(depths[0].min() - grid.origin[2] + recorded),
-        duration, layered, scenario.boundaries.top != "absorbing",
+        duration, layered, scenario.boundaries.top != "absorbing", shear,
     )  # fmt: skip
+
+
+def are_converted(above: Waves, below: Waves) -> bool:
+    """Whether S waves of one of two grids, or of a contact on their plane, come to the other."""
+    media = [passage.medium for waves in (above, below) for passage in waves.passages]
+    properties = [(medium.vp, medium.vs, medium.rho, medium.others) for medium in media]
+    return above.shear or below.shear or any(one != properties[0] for one in properties)
 
 
 def trace_spectra(
