@@ -18,7 +18,6 @@ from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.assessment.accuracy import expected_error
 from seismo.runs.assessment.near_contacts import near_receivers
-from seismo.runs.assessment.tiny_lengths import tiny_lengths
 from seismo.runs.check.ground import ground_facts
 from seismo.runs.preview import preview
 from seismo.scenario import from_dict
@@ -700,51 +699,3 @@ def test_heights_that_are_depths_are_turned_and_two_for_a_point_refused(tmp_path
         ground_of(
             from_dict(solid() | {"topography": {"type": "file", "path": "twice.txt"}}, tmp_path)
         )
-
-
-@pytest.mark.parametrize("noise", [0.0, 1e-9, 0.05, 0.9])
-def test_coordinates_of_a_text_may_be_rounded(noise, tmp_path):
-    """Each line by itself: 186 GiB were asked for."""
-    axis = np.arange(0.0, 2001.0, 100.0)
-    rows, columns = np.meshgrid(axis, axis, indexing="ij")
-    heights = 1e-5 * (rows + columns) ** 2
-    table = np.stack([columns.ravel(), rows.ravel(), heights.ravel()], axis=1)
-    draw = np.random.default_rng(4)
-    table[:, :2] += noise * draw.uniform(-1.0, 1.0, (len(table), 2))
-    np.savetxt(tmp_path / "heights.xyz", draw.permutation(table), fmt="%.12g")
-    section = {"type": "file", "path": "heights.xyz", "outside": "nearest"}
-    ground = ground_of(from_dict(solid() | {"topography": section}, tmp_path))
-    assert ground.spacing == pytest.approx(100.0, abs=2.0 * noise)
-    inner = np.ix_(slice_of(ground.y), slice_of(ground.x))
-    exact = -1e-5 * (ground.x + ground.y[:, None]) ** 2
-    assert ground.z[inner] == pytest.approx(exact[inner], abs=1e-3 + 0.2 * noise)
-
-
-def test_a_line_of_heights_may_be_rounded(tmp_path):
-    """Along an axis, across which the points are apart by rounding alone."""
-    x = np.arange(0.0, 3001.0, 100.0)
-    y = 1e-9 * np.random.default_rng(4).uniform(-1.0, 1.0, x.size)
-    np.savetxt(tmp_path / "heights.xyz", np.stack([x, y, 0.01 * x], axis=1), fmt="%.12g")
-    section = {"type": "file", "path": "heights.xyz"}
-    ground = ground_of(from_dict(data() | {"topography": section}, tmp_path))
-    assert ground.z[30] == pytest.approx(-15.0, abs=1e-3)
-
-
-def test_points_that_are_no_grid_are_refused(tmp_path):
-    draw = np.random.default_rng(4)
-    table = draw.uniform(0.0, 2000.0, (400, 3))
-    file = {"type": "file", "path": "heights.xyz"}
-    for scattered in (table, np.concatenate([table, table[:, :1] + [1e-7, 1e-7, 0.0]])):
-        np.savetxt(tmp_path / "heights.xyz", scattered, fmt="%.12g")
-        with pytest.raises(ScenarioError, match=r"regular grid of .*by GMT surface"):
-            ground_of(from_dict(solid() | {"topography": file}, tmp_path))
-
-
-@pytest.mark.parametrize(("scale", "warned"), [(1.0, 0), (1e-3, 1), (1e-6, 0), (0.0, 0)])
-def test_heights_in_km_are_suspected(scale, warned, tmp_path):
-    """Not of ground that would be too level, or too steep, in km."""
-    axis = np.arange(0.0, 3001.0, 50.0)
-    np.save(tmp_path / "heights.npy", scale * 300.0 * np.exp(-(((axis - 1500.0) / 400.0) ** 2)))
-    document = data() | {"topography": {"type": "file", "path": "heights.npy"}}
-    lines = list(tiny_lengths(discretize(from_dict(document, tmp_path))))
-    assert sum("if they are in km, write them in m" in line for line in lines) == warned
