@@ -177,13 +177,24 @@ def test_stations_of_specfem3d_may_have_z_upwards(tmp_path):
     text = "PAS CI 34.01 -118.02 314.0 -20.0\nRUS CI 34.01 -118 0 0\n"
     found, scenario = group_of(tmp_path, text, top=-100.0, surface=0.0)
     assert found.coordinates[:, 2].tolist() == [-80.0, -100.0]
-    assert not found.heights
+    assert "z upwards, as `surface` is given; leave it out" in found.vertical
     # Depths are told to be that.
-    group, scenario = group_of(tmp_path, text.replace("-20.0", "20.0"))
-    (tmp_path / "list").write_text(text.replace("-20.0", "20.0"))
+    text = text.replace("-20.0", "20.0")
+    group, scenario = group_of(tmp_path, text)
+    (tmp_path / "list").write_text(text)
     facts = dict(_files(make_plan(scenario)))
     assert "taken for depths below the ground; with `surface`" in facts["files"]
     assert group.coordinates[0, 2] == 20.0
+    # Of depths that are taken for z, too.
+    with pytest.raises(ScenarioError, match=r"outside the grid.*z upwards, as `surface` is given"):
+        group_of(tmp_path, text, surface=0.0)
+
+
+def test_of_moving_stations_it_is_told_how_depths_were_taken(tmp_path):
+    keys = {"earth": False, "coordinates": "metres", "relative_to": "source"}
+    group, _ = group_of(tmp_path, "A B 0.0 60.0 0.0 -20.0\n", surface=0.0, **keys)
+    assert group.motion is not None
+    assert "z upwards" in group.vertical
 
 
 @pytest.mark.parametrize("flat", [True, False])

@@ -27,7 +27,7 @@ from seismo.scenario.receivers import (
 from seismo.scenario.topography import datum_of
 
 _ROUNDING = 1e-9  # of the length of a fibre
-NO_LIST = StationList([])
+_NO_LIST = StationList([])
 Placed = tuple[list[str], list[Coordinates], StationList]  # codes, positions, the list, if any
 
 
@@ -68,7 +68,7 @@ def _group(
         group.quantities,
         group.interval,
         listed.elevations,
-        listed.heights,
+        listed.vertical,
     )
     return moving(locate, group, number, placed, sources) if group.moves else placed
 
@@ -84,7 +84,7 @@ def _placed(
             else partial(locate.position, p, *key, "positions", n)
             for n, p in enumerate(group.positions)
         )
-        return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, NO_LIST
+        return [p.code or CODE.format(n) for n, p in enumerate(group.positions)], points, _NO_LIST
     if group.type == "line":
         coordinates = locate.line(group.start, group.end, group.count)
     else:
@@ -100,7 +100,7 @@ def _placed(
             others = f" (so do {outside.size} of {len(points)} receivers)" * (outside.size > 1)
             raise locate.mistakes(key, [locate.outside(points[outside[0]], {}) + others])
         points = [locate.inside(p, *key) for p in points]
-    return [CODE.format(n) for n in range(len(points))], points, NO_LIST
+    return [CODE.format(n) for n in range(len(points))], points, _NO_LIST
 
 
 def _ticks(ticks: Ticks | None) -> tuple[float, float, int]:
@@ -142,8 +142,9 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     read = partial(read_stations, path, group, axes, on_earth, datum)
     listed = _listed(locate, number, read)
     if group.moves:
-        return [s.code for s in listed.stations], _offsets(locate, group, number, listed), NO_LIST
-    positions = _positions(locate, number, listed)
+        positions = _offsets(locate, group, number, listed)
+    else:
+        positions = _positions(locate, number, listed)
     return [station.code for station in listed.stations], positions, listed
 
 

@@ -77,7 +77,7 @@ class ReceiverGroup:
         quantities: what to record.
         interval: sampling interval in s, None for every step.
         elevations: what its station list calls them, which are not used; "" without.
-        heights: what the depths of its station list were taken for, where that does not say.
+        vertical: what z or depths of its station list were taken for, where that does not say.
         fibre: whose channels the receivers are, or None.
         motion: how they move with the shots, None where they do not.
     """
@@ -88,7 +88,7 @@ class ReceiverGroup:
     quantities: tuple[str, ...]
     interval: float | None
     elevations: str = ""
-    heights: str = ""
+    vertical: str = ""
     fibre: Fibre | None = None
     motion: Motion | None = None
 

@@ -33,6 +33,10 @@ _COLUMNS = {
     "metres": ("y", "x", "elevation", "depth"),
     "metres in 2-D": ("x", "z", "elevation", "burial"),
 }
+_UPWARDS = (
+    "the last column of STATIONS is taken for z upwards, as `surface` is given; leave it out for "
+    "depths below the ground"
+)
 _DEPTHS = (
     "the last column of STATIONS is taken for depths below the ground; with `surface`, such as "
     "0 m, it is taken for z upwards, as with USE_SOURCES_RECEIVERS_Z of SPECFEM3D"
@@ -82,10 +86,12 @@ def read_specfem(
         )
     elevated = any(station.elevation for station in stations)
     depths = [station.coordinates.get("depth", 0.0) for station in stations]
-    heights = _DEPTHS if group.surface is None and any(depths) else ""
-    if heights and min(depths) < 0.0:
-        taken += f"; {heights}"
-    return StationList(stations, "the elevation" if elevated else "", taken, heights)
+    vertical = _DEPTHS if group.surface is None and any(depths) else ""
+    if group.surface is not None and kind != "metres in 2-D":
+        vertical = _UPWARDS
+    if vertical and (vertical == _UPWARDS or min(depths) < 0.0):
+        taken += f"; {vertical}"
+    return StationList(stations, "the elevation" if elevated else "", taken, vertical)
 
 
 def _taken(kind: str, on_earth: bool) -> str:

@@ -52,13 +52,13 @@ class StationList:
         stations: in its order.
         elevations: what it calls them, as the surface is flat and they are not used; "" without.
         taken: what its numbers were taken for, and why, where it does not say; "" where it does.
-        heights: what its depths were taken for, and the remedy if that is wrong, likewise.
+        vertical: what its z or depths were taken for, and the remedy if that is wrong, likewise.
     """
 
     stations: list[Station]
     elevations: str = ""
     taken: str = ""
-    heights: str = ""
+    vertical: str = ""
 
 
 def from_lines(

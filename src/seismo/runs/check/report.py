@@ -300,7 +300,7 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
             shape = " x ".join(str(grid.samples.shape[grid.axes.index(axis)]) for axis in axes)
             ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
             descriptions.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
-    descriptions += [f"receivers {g.name}: {g.heights}" for g in setup.groups if g.heights]
+    descriptions += [f"receivers {g.name}: {g.vertical}" for g in setup.groups if g.vertical]
     if descriptions:
         yield "files", "; ".join(descriptions)
     for medium in (p for p in setup.earth.model_parts if isinstance(p, RandomMedium)):
