@@ -514,6 +514,18 @@ def test_receivers_that_count_from_the_ground_are_led_to_depth(name):
     assert "must be one of source; the section topography describes the ground; positi" in message
 
 
+def test_layers_that_count_from_the_ground_are_led_to_it():
+    layers = LAYER.replace("layers,", "layers, relative_to: topography,")
+    (message,) = mistakes(FLAT.replace(UNIFORM, layers))
+    assert message.endswith("must be one of ground; did you mean 'ground'?")
+
+
+def test_no_quantity_is_led_to_the_ground():
+    (message,) = mistakes(FLAT.replace("count: 5", "count: 5, quantities: [elevation]"))
+    assert "'elevation'" in message
+    assert message.endswith("strain")
+
+
 @pytest.mark.parametrize("name", ["vti", "TTI", "thomsen", "orthorhombic", "eta"])
 def test_anisotropy_under_other_names_is_led_to_its_parameters(name):
     (message,) = mistakes(FLAT.replace(UNIFORM, UNIFORM.replace("}", f", {name}: 0.1}}")))
@@ -616,6 +628,8 @@ def test_a_frequency_that_nobody_means_is_refused(value):
         ("quantities: [sa, foo], periods: 5", ["periods", "quantities[1]"]),
         ("quantities: [sa], periods: [1 s, 1 s]", ["periods"]),
         ("quantities: [vx], periods: [1 km]", ["periods[0]"]),
+        ("quantities: [sax], periods: 5", ["periods", "quantities[0]"]),
+        ("quantities: [sa_x], periods: 5", ["periods"]),
     ],
 )
 def test_quantities_and_periods_of_a_map_hide_no_other_mistake(keys, told):
@@ -639,6 +653,9 @@ def test_one_value_of_a_gradient_is_that_of_both_ends():
     for written, problem in (
         ("qp: 1 km", "a length where a plain number is needed"),
         ("qp: 3", "must be a number, at least 5, or keys top, bottom"),
+        ("qp: [2]", "not a number: write a plain number, or keys top, bottom"),
+        ("rho: [2 g/cm3]", "or with a unit (kg/m3, g/cm3), or keys top, bottom"),
+        ("qp: auto", "or keys top, bottom"),
         ("rho: 2.0", "did you mean '2 g/cm3'?"),
         ("rho: {top: 2 g/cm3}", "missing: give rho at `z_bottom` and below"),
     ):

@@ -170,9 +170,10 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         return Mistake(path, "a key must be a text")
     if kind == "literal_error":
         words = schema_text.choices(annotation)
-        return Mistake(
-            path, f"must be one of {', '.join(words)}{closest_match(item['input'], words)}"
-        )
+        # What is listed are names of fields, such as quantities.
+        is_listed = isinstance(path[-1], int)
+        hint = closest_match(item["input"], words, remarks=not is_listed)
+        return Mistake(path, f"must be one of {', '.join(words)}{hint}")
     if kind == "too_short" and not item["input"]:
         return Mistake(path, "must not be empty")
     if annotation is None:

@@ -14,6 +14,7 @@ from seismo.equations.parameters import Parameter
 from seismo.scenario import schema_text
 from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import Field, ScenarioSection, value_of
+from seismo.scenario.units import NOT_A_NUMBER
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,10 @@ class OneForBoth:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             cause = first.get("ctx", {}).get("error")
-            words = f"must be {schema_text.allowed(self.value_type)}, or keys top, bottom"
-            raise ValueError(str(cause or words)) from None
+            problem = str(cause or f"must be {schema_text.allowed(self.value_type)}")
+            if cause is None or problem.startswith(NOT_A_NUMBER):
+                problem += ", or keys top, bottom"
+            raise ValueError(problem) from None
         return check({"top": number, "bottom": number})
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:

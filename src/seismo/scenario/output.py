@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterable
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, model_validator
@@ -126,6 +127,11 @@ class Snapshots(Cut):
         return self
 
 
+def are_spectral(quantities: Iterable[object]) -> bool:
+    """Whether some quantities of a map have periods: spectral accelerations."""
+    return any(str(name).partition("_")[0] == "sa" for name in quantities)
+
+
 def _different(periods: tuple[float, ...]) -> tuple[float, ...]:
     """Refuse periods that would have one name in the results."""
     names = [f"{period:g}" for period in periods]
@@ -157,7 +163,7 @@ class Maps(Cut):
 
     @model_validator(mode="after")
     def _of_oscillators(self) -> Maps:
-        spectral = any(name.partition("_")[0] == "sa" for name in self.quantities)
+        spectral = are_spectral(self.quantities)
         if spectral and self.periods is None:
             raise ValueError("'sa' needs 'periods', such as [0.3 s, 1 s, 3 s]")
         if self.periods is not None and not spectral:

@@ -273,7 +273,9 @@ def _listed(path: KeyPath, names: tuple[str, ...], known: tuple[str, ...], offer
     seen: set[str] = set()
     for number, name in enumerate(names):
         if name not in known:
-            hint = (_of_others(name) or closest_match(name, known)) if number < _SUGGESTED else ""
+            hint = ""
+            if number < _SUGGESTED:
+                hint = _of_others(name) or closest_match(name, known, remarks=False)
             yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
         elif name in seen:
             yield Mistake((*path, number), "listed twice: keep one")

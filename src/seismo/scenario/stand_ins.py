@@ -18,6 +18,7 @@ from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath
 from seismo.scenario.base import Mistake
 from seismo.scenario.error_messages import UNKNOWN
+from seismo.scenario.output import are_spectral
 from seismo.scenario.overrides import plain
 
 _LEFT_OUT = object()
@@ -33,7 +34,9 @@ def _quantities(entry: Mapping[str, Any]) -> list[str]:
 
 def _periods(entry: Mapping[str, Any]) -> Any:
     """Return periods that go with the quantities of a map."""
-    return [1.0] if "sa" in str(entry.get("quantities")) else _LEFT_OUT
+    quantities = entry.get("quantities")
+    has_periods = isinstance(quantities, list) and are_spectral(quantities)
+    return [1.0] if has_periods else _LEFT_OUT
 
 
 # Possible values of keys that no rule compares with others, by their sections; or functions of the

@@ -82,6 +82,7 @@ _VALUES = {  # what values are called elsewhere
         ("box rectangle", "block"),
         ("double_couple mt cmt dc", "moment_tensor"),
         ("pml cpml", "absorbing"),
+        ("topography topo dem elevation surface", "ground"),
     )
     for name in names.split()
 } | {name: physics for physics in PHYSICS for name in EQUATIONS[physics].also_called}
@@ -102,17 +103,20 @@ _GIVEN_OTHERWISE = {  # what is said in other words here
 }  # fmt: skip
 
 
-def closest_match(word: object, known: Iterable[str], beginnings: bool = True) -> str:
+def closest_match(
+    word: object, known: Iterable[str], beginnings: bool = True, remarks: bool = True
+) -> str:
     """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing.
 
-    With `beginnings` that is also one which begins with the word.
+    With `beginnings` that is also one which begins with the word. Words for what a scenario says
+    otherwise are followed by how, with `remarks`.
     """
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
-    if remark := _GIVEN_OTHERWISE.get(lower):
-        return f"; {remark}"
     if _VALUES.get(lower) in by_lower:
         return f"; did you mean '{_VALUES[lower]}'?"
+    if remark := _GIVEN_OTHERWISE.get(lower):
+        return f"; {remark}" if remarks else ""
     matches = difflib.get_close_matches(lower, by_lower, 1, 0.6)
     if beginnings and not matches and len(lower) > 2:
         matches = [name for name in by_lower if name.startswith(lower)]

@@ -19,6 +19,7 @@ from numbers import Real
 
 from seismo.scenario.text_files import look_alike
 
+NOT_A_NUMBER = "not a number"  # what messages about values that are none begin with
 Exponents = tuple[int, int, int, int]  # of metre, kilogram, second, degree
 
 
@@ -136,7 +137,7 @@ def to_si(value: object, dimension: Dimension) -> float:
     if value is None:
         raise UnitError(f"a value is needed: {_offer(dimension)}")
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise UnitError(f"not a number: {_offer(dimension)}")
+        raise UnitError(f"{NOT_A_NUMBER}: {_offer(dimension)}")
     try:
         return _finite(float(value), value)
     except OverflowError:
@@ -254,7 +255,7 @@ def _not_a_number(text: str, dimension: Dimension) -> str:
         return "minutes:seconds are not read: write seconds, like 90 s"
     if re.match(r"\s*[-+]?[0-9]+[_,][0-9]", text):
         return "digits are written without separators, like 1000 or 1.5"
-    return f"not a number: {_offer(dimension)}"
+    return f"{NOT_A_NUMBER}: {_offer(dimension)}"
 
 
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
