@@ -15,11 +15,11 @@ def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:
     return list(_paths(sections, ()))
 
 
-def missing_files(scenario: Scenario, besides: str) -> Iterator[ScenarioError]:
-    """Yield a mistake for each file of other sections than `besides` that is not there."""
+def missing_files(scenario: Scenario, excluded_section: str) -> Iterator[ScenarioError]:
+    """Yield a mistake for each file that is not there, of all sections but an excluded one."""
     for key, name in named_files(scenario):
         path = scenario.resolve(name)
-        if key[0] != besides and not path.exists():
+        if key[0] != excluded_section and not path.exists():
             yield scenario.mistake(*key, problem=f"no such file as {path}")
 
 
