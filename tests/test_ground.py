@@ -527,6 +527,8 @@ def test_sections_over_topography_are_drawn_where_points_stand():
         section = chosen_section(axes, {}, None, ground=results.ground)
         z = section.z(axes)
         smooth = on_even_rows(section, z, axes)
+        assert len(section.row_cache) == 1
+        np.testing.assert_array_equal(on_even_rows(section, z, axes), smooth)
         cells = on_even_rows(section, z, axes, is_smooth=False)
         _, corners = section.corners(axes)
         even = np.linspace(corners.min(), corners.max(), 2 * len(smooth) + 1)[1::2, None]

@@ -5,6 +5,7 @@ of float32 storage unless a test says otherwise.
 """
 
 import errno
+import importlib
 import itertools
 import os
 import runpy
@@ -36,9 +37,10 @@ from seismo.output.figures import (
     traces,
 )
 from seismo.output.figures.abscissa import abscissa, spread
+from seismo.output.figures.geometry_marks import _by_distance
 from seismo.output.figures.map_marks import beach_ball, round_length
 from seismo.output.figures.processing import reduced, with_gain
-from seismo.output.figures.section import sections
+from seismo.output.figures.section import CrossSection, sections
 from seismo.output.figures.spectra import (
     amplitude_spectrum,
     highest_frequency,
@@ -618,6 +620,35 @@ def test_marks_beside_a_section_are_hollow(three, where, on, source):
     # A map shows all below it.
     panel = snapshot(three, series="surface", times=[5.0]).axes[0]
     assert not any("beside" in str(mark.get_label()) for mark in panel.get_lines())
+
+
+def test_a_cell_across_a_section_is_as_wide_as_the_grid_is_there():
+    """Whatever the step along it; that where the section is all that is stored."""
+    section = CrossSection("x", "z", "y", 200.0)
+    axes = {"z": np.arange(5.0), "y": np.arange(0.0, 500.0, 100.0), "x": np.arange(0.0, 90.0, 10.0)}
+    positions = np.array([[20.0] * 3, [2.0] * 3, [200.0, 290.0, 310.0]])
+    on, beside = _by_distance(positions, section, axes, {"y": 200.0})
+    assert (on.shape[1], beside.shape[1]) == (2, 1)
+    del axes["y"]
+    on, beside = _by_distance(positions - [[0.0], [0.0], [85.0]], section, axes, {"y": 200.0})
+    assert (on.shape[1], beside.shape[1]) == (1, 2)
+    # Of one column, too.
+    axes["x"] = np.array([20.0])
+    axes["z"] *= 100.0
+    on, beside = _by_distance(positions, section, axes, {"y": 200.0})
+    assert (on.shape[1], beside.shape[1]) == (2, 1)
+
+
+def test_the_legend_of_models_has_the_first_mark_of_each_kind(three, monkeypatch):
+    colours = iter(("red", "green", "blue"))
+
+    def marked(panel, *_: object) -> list:
+        return panel.plot([0.0], [0.0], "v", color=next(colours), label="receivers")
+
+    module = importlib.import_module("seismo.output.figures.model")
+    monkeypatch.setattr(module, "draw_geometry", marked)
+    (mark,) = model(three, parameters=["vp"]).legends[0].get_lines()
+    assert mark.get_color() == "red"
 
 
 def test_stations_at_one_distance_do_not_cover_each_other(tmp_path):

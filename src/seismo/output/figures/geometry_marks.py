@@ -138,9 +138,22 @@ def _by_distance(
     axis = _axis_across(section, plane)
     if not axis:
         return positions[:2], _NOWHERE
-    step = float(np.ptp(axes[section.horizontal][:2]))
-    is_on = np.abs(positions[2] - plane[axis]) <= step
+    is_on = np.abs(positions[2] - plane[axis]) <= _cell_across(section, axes, axis, plane[axis])
     return positions[:2, is_on], positions[:2, ~is_on]
+
+
+def _cell_across(
+    section: CrossSection, axes: Mapping[str, np.ndarray], axis: str, position: float
+) -> float:
+    """Return the size in m of cells across a section at a position.
+
+    Where the section is all that is stored, cells are taken to be as wide as they are along it.
+    """
+    across = axes.get(axis, np.empty(0))
+    if across.size > 1:
+        cell = int(np.clip(np.searchsorted(across, position), 1, across.size - 1))
+        return float(across[cell] - across[cell - 1])
+    return max(float(np.ptp(axes[name][:2])) for name in (section.horizontal, section.vertical))
 
 
 def _thinned(positions: np.ndarray, most: int) -> np.ndarray:
@@ -156,7 +169,7 @@ def _within(
     across, along = positions
     x = axes[section.horizontal]
     rows = axes[section.vertical]
-    step = np.ptp(x[:2])
+    step = np.ptp(x[:2]) or np.ptp(rows[:2])
     within = (x[0] - step < across) & (across < x[-1] + step)
     # Rows that follow the ground begin and end elsewhere in each column.
     first, last = rows[[0, -1]]

@@ -65,7 +65,9 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
     if len(planes) == 1:
         outer_labels(grid, used)
     # One of each kind: what is beside one section may be on another.
-    kinds = {str(mark.get_label()).replace("sources", "source"): mark for mark in handles}
+    kinds = dict[str, Line2D]()
+    for mark in handles:
+        kinds.setdefault(str(mark.get_label()).replace("sources", "source"), mark)
     figure.legend(handles=list(kinds.values()), loc="outside lower center", ncols=4)
     entitle(figure, results, thinned_above(results, axes))
     return figure

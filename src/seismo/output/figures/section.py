@@ -36,7 +36,8 @@ class CrossSection:
         across: axis that is cut, None in 2-D.
         position: where, in m.
         ground: that rows follow, None where it is flat.
-        row_cache: `_rows` of axes; to search all rows is costly, and figures ask repeatedly.
+        row_cache: `_rows` of axes, or where the rows of an image lie between those of a curved
+            section; to search all rows is costly, and figures ask repeatedly.
     """
 
     horizontal: str

@@ -54,6 +54,25 @@ def on_even_rows(
     """
     if not section.is_curved:
         return array
+    above, share = _image_rows(section, axes)
+    if not is_smooth:
+        return np.take_along_axis(array, np.rint(above + share).astype(int), axis=0)
+    below = np.minimum(above + 1, len(array) - 1)
+    values_above, values_below = (np.take_along_axis(array, n, axis=0) for n in (above, below))
+    mixed: np.ndarray = (1.0 - share) * values_above + share * values_below
+    return mixed
+
+
+def _image_rows(
+    section: CrossSection, axes: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows above the points (row, column) of the image, and how far these are below.
+
+    That is in rows. They are kept: each frame of a movie asks for them.
+    """
+    key = b"".join(axes[name].tobytes() for name in (section.vertical, section.horizontal))
+    if key in section.row_cache:
+        return section.row_cache[key]
     z = section.z(axes)
     _, corners = section.corners(axes)
     lowest_cell = float(np.diff(corners, axis=0).min())
@@ -63,14 +82,9 @@ def on_even_rows(
     # Number of the row at each place of the image.
     numbers = np.arange(len(z), dtype=float)
     rows = np.stack([np.interp(even, column, numbers) for column in z.T], axis=1)
-    if not is_smooth:
-        return np.take_along_axis(array, np.rint(rows).astype(int), axis=0)
     above = np.minimum(rows.astype(int), len(z) - 1)
-    below = np.minimum(above + 1, len(z) - 1)
-    share = rows - above
-    values_above, values_below = (np.take_along_axis(array, n, axis=0) for n in (above, below))
-    mixed: np.ndarray = (1.0 - share) * values_above + share * values_below
-    return mixed
+    section.row_cache[key] = (above, rows - above)
+    return section.row_cache[key]
 
 
 def frame_section(
