@@ -34,12 +34,15 @@ def cells(count, limits=(0.0, 200.0)):
 
 
 LINE = np.linspace(-13.0, 213.0, 37)
+DIAGONAL = np.linspace(0.0, 150.0, 300)[:, None] + [0.0, 5.0]
 POINTS = {
     "nodes": (LINE[:, None], LINE),
     "rows of cells": (LINE[None, :9, None], LINE[None, None]),
     "cut cells": cells(700),
     "cells beyond the nodes": cells(700, (-50.0, 260.0)),
     "few cells": cells(20),
+    "cells on lines of their own": (DIAGONAL, DIAGONAL),
+    "row of points": (np.full((1, 1), 7.0), LINE),
     "not in order": (LINE[::-1, None], LINE),
     "lines of points": (LINE[::-1], LINE),
     "unlike shapes": (LINE[:, None], LINE[None, :] + np.zeros((37, 1))),
@@ -58,7 +61,16 @@ def test_points_have_the_bits_of_each_by_itself(name, along):
     assert np.array_equal(values.ravel(), surface(*(c.ravel() for c in each), along))
 
 
-@pytest.mark.parametrize(("name", "singly"), [("nodes", 0), ("cut cells", 0), ("few cells", 1)])
+@pytest.mark.parametrize(
+    ("name", "singly"),
+    [
+        ("nodes", 0),
+        ("cut cells", 0),
+        ("few cells", 1),
+        ("cells on lines of their own", 1),
+        ("row of points", 1),
+    ],
+)
 def test_crossings_of_lines_are_evaluated_line_by_line(name, singly, monkeypatch):
     surface = spline()
     calls = Counter()

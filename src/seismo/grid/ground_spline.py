@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 _DEGREE = 5  # quintic: slopes are smooth enough for differences of high order
+_FEWEST = 256  # cells for which lines pay: there is a call of the spline for each of their samples
 _SPARSE = 4  # crossings of lines for each point that is asked for, beyond which points are single
 
 
@@ -79,8 +80,8 @@ class _Lines:
 
     @classmethod
     def of(cls, coordinates: np.ndarray) -> _Lines | None:
-        """Return the lines of samples (cells, samples), None if there are none."""
-        if coordinates.ndim != 2:
+        """Return the lines of samples (cells, samples), None if there are none, or few cells."""
+        if coordinates.ndim != 2 or len(coordinates) < _FEWEST:
             return None
         # Samples of cells at an edge are clipped, but not all of them.
         middles = coordinates.min(axis=1) + coordinates.max(axis=1)
