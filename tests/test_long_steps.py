@@ -221,7 +221,7 @@ def test_check_names_what_longer_steps_save() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"physics": "acoustic"}, "is not for acoustic, whose waves second differences drive"),
+        ({"physics": "acoustic"}, "is for first-order equations, and acoustic is of second order"),
         ({"grid": {"order": 4}}, "is for orders from 6 on, not for 4; leave grid.stencil out"),
         ({"boundaries": {"bottom": "rigid"}}, "is not for rigid or periodic faces"),
         ({"time": {"step": 1e-4}}, "has nothing to choose where time.step is given"),

@@ -47,12 +47,13 @@ _TOGETHER = 20_000  # places that are looked at together
 # 12 and 16; order 16, strain 14, 17, 22 cells away: 6.4, 1.1, 0.02 %.
 _NEAREST = {1.5: (16, 22), 1.7: (12, 18), 1.9: (10, 16), 2.2: (9, 14)}
 _NEAREST_UNDER_SURFACE = 16
+LEAST_CELLS = min(low for low, _ in _NEAREST.values())
 
 
 def reason_against(scenario: Scenario, physics: Physics) -> str:
     """Return why a run cannot have bounded differences, empty if it can."""
     if physics.differences == "second":
-        return f"is not for {scenario.equation.name}, whose waves second differences drive"
+        return f"is for first-order equations, and {scenario.equation.name} is of second order"
     if physics.interpolates:
         return f"is not for {scenario.equation.name}, whose strains are interpolated"
     if scenario.topography is not None:

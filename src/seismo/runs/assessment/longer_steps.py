@@ -11,7 +11,7 @@ from seismo.runs.assessment.remedy import MOST_TRIED
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
-from seismo.solver.long_steps import reason_against
+from seismo.solver.long_steps import LEAST_CELLS, reason_against
 
 _WORTH = 0.92  # share of the steps from which on it is named
 
@@ -19,13 +19,16 @@ _WORTH = 0.92  # share of the steps from which on it is named
 def no_longer_steps(setup: Discretization) -> WarningLines:
     """Name the choice of longer steps where there are none."""
     if setup.scenario.grid.stencil == "long_steps" and not setup.stencil.bounds:
-        why = "dispersion or the free surface would err by more than 0.3 of grid.accuracy"
-        if not setup.waves.nearest:
-            why = "maps, and runs without receivers, show near fields of sources"
-        yield (
-            f"grid.stencil: long_steps makes no step longer: {why}, or sources lie within some "
-            "cells of receivers or contacts; leave it out"
+        cells = setup.waves.nearest / max(setup.waves.spacing)
+        why = (
+            "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
+            "would ring at frequencies of the sources, or contacts lie beside sources or receivers"
         )
+        if not cells:
+            why = "maps, and runs without receivers, have nodes in the near fields of sources"
+        elif cells < LEAST_CELLS:
+            why = f"a receiver lies in the near field of a source, {cells:.3g} cells from it"
+        yield f"grid.stencil: long_steps makes no step longer: {why}; leave it out"
 
 
 @dataclass(frozen=True)
