@@ -161,7 +161,7 @@ def _on_grid(
     refuse_uncarried(scenario, waves)
     stencil = choose_stencil(scenario.grid, waves)
     if scenario.grid.stencil == "long_steps":
-        refuse_long_steps(scenario, physics)
+        refuse_long_steps(scenario, physics, earth)
         clear = clear_axes(earth, grid, extremes, shots, groups)
         waves, stencil, surface = lengthened(waves, stencil, surface, clear, scenario.grid)
     closure, slope = surface_of(surface, earth, grid, stencil)

@@ -4,9 +4,10 @@ A step is stable up to dt = 2 / (c sqrt(sum over axes of S_a^2 / h_a^2)), S_a be
 symbol of the differences along an axis. Free surfaces and contacts ask for more points per
 wavelength than dispersion does: there bounded differences (`seismo.grid.bounded_coefficients`),
 whose S is less, disperse little. Along z those under a free surface have a closure of their own.
-Differences along an axis stay as they are where its closure does not apply, where a contact of
-fluid and solid has one-sided rows, where a source or receiver lies beside a contact or in the near
-field of the other, and where sources radiate at frequencies at which bounded waves stand still.
+Differences stay as they are along z where its closure does not apply, a contact of fluid and solid
+has one-sided rows, or a source or receiver lies beside a contact. They stay along all axes where
+sources and receivers lie in each other's near field, sources radiate at frequencies at which
+bounded waves stand still, or waves guided by thin beds or closed rows grow in absorbing layers.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from seismo.acquisition.shots import Shot
 from seismo.equations.table import Physics
 from seismo.grid.bounded_coefficients import BOUNDS, ORDERS, UNDER_SURFACE, bounded_family
 from seismo.grid.coefficients import Stencil, staggered_symbol
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model import Earth, Extremes
 from seismo.scenario import Scenario
@@ -37,10 +38,10 @@ _SHARE = 0.3  # of the accepted error of the traces, for dispersion and for a fr
 # nothing of their energy may lie above a share of the least such value.
 _FLAT = 0.7
 _RINGS = 1e-7
-_CLEAR = 8  # cells between a contact and a source or receiver that it does not change
+_CLEAR = 8  # cells between a contact and a source or receiver, or another contact
 _FINE = 4  # samples of a cell, in search of one
 _SUDDEN = 0.03  # relative change of a parameter from sample to sample
-_TOGETHER = 20_000  # places that are looked at together
+SURFACE_ORDER = 8  # under a free surface: with others waves along its rows grow in absorbing layers
 # Cells between sources and receivers, up to order 8 and above, from which on near fields of forces
 # and moments hardly err: they hold shorter waves than those that travel, strains more than motion.
 # Order 8, bound 1.5, 4, 8, 12, 16 cells away: motion 37, 1.5, 0.2, 0.04 %, strain 1.0 and 0.08 % at
@@ -50,7 +51,7 @@ _NEAREST_UNDER_SURFACE = 16
 LEAST_CELLS = min(low for low, _ in _NEAREST.values())
 
 
-def reason_against(scenario: Scenario, physics: Physics) -> str:
+def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
     """Return why a run cannot have bounded differences, empty if it can."""
     if physics.differences == "second":
         return f"is for first-order equations, and {scenario.equation.name} is of second order"
@@ -60,6 +61,8 @@ def reason_against(scenario: Scenario, physics: Physics) -> str:
         return "is not for topography"
     if scenario.grid.planes:
         return "is not for refined grids"
+    if not earth.layered:
+        return "is for an earth that varies with depth only"
     faces = scenario.boundaries
     if {"rigid", "periodic"} & {getattr(faces, name) for name in type(faces).model_fields}:
         return "is not for rigid or periodic faces, between which waves travel for the whole run"
@@ -75,13 +78,13 @@ def reason_against(scenario: Scenario, physics: Physics) -> str:
     return ""
 
 
-def refuse_long_steps(scenario: Scenario, physics: Physics) -> None:
+def refuse_long_steps(scenario: Scenario, physics: Physics, earth: Earth) -> None:
     """Refuse bounded differences where there are none.
 
     Raises:
         ScenarioError: with the reason.
     """
-    reason = reason_against(scenario, physics)
+    reason = reason_against(scenario, physics, earth)
     if reason:
         raise scenario.mistake("grid", "stencil", problem=f"{reason}; leave grid.stencil out")
 
@@ -101,6 +104,8 @@ def lengthened(
     Returns:
         the waves and the surface, by its closure; the differences.
     """
+    if surface is not None and stencil.order != SURFACE_ORDER:
+        return waves, stencil, surface
     if surface is not None and "z" in clear:
         waves, stencil, surface = _under_surface(waves, stencil, surface, spec.accuracy)
     axes = clear if surface is None else clear.replace("z", "")
@@ -121,44 +126,34 @@ def clear_axes(
     earth: Earth, grid: Grid, extremes: Extremes, shots: Sequence[Shot],
     groups: Sequence[ReceiverGroup],
 ) -> str:  # fmt: skip
-    """Return the axes along which no contact lies beside a source or a receiver.
+    """Return the axes along which differences may be bounded, by the contacts of flat layers.
 
-    Contacts of fluid and solid have rows of their own along z, if they are flat: then it is none of
-    them, and otherwise there is none.
+    None where two contacts are near each other: waves guided between thin beds grow in absorbing
+    layers. Not z where one lies beside a source or a receiver, or has rows of its own, as those of
+    fluid and solid have.
     """
+    rows = _contacts(earth, grid)
+    if (np.diff(rows) < _CLEAR).any():
+        return ""
     acting = [source.position for shot in shots for source in shot.sources]
     faults = [fault.positions for shot in shots for fault in shot.faults]
     read = [group.read_positions for group in groups]
     ends = np.concatenate([np.reshape(acting, (-1, 3)), *faults, *read])
-    if not earth.layered:
-        ends = np.unique(ends, axis=0)
-        clear = "".join(axis for axis in grid.axes if not _beside(earth, grid, ends, axis))
-    else:
-        # Those at the same depth are alike, and nothing changes along x and y.
-        _, first = np.unique(ends[:, 2], return_index=True)
-        across = "" if _beside(earth, grid, ends[first], "z") else "z"
-        clear = "".join(axis for axis in grid.axes if axis != "z") + across
-    if extremes.fluid and extremes.vs_max:
-        clear = clear.replace("z", "") if earth.layered else ""
-    return clear
+    away = np.abs(np.unique(grid.index("z", ends[:, 2]))[:, None] - rows)
+    beside = (away < _CLEAR).any() or (extremes.fluid and extremes.vs_max > 0.0)
+    return "".join(axis for axis in grid.axes if axis != "z" or not beside)
 
 
-def _beside(earth: Earth, grid: Grid, ends: np.ndarray, axis: str) -> bool:
-    """Whether the medium changes suddenly along an axis about some places (n, 3) in m."""
-    a = AXES.index(axis)
-    low, high = grid.coordinate(axis, np.array([0, grid.points[a] - 1]))
-    rows = np.arange(-_CLEAR * _FINE, _CLEAR * _FINE + 1) / _FINE
-    for some in np.array_split(ends, -(-len(ends) // _TOGETHER)):
-        at = list(some.T[:, :, None])
-        # Rows that grow with depth are not alike.
-        at[a] = grid.coordinate(axis, grid.index(axis, at[a]) + rows).clip(low, high)
-        x, y, z = at
-        medium = earth.sample(z, y if grid.dimensions == 3 else None, x)
-        for column in medium.values():
-            sudden = np.abs(np.diff(column, axis=-1)) > _SUDDEN * np.abs(column[..., 1:])
-            if sudden.any():
-                return True
-    return False
+def _contacts(earth: Earth, grid: Grid) -> np.ndarray:
+    """Return the rows (n) at which a layered medium changes suddenly."""
+    rows = np.arange(grid.points[2] * _FINE) / _FINE
+    z = grid.coordinate("z", rows)
+    zero = np.zeros(1)
+    at = (z[:, None, None], zero, zero) if grid.dimensions == 3 else (z[:, None], None, zero)
+    medium = np.array([column.ravel() for column in earth.sample(*at).values()])
+    sudden = (np.abs(np.diff(medium)) > _SUDDEN * np.abs(medium[:, 1:])).any(axis=0)
+    # A change that spreads over some samples is one contact.
+    return rows[1:][sudden & ~np.append(False, sudden[:-1])]
 
 
 def _are_far(waves: Waves, cells: float) -> bool:

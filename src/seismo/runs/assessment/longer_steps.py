@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.percent import percent
-from seismo.runs.assessment.remedy import MOST_TRIED
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
@@ -22,7 +21,8 @@ def no_longer_steps(setup: Discretization) -> WarningLines:
         cells = setup.waves.nearest / max(setup.waves.spacing)
         why = (
             "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
-            "would ring at frequencies of the sources, or contacts lie beside sources or receivers"
+            "would ring at frequencies of the sources, contacts lie within 8 cells of each other, "
+            "or the order under a free surface is not 8"
         )
         if not cells:
             why = "maps, and runs without receivers, have nodes in the near fields of sources"
@@ -56,8 +56,7 @@ def longer_steps(setup: Discretization, expected: Expected) -> LongerSteps | Non
     spec = setup.scenario.grid
     if spec.stencil != "fitted" or expected.error > spec.accuracy:
         return None
-    too_long = not setup.earth.layered and setup.grid.size > MOST_TRIED
-    if too_long or reason_against(setup.scenario, setup.physics):
+    if reason_against(setup.scenario, setup.physics, setup.earth):
         return None
     try:
         longer = discretize(setup.scenario.changed({"grid.stencil": "long_steps"}))
