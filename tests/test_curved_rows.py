@@ -33,7 +33,8 @@ from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.partition import divide
 from seismo.solver.simulation import Simulation
-from test_solver_conservation import Energy, closed_box
+from test_solver_conservation import Energy, closed_box, start_at_random
+from test_solver_stability import amplitude
 
 SPACING = 10.0
 # Wide enough for a hill of which nothing is left at periodic sides.
@@ -385,3 +386,20 @@ def test_points_stand_where_the_map_says() -> None:
     slope = (ground.z(s + step, None, x) - ground.z(s - step, None, x)) / (2.0 * step)
     assert np.abs(slope - ground.height(s, None, x))[1:].max() < 1e-6
     assert np.abs(ground.slope("x", "")[0, :8]).max() == 0.0
+
+
+def test_sh_waves_under_the_steepest_ground_keep_to_the_limit(tmp_path) -> None:
+    """Noise in cells a fifth as high as wide; at that of plane waves it explodes."""
+    document = solver.plan("elastic_sh", 2, steps=None, order=8)
+    document["grid"] |= {"extent": {"x": 800.0, "z": 840.0}, "spacing": {"x": 10.0, "z": 2.0}}
+    document["boundaries"] = closed_box("free", 2)
+    document["topography"] = hill({"x": 800.0}, 120.0, 60.0)
+    document["sources"] = document["sources"][:1]
+    document["sources"][0]["position"] = {"x": 100.0, "z": 100.0}
+    simulation = solver.build(document, tmp_path, courant=0.95)
+    solver.silence(simulation)
+    start_at_random(simulation)
+    simulation.advance(100)
+    before = amplitude(simulation)
+    simulation.advance(500)
+    assert amplitude(simulation) < 4.0 * before

@@ -7,6 +7,8 @@ x or y, and z.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from seismo.grid.coefficients import Stencil, staggered_symbol
@@ -14,6 +16,10 @@ from seismo.grid.curved_rows import midpoint_pairs
 from seismo.grid.grid import AXES
 from seismo.grid.topography import Topography
 
+# Of SH waves the rows of steep ground leave less than its plane waves do: all of it to 51 degrees,
+# at 60, where cells are a fifth as high as wide, 0.83.
+_SH_DEGREES = (51.0, 60.0)
+_SH_SHARE = 0.82
 _WAVES = 25  # wavenumbers from 0 to the shortest wave, along each axis
 _ROUNDED = 0.02  # to which slopes and heights are rounded up, so that few differ
 
@@ -39,6 +45,12 @@ def steepest_cells(topography: Topography) -> np.ndarray:
     before = np.maximum.accumulate(np.concatenate([[-1.0], slopes[order][:-1]]))
     chosen = order[slopes[order] > before]
     return np.stack([heights[chosen], slopes[chosen]], -1) * _ROUNDED
+
+
+def sh_share(topography: Topography) -> float:
+    """Return the share of the limit of plane waves that SH waves leave, by the steepest ground."""
+    degrees = math.degrees(math.atan(float(steepest_cells(topography)[:, 1].max())))
+    return float(np.interp(degrees, _SH_DEGREES, (1.0, _SH_SHARE)))
 
 
 def growth(topography: Topography, stencil: Stencil) -> float:

@@ -13,7 +13,7 @@ from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coefficients import Stencil, largest_second_symbol
-from seismo.grid.curved_symbol import growth
+from seismo.grid.curved_symbol import growth, sh_share
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
@@ -197,4 +197,7 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
         fastest,
         [(s * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a, s in symbols.items()],
     )
-    return limit if scheme.topography is None else limit / growth(scheme.topography, stencil)
+    if scheme.topography is None:
+        return limit
+    share = sh_share(scheme.topography) if "mu_yz" in physics.medium else 1.0
+    return share * limit / growth(scheme.topography, stencil)
