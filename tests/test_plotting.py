@@ -693,6 +693,10 @@ def test_distances_are_told_in_the_unit_of_the_line():
     place, label = abscissa(line, 0, {"x": 2000.0, "z": 300.0}, "offset")
     assert label == "offset (km)"
     assert np.allclose(place, (x - 2000.0) / 1e3)
+    columns["z"] = -800.0 * np.exp(-(((x - 2000.0) / 600.0) ** 2))  # along a hill
+    place, label = abscissa(line, 0, {"x": 2000.0, "z": 300.0}, None)
+    assert label == "x (km)"
+    assert np.allclose(place, x / 1e3)
 
 
 def test_a_gather_of_zeros_says_so(tmp_path):

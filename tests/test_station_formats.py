@@ -219,7 +219,7 @@ def test_z_upwards_counts_from_height_0_over_topography(flat, tmp_path):
     [
         ("PAS CI 34.1 -118.2 314 0\nRUS CI 34.1\n", {}, r"list:2: 3 values, expected 6: station"),
         ("PAS CI 34.01 -118 0 -40\n", {}, r"outside the grid.*STATIONS is taken for depths .*surf"),
-        ("PAS CI 34.01 -118 314 0\n", {"time": "2008-01-01"}, r"time.*is for StationXML; leave"),
+        ("PAS CI 34.01 -118 314 0\n", {"time": "2008-01-01"}, r"time.*is for StationXML, and"),
         ("station,x,y,z\nA,0,0,0\n", {"coordinates": "metres"}, r"coordinates.*is for STATIONS"),
         ("rec x=10 y=20 lat=3 lon=4 sta=A\n", {}, r"list:1: x, y and lat, lon: give one of both"),
         ("rec x=10 sta=A\n", {}, r"list:1: missing y"),
@@ -240,7 +240,7 @@ def test_station_xml_that_cannot_be_read_is_named(tmp_path):
     pytest.importorskip("obspy")
     with pytest.raises(ScenarioError, match="list: not read as StationXML"):
         group_of(tmp_path, "<FDSNStationXML>")
-    with pytest.raises(ScenarioError, match=r"surface.*is for STATIONS files of SPECFEM;"):
+    with pytest.raises(ScenarioError, match=r"surface.*is for STATIONS files of SPECFEM"):
         group_of(tmp_path, inventory(PAS=[]), surface=0.0)
 
 

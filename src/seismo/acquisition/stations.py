@@ -14,8 +14,8 @@ from seismo.scenario.receivers import StationReceivers
 from seismo.scenario.text_files import is_station_xml, read_lines
 
 _ONLY = {  # keys that one format alone has -> that
-    "coordinates": "STATIONS files of SPECFEM",
-    "surface": "STATIONS files of SPECFEM",
+    "coordinates": "STATIONS files of SPECFEM (six columns, no header)",
+    "surface": "STATIONS files of SPECFEM (six columns, no header)",
     "channels": "StationXML",
     "time": "StationXML",
 }
@@ -64,4 +64,4 @@ def _refuse(group: StationReceivers, path: Path, *keys: str) -> None:
     """Raise ModelError for a key that says something of another format."""
     for key in keys:
         if getattr(group, key) not in (None, ()):
-            raise ModelError(f"{path} is no such file: this is for {_ONLY[key]}; leave it out", key)
+            raise ModelError(f"is for {_ONLY[key]}, and {path} is none; leave it out", key)

@@ -118,5 +118,9 @@ def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> st
     longest = max(spans, key=lambda axis: spans[axis], default=None)
     if longest is None or spans[longest] == 0.0:
         return "number"
-    others = max((span for axis, span in spans.items() if axis != longest), default=0.0)
+    # A line on the ground is one whatever its heights.
+    along = coordinates[longest]
+    is_level = longest in "xy" and np.unique(along).size == along.size
+    beside = [span for axis, span in spans.items() if axis not in (longest, "z" * is_level)]
+    others = max(beside, default=0.0)
     return longest if others < 0.05 * spans[longest] or not source else "distance"
