@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from seismo.grid.bounded_coefficients import BOUNDS, ORDERS, TOLERANCES
+from seismo.grid.bounded_coefficients import BOUNDS, ORDERS
 
 DATA = Path(__file__).parents[1] / "src/seismo/grid/bounded_coefficients.json"
+TOLERANCES = (5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3)  # of K / k
 SAMPLES = 400  # wavenumbers at which the conditions hold, in the band and beyond
 APART, HIGHER = 1.25, 1.2  # from how many bands on waves are higher, and by how much
 NARROWEST, WIDEST = 0.2, 2.6  # bands that are tried, in radians per sample

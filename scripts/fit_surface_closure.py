@@ -40,7 +40,7 @@ import numpy as np
 from surface_errors import Weights
 from surface_layer_growth import SilentErrors
 
-from seismo.grid.bounded_coefficients import UNDER_SURFACE
+from seismo.grid.bounded_coefficients import under_surface
 from seismo.grid.coefficients import Stencil
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_closure.json"
@@ -96,8 +96,7 @@ def start(grid: SilentErrors, entry: dict) -> np.ndarray:
 def fitted(order: int, kind: str, rows: int, entry: dict, rounds: int) -> dict:
     """Fit one closure, show what it gives, and return its entry."""
     if kind == "long":
-        bounds = (("z", *UNDER_SURFACE[order]),)
-        stencil = Stencil(order, bounds=bounds)
+        stencil = Stencil(order, bounds=under_surface(order))
         grid = SilentErrors(stencil, rows, LONG_POINTS, WEIGHTS[kind], LONG_GROWTH)
     else:
         grid = SilentErrors(Stencil(order), rows, POINTS.get(order, 5.0), WEIGHTS[kind])

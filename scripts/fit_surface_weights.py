@@ -36,6 +36,7 @@ from pathlib import Path
 
 import numpy as np
 from closed_grid import RATIOS, SLOWNESS, STRETCH, Blocks, folded
+from fit_surface_closure import LONG_POINTS
 from half_space_response import (
     ODD,
     Waves,
@@ -47,7 +48,7 @@ from half_space_response import (
 )
 from scipy.special import j0, j1
 
-from seismo.grid.bounded_coefficients import UNDER_SURFACE
+from seismo.grid.bounded_coefficients import under_surface
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import SLOPE_ROWS, Surface, axis_weights, sloped_weights
 from seismo.grid.surface_closure import ClosureKind, interior_matrix, surface_closure
@@ -56,7 +57,6 @@ from seismo.solver.surface_slope import MOST_ROWS
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_weights.json"
 POINTS = {4: 8.0, 6: 6.0}  # per shortest wavelength, 5 for higher orders
-LONG_POINTS = 8.0  # of the kind long
 OFFSETS = np.array([0.0, 1, 2, 3, 4, 5, 6, 8, 10, 12])  # of receivers along a line, in cells,
 RADII = np.array([0.0, 2, 3.5, 5, 7, 10])  # and around a point, in three dimensions
 NEAREST, IN_SPACE = 4.9, 3.9  # cells from d to a receiver, and least d in three dimensions
@@ -155,7 +155,7 @@ class GridFields:
 
     def __init__(self, order: int, kind: ClosureKind) -> None:
         """Take the largest closure of an order and a kind."""
-        bounds = (("z", *UNDER_SURFACE[order]),) if kind is ClosureKind.LONG else ()
+        bounds = under_surface(order) if kind is ClosureKind.LONG else ()
         stencil = Stencil(order, bounds=bounds)
         closure = surface_closure(stencil, kind)
         self.c = stencil.first

@@ -20,12 +20,9 @@ from seismo.runs.assessment.layered_traces import LayeredTraces
 from seismo.runs.assessment.radiation import radiating_sources
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
+from test_contact_error import FREQUENCY, HARD, ROCK, WATER
 
-FREQUENCY = 10.0
-ROCK = Medium(3464.0, 2000.0, 2300.0)
-HARD = Medium(5196.0, 3000.0, 2760.0)
 SOFT = Medium(1800.0, 900.0, 1900.0)
-WATER = Medium(1500.0, 0.0, 1000.0)
 HEAVY = Medium(2500.0, 0.0, 1800.0)
 SOURCES = {
     "up": {"type": "force", "force": {"z": 1e9}},

@@ -10,7 +10,13 @@ import solver
 from seismo.equations.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
-from seismo.grid.bounded_coefficients import BOUNDS, UNDER_SURFACE, bounded, bounded_family
+from seismo.grid.bounded_coefficients import (
+    BOUNDS,
+    UNDER_SURFACE,
+    bounded,
+    bounded_family,
+    under_surface,
+)
 from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.runs.assessment.accuracy import expected_error
@@ -84,7 +90,7 @@ def test_the_limit_holds_beside_light_rock(name, model, tmp_path, monkeypatch) -
 @pytest.mark.parametrize("order", UNDER_SURFACE)
 def test_rows_of_a_surface_are_hardly_stiffer_than_those_below(order) -> None:
     """By 16 % at most, where the fits to other coefficients have 40 to 90 % for these."""
-    stencil = Stencil(order, bounds=(("z", *UNDER_SURFACE[order]),))
+    stencil = Stencil(order, bounds=under_surface(order))
     assert surface_closure(stencil, ClosureKind.LONG).growth < 1.16
     assert surface_closure(stencil, ClosureKind.FORCES).growth > 1.4
 

@@ -23,7 +23,6 @@ import numpy as np
 ORDERS = tuple(range(6, 17, 2))
 BOUNDS = (1.5, 1.7, 1.9, 2.2)  # of K, spacing 1
 UNDER_SURFACE = {8: (1.9, 2e-5)}  # along z, by the order
-TOLERANCES = (5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3)  # of K / k
 
 
 @lru_cache
@@ -33,6 +32,11 @@ def _fits() -> dict[tuple[int, float, float], tuple[float, ...]]:
     return {
         (fit["order"], fit["bound"], fit["tolerance"]): tuple(fit["c"]) for fit in json.loads(text)
     }
+
+
+def under_surface(order: int) -> tuple[tuple[str, float, float], ...]:
+    """Return the bounds of a `Stencil` along z, whose rows a free surface closes."""
+    return (("z", *UNDER_SURFACE[order]),)
 
 
 def bounded_family(order: int) -> list[tuple[float, float]]:

@@ -22,7 +22,13 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.equations.table import Physics
-from seismo.grid.bounded_coefficients import BOUNDS, ORDERS, UNDER_SURFACE, bounded_family
+from seismo.grid.bounded_coefficients import (
+    BOUNDS,
+    ORDERS,
+    UNDER_SURFACE,
+    bounded_family,
+    under_surface,
+)
 from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind
@@ -41,14 +47,13 @@ _RINGS = 1e-7
 _CLEAR = 8  # cells between a contact and a source or receiver, or another contact
 _FINE = 4  # samples of a cell, in search of one
 _SUDDEN = 0.03  # relative change of a parameter from sample to sample
-SURFACE_ORDER = 8  # under a free surface: with others waves along its rows grow in absorbing layers
 # Cells between sources and receivers, up to order 8 and above, from which on near fields of forces
 # and moments hardly err: they hold shorter waves than those that travel, strains more than motion.
 # Order 8, bound 1.5, 4, 8, 12, 16 cells away: motion 37, 1.5, 0.2, 0.04 %, strain 1.0 and 0.08 % at
 # 12 and 16; order 16, strain 14, 17, 22 cells away: 6.4, 1.1, 0.02 %.
 _NEAREST = {1.5: (16, 22), 1.7: (12, 18), 1.9: (10, 16), 2.2: (9, 14)}
 _NEAREST_UNDER_SURFACE = 16
-LEAST_CELLS = min(low for low, _ in _NEAREST.values())
+LEAST_CELLS = min(low for low, _ in _NEAREST.values())  # nearer nothing is bounded
 
 
 def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
@@ -104,7 +109,8 @@ def lengthened(
     Returns:
         the waves and the surface, by its closure; the differences.
     """
-    if surface is not None and stencil.order != SURFACE_ORDER:
+    # With other orders waves along the rows of a free surface grow in absorbing layers.
+    if surface is not None and stencil.order not in UNDER_SURFACE:
         return waves, stencil, surface
     if surface is not None and "z" in clear:
         waves, stencil, surface = _under_surface(waves, stencil, surface, spec.accuracy)
@@ -188,12 +194,9 @@ def _under_surface(
     """Return differences along z with a closure of their own, where it is accurate enough."""
     if not surface.can_be_long(stencil.order):
         return waves, stencil, surface
-    bound, tolerance = UNDER_SURFACE[stencil.order]
-    longer = replace(stencil, bounds=(("z", bound, tolerance),))
+    longer = replace(stencil, bounds=under_surface(stencil.order))
     there = replace(waves, surface=ClosureKind.LONG)
-    error = max(dispersion_error(there, longer), surface_error(there))
-    if _rings(waves, longer):
-        return waves, stencil, surface
-    if error > _SHARE * accuracy or not _are_far(waves, _NEAREST_UNDER_SURFACE):
-        return waves, stencil, surface
-    return there, longer, surface._replace(long=True)
+    accurate = max(dispersion_error(there, longer), surface_error(there)) <= _SHARE * accuracy
+    if accurate and _are_far(waves, _NEAREST_UNDER_SURFACE) and not _rings(waves, longer):
+        return there, longer, surface._replace(long=True)
+    return waves, stencil, surface

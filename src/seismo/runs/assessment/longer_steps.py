@@ -18,7 +18,7 @@ _WORTH = 0.92  # share of the steps from which on it is named
 def no_longer_steps(setup: Discretization) -> WarningLines:
     """Name the choice of longer steps where there are none."""
     if setup.scenario.grid.stencil == "long_steps" and not setup.stencil.bounds:
-        cells = setup.waves.nearest / max(setup.waves.spacing)
+        cells = _cells_apart(setup)
         why = (
             "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
             "would ring at frequencies of the sources, contacts lie within 8 cells of each other, "
@@ -29,6 +29,11 @@ def no_longer_steps(setup: Discretization) -> WarningLines:
         elif cells < LEAST_CELLS:
             why = f"a receiver lies in the near field of a source, {cells:.3g} cells from it"
         yield f"grid.stencil: long_steps makes no step longer: {why}; leave it out"
+
+
+def _cells_apart(setup: Discretization) -> float:
+    """Return the cells between a source and what is nearest of it; 0 where maps are wanted."""
+    return setup.waves.nearest / max(setup.waves.spacing)
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ def longer_steps(setup: Discretization, expected: Expected) -> LongerSteps | Non
     if spec.stencil != "fitted" or expected.error > spec.accuracy:
         return None
     if reason_against(setup.scenario, setup.physics, setup.earth):
+        return None
+    if _cells_apart(setup) < LEAST_CELLS:
         return None
     try:
         longer = discretize(setup.scenario.changed({"grid.stencil": "long_steps"}))
