@@ -8,6 +8,7 @@ import pytest
 import solver
 from seismo.acquisition.event_files import read_event
 from seismo.errors import ScenarioError
+from seismo.runs.assessment import assess
 from seismo.scenario.source_files import EventSource
 from seismo.solver.discretize import discretize
 
@@ -55,7 +56,7 @@ def quakeml(tensor=True):
     return QUAKEML.format(planes=planes, tensor=f"<tensor>{TENSOR}</tensor>" if tensor else "")
 
 
-def sources_of(folder, source, event=None, **changes):
+def discretized(folder, source, event=None, **changes):
     document = {
         "physics": "elastic",
         "geographic": {"longitude": -117.7, "latitude": 33.9, "azimuth": 30.0},
@@ -65,8 +66,11 @@ def sources_of(folder, source, event=None, **changes):
         "model": [{"type": "uniform", "vp": 6000.0, "vs": 3500.0, "rho": 2700.0}],
         "sources": [source],
     } | ({"event": event} if event else {}) | changes  # fmt: skip
-    scenario = solver.from_dict(document, base=folder)
-    return list(discretize(scenario).shots[0].sources)
+    return discretize(solver.from_dict(document, base=folder))
+
+
+def sources_of(folder, source, event=None, **changes):
+    return list(discretized(folder, source, event, **changes).shots[0].sources)
 
 
 def as_tensor(**keys):
@@ -106,6 +110,58 @@ def test_the_centroid_comes_its_shift_after_the_origin_time(tmp_path, text):
     )
     assert first.start == pytest.approx(4.0, abs=1e-9)
     assert first.position[2] == 14.7e3
+
+
+@pytest.mark.parametrize("origin", ["centroid", "hypocentre"])
+@pytest.mark.parametrize(
+    "wavelet",
+    [
+        {"type": "gaussian_rate", "half_duration": 0.45},
+        {"type": "triangle", "half_duration": 0.45},
+        {"type": "brune", "rise": "0.1 s"},
+        {"type": "array", "samples": np.array([0.0, 1.0, 3.0, 0.0]), "interval": 0.1},
+    ],
+    ids=lambda wavelet: wavelet["type"],
+)
+def test_a_wavelets_own_delay_moves_no_centroid(tmp_path, wavelet, origin):
+    """The section `event` has the time: what a conversion wrote as `wavelet.delay` is in it."""
+    (tmp_path / "event").write_text(CMT)
+    reference = {"time": "2008-07-29T18:42:15.71Z", "at": "1 s"}
+    times = np.arange(0.0, 8.0, 1e-3)
+    source = {"type": "event", "path": "event", "origin": origin}
+    signals = []
+    for own in ({}, {"delay": 0.9}, {"delay": 0}):
+        keys = {"wavelet": wavelet | own, "delay": 0.1}
+        (event,) = sources_of(tmp_path, source | keys, reference)
+        signals.append(event.signal(times, 1))
+        assert np.allclose(signals[-1], signals[0], rtol=0, atol=1e-9 * signals[0].max())
+    if origin == "centroid":
+        centre = np.sum(times * signals[0]) / np.sum(signals[0])
+        assert centre == pytest.approx(1.0 + 1.5 + 0.1, abs=2e-3)
+
+
+def test_a_delay_that_has_no_effect_is_said(tmp_path):
+    (tmp_path / "event").write_text(CMT)
+    wavelet = {"type": "gaussian_rate", "half_duration": 1.21, "delay": 2.42}
+    source = {"type": "event", "path": "event", "wavelet": wavelet}
+    reference = {"time": "2008-07-29T18:42:15.71Z", "at": "4 s"}
+    with_event = discretized(tmp_path, source, reference)
+    (line,) = (line for line in assess(with_event).warnings if "wavelet.delay" in line)
+    assert "2.42 s has no effect" in line
+    assert "sources[0].delay" in line
+    without = discretized(tmp_path, source, None)
+    assert not any("no effect" in line for line in assess(without).warnings)
+
+
+def test_an_event_before_the_run_moves_by_event_at(tmp_path):
+    (tmp_path / "event").write_text(CMT)
+    reference = {"time": "2008-07-29T18:42:15.71Z", "at": "-0.5 s"}
+    setup = discretized(tmp_path, {"type": "event", "path": "event"}, reference)
+    (line,) = (line for line in assess(setup).warnings if "acts before the run begins" in line)
+    later = float(re.search(r"set event.at to ([0-9.]+) s or more", line).group(1))
+    reference["at"] = f"{later} s"
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event"}, reference)
+    assert event.start == pytest.approx(0.0, abs=1e-3)
 
 
 def test_a_nodal_plane_and_a_magnitude_do_for_a_tensor(tmp_path):

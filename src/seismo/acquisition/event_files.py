@@ -1,8 +1,8 @@
 """Sources that are events of files: what acts, where, and when in the run.
 
 A centroid's time is when the moment rate has its centre of gravity. With the section `event` of
-the scenario it is `at` plus its distance from the origin time; without, the moment rate begins
-as the run does.
+the scenario it is `at` plus its distance from the origin time, whatever delay the wavelet has;
+without, the moment rate begins as the run does, or as the delay of its wavelet says.
 """
 
 from __future__ import annotations
@@ -129,13 +129,9 @@ def _read(path: Path, changed: object) -> Sequence[CatalogueEvent | EventProblem
 
 
 def _to_origin(wavelet: Wavelet, base: Path | None, is_centroid: bool) -> float:
-    """Return when in s a wavelet has its centre of gravity, or begins.
-
-    A delay of its own, where it is written, remains: the wavelet is later by that.
-    """
+    """Return when in s a wavelet has its centre of gravity, or begins, with its own delay."""
     shape = wavelets.shape_of(wavelet, base)
     tau = np.linspace(shape.start, shape.end, shape.points)
     size = np.abs(shape.value(tau))
     centre = float(np.sum(tau * size) / np.sum(size)) if is_centroid else shape.start
-    written = "delay" in wavelet.model_fields_set and wavelet.delay is not None
-    return centre + (0.0 if written else wavelets.delay(wavelet, base))
+    return centre + wavelets.delay(wavelet, base)

@@ -121,20 +121,43 @@ def _cut_source(setup: Discretization) -> WarningLines:
 
 def _begun_source(setup: Discretization) -> WarningLines:
     """A source that acts before t = 0 begins with a jump."""
-    for k, (source, section) in enumerate(
-        zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
-    ):
+    for k, source in enumerate(setup.shots[0].summaries):
         times = np.linspace(source.start, source.end, 2000)
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
-            wavelet = getattr(section, "wavelet", None)
-            has_delay = wavelet is not None and "delay" in wavelet.model_fields_set
-            remedy = f"leave sources[{k}].wavelet.delay out, or " if has_delay else ""
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
-                f"largest value, which is left out; {remedy}set sources[{k}].delay, which is added "
-                f"to the wavelet's own, to {source.delay - source.start:.4g} s or more"
+                f"largest value, which is left out; {_later(setup, k, source)}"
+            )
+
+
+def _later(setup: Discretization, number: int, source: PointSource) -> str:
+    """Return what to set so that a source begins with the run."""
+    section = setup.scenario.sources[number]
+    event = setup.scenario.event
+    if event is not None and section.type in ("event", "finite_fault"):
+        return f"set event.at to {event.at - source.start:.4g} s or more"
+    wavelet = getattr(section, "wavelet", None)
+    has_delay = wavelet is not None and "delay" in wavelet.model_fields_set
+    remedy = f"leave sources[{number}].wavelet.delay out, or " if has_delay else ""
+    return (
+        f"{remedy}set sources[{number}].delay, which is added to the wavelet's own, to "
+        f"{source.delay - source.start:.4g} s or more"
+    )
+
+
+def _ineffective_delay(setup: Discretization) -> WarningLines:
+    """The section `event` says when its events act: a delay of their wavelets has no effect."""
+    if setup.scenario.event is None:
+        return
+    for k, section in enumerate(setup.scenario.sources):
+        delay = getattr(getattr(section, "wavelet", None), "delay", None)
+        if section.type == "event" and delay:
+            yield (
+                f"sources[{k}].wavelet.delay: {with_unit(delay, 's')} has no effect, as event.at "
+                f"and the times of {section.path} say when this source acts; leave it out, or set "
+                f"sources[{k}].delay to move the source by a time"
             )
 
 
@@ -216,5 +239,6 @@ def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
 
 
 TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _arrivals, _long_gone, _cut_source, _begun_source, _other_date, _small_step, _sampling, _seldom,
+    _arrivals, _long_gone, _cut_source, _begun_source, _ineffective_delay, _other_date, _small_step,
+    _sampling, _seldom,
 )  # fmt: skip
