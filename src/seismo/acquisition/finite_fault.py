@@ -12,13 +12,14 @@ those at the ends, and some between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 import h5py
 import numpy as np
 
+from seismo.acquisition.directivity import Directivity, directivity
 from seismo.acquisition.fsp import read_fsp
 from seismo.acquisition.moment_tensor import (
     component_arrays,
@@ -32,6 +33,7 @@ from seismo.acquisition.slip_rate import SlipRates
 from seismo.acquisition.srf import read_srf
 from seismo.acquisition.srf_hdf5 import read_srf_hdf5
 from seismo.acquisition.wavelet_shapes import sigma_of
+from seismo.acquisition.wavelets import SourceWavelet
 from seismo.errors import ModelError
 from seismo.model import Earth
 from seismo.scenario.source_files import FiniteFaultSource
@@ -50,6 +52,7 @@ class FaultSummary(PointSource):
         moments: the same with the rigidity of the file, NaN without, and of the model.
         mismatch: slip that the rates amount to over that of the file, less 1.
         assumed: what stands for what the file lacks, for messages.
+        directivity: what it radiates by direction.
     """
 
     subfaults: int = 0
@@ -57,6 +60,12 @@ class FaultSummary(PointSource):
     moments: tuple[float, float] = (0.0, 0.0)
     mismatch: float = 0.0
     assumed: tuple[str, ...] = ()
+    directivity: Directivity = field(default_factory=Directivity)
+
+    @property
+    def radiated(self) -> tuple[SourceWavelet, ...]:
+        """The moment rate, and the apparent ones of some directions."""
+        return (self.wavelet, *self.directivity.rates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +184,7 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
         dimensions: of the grid.
     """
     rupture = fault.rupture
-    model = rigidities(fault.positions, earth, dimensions)
+    vs, model = _rock(fault.positions, earth, dimensions)
     of_file = rupture.rigidities
     uses_model = fault.source.rigidity == "model" or of_file is None
     moments = rupture.potencies * (model if uses_model else of_file)
@@ -183,6 +192,9 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
     moduli = (np.full_like(model, np.nan) if of_file is None else of_file), model
     tensors = moments[:, None, None] * fault.tensors
     weights = np.abs(moments) / np.abs(moments).sum()
+    by_direction = _by_direction(
+        rupture, fault.positions.tobytes(), moments.tobytes(), float(weights @ vs)
+    )
     summary = FaultSummary(
         name=fault.name, kind="moment_tensor", derivative=1,
         position=tuple((weights @ fault.positions).tolist()),
@@ -190,19 +202,28 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
         subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
         moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
         mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
-        assumed=rupture.assumed,
+        assumed=rupture.assumed, directivity=by_direction,
     )  # fmt: skip
     strengths = component_arrays(tensors)
     return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)
 
 
-def rigidities(positions: np.ndarray, earth: Earth, dimensions: int) -> np.ndarray:
-    """Return the model's rigidity rho vs^2 (n) Pa at positions (n, 3) m, NaN where it has none."""
+@lru_cache(maxsize=4)  # a run is discretized several times, in search of a remedy
+def _by_direction(rupture: Rupture, positions: bytes, moments: bytes, speed: float) -> Directivity:
+    """Return what a rupture radiates by direction, of arrays as bytes: keys of the cache."""
+    area = float(np.median(rupture.slips.area))
+    centres = np.frombuffer(positions).reshape(-1, 3)
+    return directivity(centres, np.frombuffer(moments), rupture.rates, speed, area)
+
+
+def _rock(positions: np.ndarray, earth: Earth, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the model's vs (n) m/s and rigidity (n) Pa at positions (n, 3) m, NaN without."""
     if not {"vs", "rho"} <= set(earth.needs):
-        return np.full(len(positions), np.nan)
+        unknown = np.full(len(positions), np.nan)
+        return unknown, unknown
     x, y, z = positions.T
     medium = earth.as_given.sample(z, y if dimensions == 3 else None, x)
-    return np.asarray(medium["rho"] * medium["vs"] ** 2)
+    return np.asarray(medium["vs"]), np.asarray(medium["rho"] * medium["vs"] ** 2)
 
 
 def _total(rupture: Rupture, sizes: np.ndarray) -> float:

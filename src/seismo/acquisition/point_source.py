@@ -54,6 +54,11 @@ class PointSource:
         return (rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * step)
 
     @property
+    def radiated(self) -> tuple[wavelets.SourceWavelet, ...]:
+        """The wavelets that it has for stations in different directions."""
+        return (self.wavelet,)
+
+    @property
     def is_local(self) -> bool:
         """Whether it acts at its position, and so errs by what is near."""
         return True

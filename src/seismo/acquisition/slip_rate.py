@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,8 @@ from seismo.acquisition.wavelet_shapes import WaveletShape
 
 _SERIES = (-1.0 / 24.0, 3.0 / 640.0, -5.0 / 7168.0)
 _PER_SIGMA = 6  # knots
+_PER_RATE = 48  # steps of a sum in a short rate
+_SHORT = 0.05  # of the rates are shorter
 _SIGMAS = 4.5  # reach of a Gaussian: 4e-5 of its peak
 _MOST_SAMPLES = 1 << 20  # of the sum of many rates
 _BLOCK = 1 << 19  # numbers that are computed together
@@ -203,12 +205,28 @@ class SlipRates:
         rate = SlipRate.of(float(self.onset[number]), float(self.step[number]), samples)
         return rate.smoothed(self.sigma) if self.sigma else rate
 
+    def some(self, numbers: np.ndarray) -> SlipRates:
+        """Return some of them (numbers)."""
+        sizes = np.diff(self.starts)[numbers]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        taken = np.repeat(self.starts[numbers] - starts[:-1], sizes) + np.arange(starts[-1])
+        return replace(
+            self, onset=self.onset[numbers], step=self.step[numbers], starts=starts,
+            samples=self.samples[taken],
+        )  # fmt: skip
+
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (rate) in s before the first of which, and after the second, each is zero."""
-        reach = self.step + (_SIGMAS * self.sigma + self.step if self.sigma else 0.0)
+        # A rate rises to its first sample, and falls from its last one, within a step.
+        firsts, lasts = (self.samples[n] for n in (self.starts[:-1], self.starts[1:] - 1))
+        rises = np.where(firsts == 0.0, 0.0, self.step)
+        falls = np.where(lasts == 0.0, 0.0, self.step)
+        reach = np.zeros_like(self.step)
+        if self.sigma:  # that of the Gaussian, a mean over a step, and a spline's (`smoothed`)
+            reach += (_SIGMAS + 5.0 / _PER_SIGMA) * self.sigma
         last = self.onset + (np.diff(self.starts) - 1) * self.step
-        return self.onset - reach, last + reach
+        return self.onset - rises - reach, last + falls + reach
 
     def resampled(self, numbers: np.ndarray, first: np.ndarray, count: int, dt: float):
         """Return some of them (numbers, count), each `count` times at dt s from times first (s)."""
@@ -219,15 +237,27 @@ class SlipRates:
         return resampled
 
     def weighted_sum(self, weights: np.ndarray) -> SlipRate:
-        """Return the weighted sum (weights) of all, by its means over half the shortest interval.
+        """Return the weighted sum (weights) of all; the integral is that of the sum."""
+        return self.weighted_sums(weights, np.zeros((1, weights.size)))[0]
 
-        Those times are as many as `_MOST_SAMPLES` at most; the integral is that of the sum.
+    def weighted_sums(self, weights: np.ndarray, shifts: np.ndarray) -> list[SlipRate]:
+        """Return weighted sums (weights) of all, each by its means over short steps.
+
+        All sums together have `_MOST_SAMPLES` steps at most.
+
+        Args:
+            weights: (rate).
+            shifts: (sum, rate) s by which each is later, rounded to steps.
         """
         starts, ends = self.ends
         begin = float(starts.min())
         end = float(ends.max())
-        step = max(float(self.step.min()) / 2.0, (end - begin) / _MOST_SAMPLES)
-        total = np.zeros(int(np.ceil((end - begin) / step)) + 3)
+        step = max(self._short_step, (end - begin + np.ptp(shifts)) * len(shifts) / _MOST_SAMPLES)
+        later = np.rint(shifts / step).astype(np.int64)
+        earliest = int(later.min())
+        later -= earliest
+        totals = np.zeros((len(shifts), int(np.ceil((end - begin) / step)) + 3 + int(later.max())))
+        size = totals.shape[1]
         low = ((starts - begin) / step).astype(np.int64)
         lasting = ((ends - begin) / step).astype(np.int64) + 2 - low
         for count in np.unique(_rounded_up(lasting)).tolist():
@@ -236,10 +266,21 @@ class SlipRates:
                 some = numbers[rows]
                 edges = low[some, None] + np.arange(count + 1) - 0.5
                 reached = self._together(some).integral(begin + step * edges)
-                means = weights[some, None] * np.diff(reached, axis=1) / step
-                steps = np.minimum(low[some, None] + np.arange(count), total.size - 1)
-                total += np.bincount(steps.ravel(), means.ravel(), total.size)
-        return SlipRate.of(begin, step, total, 3 if self.sigma else 1)
+                means = (weights[some, None] * np.diff(reached, axis=1) / step).ravel()
+                steps = low[some, None] + np.arange(count)
+                for total, moved in zip(totals, later, strict=True):
+                    at = np.minimum(steps + moved[some, None], size - 1)
+                    total += np.bincount(at.ravel(), means, size)
+        degree = 3 if self.sigma else 1
+        return [SlipRate.of(begin + earliest * step, step, total, degree) for total in totals]
+
+    @property
+    def _short_step(self) -> float:
+        """Step in s by whose means sums keep the frequencies of all rates."""
+        if self.sigma:
+            return self.sigma / (2.0 * _PER_SIGMA)
+        lasting = float(np.quantile((np.diff(self.starts) + 1) * self.step, _SHORT))
+        return min(float(self.step.min()) / 2.0, lasting / _PER_RATE)
 
     def _alike(self, numbers: np.ndarray, times: int) -> Iterator[np.ndarray]:
         """Yield the indices of rates that can be computed together."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.event_files import event_wavelet
-from seismo.acquisition.finite_fault import read_rupture
+from seismo.acquisition.finite_fault import FaultSummary, read_rupture
+from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.errors import ModelError
 from seismo.scenario import Scenario
@@ -41,9 +42,16 @@ def _wavelet(source: Source, base: Path | None) -> Wavelet | SlipRate | str:
     return source.wavelet
 
 
-def highest_frequency(scenario: Scenario) -> float:
-    """Return the frequency in Hz above which all sources radiate less than 1 % of their peak."""
-    highest = []
+def highest_frequency(scenario: Scenario, summaries: Iterable[PointSource] = ()) -> float:
+    """Return the frequency in Hz above which all sources radiate less than 1 % of their peak.
+
+    Args:
+        scenario: of the run.
+        summaries: its sources in the earth, where they are known: faults in all directions.
+    """
+    faults = (source for source in summaries if isinstance(source, FaultSummary))
+    rates = (rate for fault in faults for rate in fault.directivity.rates)
+    highest = [wavelets.maximum_frequency(rate) for rate in rates]
     for number, source in enumerate(scenario.sources):
         # Where the wavelet is the moment itself, its rate is what radiates.
         rate = getattr(source, "time_function", "moment_rate") == "moment"

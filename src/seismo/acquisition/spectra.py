@@ -45,11 +45,12 @@ def spectra_of(
     spreading = 0.5 if dimensions == 2 else 0.0
     kinds = {
         (
-            s.wavelet,
+            wavelet,
             s.base,
             derivatives_of(s) + recorded_derivative - spreading * (s.kind != "plane_wave"),
         ): None
         for s in sources
+        for wavelet in s.radiated
     }
     selected = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]
     cumulative = [_cumulative(*kind) for kind in selected]

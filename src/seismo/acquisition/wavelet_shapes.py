@@ -221,6 +221,12 @@ def sigma_of(half_duration: float) -> float:
     return half_duration / (1.628 * math.sqrt(2.0))
 
 
+def half_duration_of(frequency: float) -> float:
+    """Return the half duration in s of the Gaussian that leaves `FLOOR` at a frequency in Hz."""
+    sigma = math.sqrt(-2.0 * math.log(FLOOR)) / (2.0 * math.pi * frequency)
+    return sigma / sigma_of(1.0)
+
+
 def _brune(spec: Any) -> WaveletShape:
     """Moment rate w^2 tau exp(-w tau), w = 2 pi corner frequency (Brune 1970, JGR 75, 4997-5009).
 

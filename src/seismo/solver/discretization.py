@@ -275,7 +275,7 @@ class Discretization:
     @derived
     def highest_frequency(self) -> float:
         """Frequency in Hz above which all sources radiate less than 1 % of their peak."""
-        return highest_frequency(self.scenario)
+        return highest_frequency(self.scenario, self.shots[0].summaries)
 
     @derived
     def dominant_frequency(self) -> float:

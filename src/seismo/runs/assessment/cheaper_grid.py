@@ -8,7 +8,7 @@ from functools import partial
 from seismo.errors import SeismoError
 from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.other_spacing import of_spacing
-from seismo.runs.assessment.percent import percent
+from seismo.runs.assessment.percent import percent, rounded_down
 from seismo.runs.assessment.remedy import (
     MOST_TRIED,
     TRIALS,
@@ -16,7 +16,6 @@ from seismo.runs.assessment.remedy import (
     coarsest,
     dividing,
     mended,
-    rounded_down,
 )
 from seismo.runs.resources.speed import order_factor
 from seismo.solver.discretization import Discretization

@@ -12,13 +12,12 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.acquisition.event_files import read_event
-from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.moment_tensor import moment_of
 from seismo.acquisition.point_source import PointSource
+from seismo.runs.assessment.fault_checks import FAULTS, MOST_OFF
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
-MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 _SAMPLES = 4096
 
 
@@ -88,28 +87,10 @@ def _reached(source: PointSource) -> float:
     return 0.0 if abs(share) < 1e-3 else share
 
 
-def _fault_moments(setup: Discretization) -> WarningLines:
-    """Name faults whose moment is another one by the file than by the model or its slip rates."""
-    for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
-        yield from (f"source {fault.name}: {text}" for text in fault.assumed)
-        of_file, of_model = fault.moments
-        if of_file > 0.0 and of_model > 0.0 and abs(of_model / of_file - 1.0) > MOST_OFF:
-            yield (
-                f"source {fault.name}: its slip makes a moment of {of_file:.3g} N m by the file's "
-                f"rigidity, {of_model:.3g} by the model's: {fault.moment:.3g} act; the other one "
-                "by sources.rigidity: model or file"
-            )
-        if abs(fault.mismatch) > MOST_OFF:
-            yield (
-                f"source {fault.name}: its slip rates amount to {fault.mismatch:+.0%} of the slip "
-                "that the file states beside them: the rates act"
-            )
-
-
 MOMENTS: tuple[Callable[[Discretization], WarningLines], ...] = (
     _lost_moment,
     _line_moment,
     _lasting_moment,
     _event_moments,
-    _fault_moments,
+    *FAULTS,
 )

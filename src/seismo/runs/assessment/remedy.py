@@ -36,10 +36,12 @@ from seismo.runs.assessment.accuracy import (
     sent_back,
 )
 from seismo.runs.assessment.attenuation import fit_remedy
+from seismo.runs.assessment.fault_checks import lower_frequencies
 from seismo.runs.assessment.interpolated_coupling import COUPLED
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.other_spacing import of_spacing
+from seismo.runs.assessment.percent import rounded_down
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
@@ -148,13 +150,9 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     named = []
     spacing, remaining = _finer(setup, expected)
     if spacing < max(setup.waves.spacing):
-        frequency = setup.dominant_frequency
-        lower = rounded_down(spacing / max(setup.waves.spacing) * frequency)
         higher = ", with a higher grid.order a larger one," if _disperses(setup, remaining) else ""
-        named.append(
-            f"use a grid.spacing of about {spacing:g} m{higher} or a dominant frequency of about "
-            f"{lower:g} Hz instead of {frequency:.4g} Hz"
-        )
+        lower = lower_frequencies(setup, spacing / max(setup.waves.spacing))
+        named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
     known = _moves(setup) | {
         SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
         FITTED: fit_remedy(setup),
@@ -285,12 +283,6 @@ def dividing(setup: Discretization, spacing: float) -> float:
         if is_short and all(abs(count - round(count)) < 1e-9 * count for count in counts):
             return finer
     return spacing
-
-
-def rounded_down(value: float) -> float:
-    """Return a number rounded down to two digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.floor(value / unit * (1.0 + 1e-9)) * unit:.2g}")
 
 
 def coarsest(within: Callable[[float], bool]) -> float:

@@ -69,7 +69,10 @@ def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLine
     if carried < setup.highest_frequency:
         return  # `inaccurate` has said so
     for source in setup.shots[0].summaries:
-        lost = wavelets.energy_above(source.wavelet, carried, derivatives_of(source), source.base)
+        lost = max(
+            wavelets.energy_above(wavelet, carried, derivatives_of(source), source.base)
+            for wavelet in source.radiated
+        )
         if lost > MOST_LOST:
             yield (
                 f"source {source.name}: {lost:.2g} of the energy of its waves ({lost**0.5:.2g} of "

@@ -1,0 +1,79 @@
+"""The sources of a run as the page of `seismo check` describes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from seismo.acquisition.finite_fault import FaultSummary
+from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.acquisition.plane_wave import EVANESCENT_LEAD, PlaneWave
+from seismo.grid.grid import AXES
+from seismo.output.quantities import timing
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Discretization
+from seismo.solver.incident_background import box_of, plane_waves
+
+MOST_SOURCES = 3  # that are described each
+
+
+def source_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield labels and descriptions of the sources of a shot, the event, faults and plane waves."""
+    shots = len(setup.shots)
+    together = setup.batch
+    sources = setup.shots[0].summaries
+    text = f"{len(sources)} source{'s' * (len(sources) > 1)}"
+    if shots > 1:
+        text = f"{shots} shots, {together} at a time, {text} each"
+    acts = [
+        f"{s.name} ({s.kind}, {s.wavelet.type} {timing(s.start, s.centre)})"
+        for s in sources[:MOST_SOURCES]
+    ]
+    acts += ["..."] * (len(sources) > MOST_SOURCES)
+    yield "sources", f"{text}: {', '.join(acts)}"
+    if event := setup.scenario.event:
+        yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
+    for fault in (s for s in sources if isinstance(s, FaultSummary)):
+        yield "fault", _fault(fault)
+    for wave in plane_waves(setup):
+        yield "plane wave", _plane_wave(setup, wave)
+
+
+def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
+    """Describe how a plane wave comes, and the box in which the run has all of it."""
+    grid = setup.grid
+    box = box_of(setup, wave)
+    degrees = math.degrees(wave.incidence)
+    text = (
+        f"{wave.name}: {wave.wave}, {degrees:.4g} deg from the vertical at {wave.velocity:.5g} m/s"
+    )
+    if wave.incidence:
+        text += f", {wave.velocity / math.sin(wave.incidence):.5g} m/s along the surface"
+    corner = ", ".join(f"{a} = {wave.position[AXES.index(a)]:.6g} m" for a in grid.axes)
+    start = f"; its wavelet begins at {wave.start:.4g} s at {corner}"
+    sides = []
+    for axis in box.faces.replace("z", ""):
+        a = AXES.index(axis)
+        low, high = grid.coordinate(axis, [box.first[a], box.last[a]])
+        sides.append(f"{axis} = {low:.6g} to {high:.6g} m")
+    sides.append(f"z to {float(grid.coordinate('z', box.last[2])):.6g} m")
+    text += f"{start}; all motion within {', '.join(sides)}, outside what is scattered alone"
+    if wave.evanescent:
+        text += f"; evanescent in some rock, so that it begins {EVANESCENT_LEAD:g} periods early"
+    return text
+
+
+def _fault(fault: FaultSummary) -> str:
+    """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
+    sizes = [(fault.moment, "acts")]
+    sizes += zip(
+        fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
+    )
+    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
+    text = f"{fault.name}: {fault.subfaults} subfaults that slip; M0 {', '.join(named)}"
+    if grain := fault.directivity.grain:
+        text += (
+            f"; rupture at {grain.velocity:.4g} m/s over subfaults {grain.spacing:.4g} m apart, "
+            f"which show from {grain.frequency:.3g} Hz on"
+        )
+    return text
