@@ -64,11 +64,8 @@ class CatalogueEvent:
 
     @property
     def usual_half_duration(self) -> float:
-        """Return the half duration in s that follows the moment in the GCMT catalogue.
-
-        Literature: Ekstrom, Nettles & Dziewonski (2012, PEPI 200-201, 1-9), M0 in dyn cm.
-        """
-        return float(1.05e-8 * (scalar_moment(self.tensor) * 1e7) ** (1.0 / 3.0))
+        """Return the half duration in s that follows the moment in the GCMT catalogue."""
+        return half_duration_of_moment(scalar_moment(self.tensor))
 
     @property
     def contradiction(self) -> str:
@@ -81,3 +78,11 @@ class CatalogueEvent:
             f"the moment tensor, {moment:.2g} N m, is of magnitude {size:.1f}, and the magnitude "
             f"beside it {self.magnitude:.1f}"
         )
+
+
+def half_duration_of_moment(moment: float) -> float:
+    """Return the half duration in s that the GCMT catalogue takes for a moment in N m.
+
+    Literature: Ekstrom, Nettles & Dziewonski (2012, PEPI 200-201, 1-9), M0 in dyn cm.
+    """
+    return float(1.05e-8 * (moment * 1e7) ** (1.0 / 3.0))

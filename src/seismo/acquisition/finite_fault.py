@@ -63,6 +63,11 @@ class FaultSummary(PointSource):
     directivity: Directivity = field(default_factory=Directivity)
 
     @property
+    def scalar_moment(self) -> float:
+        """Sum of the subfaults' scalar moments in N m."""
+        return self.moment
+
+    @property
     def radiated(self) -> tuple[SourceWavelet, ...]:
         """The moment rate, and the apparent ones of some directions."""
         return (self.wavelet, *self.directivity.rates)

@@ -141,8 +141,9 @@ class Geometry:
             action = action_of(source, self._scenario.base, self._scenario.event)
         except ModelError as error:
             raise self._locate.mistakes((*key, *error.key), [error.problem]) from None
-        coordinates = self._locate.on_earth(action.degrees)
-        if problem := self._locate.outside(coordinates, action.degrees):
+        degrees_of_event = action.degrees | {"depth_from": source.depth_from}
+        coordinates = self._locate.on_earth(degrees_of_event)
+        if problem := self._locate.outside(coordinates, degrees_of_event):
             degrees = "longitude {longitude:g}, latitude {latitude:g}, depth {depth:g} m"
             event = degrees.format(**action.degrees)
             raise self._scenario.mistake(*key, "path", problem=f"its event ({event}): {problem}")
@@ -165,9 +166,9 @@ class Geometry:
         assert self._locate.projection is not None  # the rules of the scenario
         slips = rupture.slips
         x, y = self._locate.projection.to_grid(slips.longitude, slips.latitude)
-        z = slips.depth + self._locate.ground(x, y)
+        z = slips.depth + self._locate.top(x, y, source.depth_from)
         coordinates = np.stack([x, y, z], axis=1)
-        self._refuse_outside(rupture, coordinates, number)
+        self._refuse_outside(rupture, coordinates, number, source.depth_from)
         event = self._scenario.event
         return PlacedFault(
             rupture, source, source.name or SOURCE_NAME.format(number),
@@ -176,16 +177,19 @@ class Geometry:
             source.delay + (event.at if event else 0.0),
         )  # fmt: skip
 
-    def _refuse_outside(self, rupture: Rupture, coordinates: np.ndarray, number: int) -> None:
+    def _refuse_outside(
+        self, rupture: Rupture, coordinates: np.ndarray, number: int, depth_from: str | None
+    ) -> None:
         """Raise ScenarioError with the first subfaults that lie outside the grid."""
         slips = rupture.slips
         outside = self._locate.are_outside(coordinates)
         numbers, firsts = np.unique(slips.subfault[outside], return_index=True)
         problems = []
         for n in np.flatnonzero(outside)[firsts[:_MOST_NAMED]].tolist():
-            degrees = {name: float(getattr(slips, name)[n]) for name in _DEGREES}
+            degrees: dict[str, Any] = {name: float(getattr(slips, name)[n]) for name in _DEGREES}
+            degrees["depth_from"] = depth_from
             problem = self._locate.outside(tuple(coordinates[n].tolist()), degrees)
-            if slips.depth[n] < 0.0:
+            if slips.depth[n] < 0.0 and depth_from != "datum":
                 problem = f"lies {-slips.depth[n]:g} m above the surface; move it down"
             problems.append(f"{rupture.where(n)}: subfault {slips.subfault[n] + 1}: {problem}")
         if len(numbers) > _MOST_NAMED:

@@ -17,10 +17,11 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.topography import Topography
 from seismo.scenario import Scenario
+from seismo.scenario.topography import datum_of
 
 Coordinates = tuple[float, float, float]  # x, y, z in m
 _ROUNDING = 1e-9  # of the spacing
-Degrees = Mapping[str, float]  # longitude and latitude in degrees, optionally depth in m
+Degrees = Mapping[str, Any]  # longitude and latitude in degrees, optionally depth or z in m
 
 
 class Locator:
@@ -59,6 +60,12 @@ class Locator:
         """Return z in m of the ground at x, y in m."""
         return self._level if self.topography is None else self.topography.ground(y, x)
 
+    def top(self, x: Any, y: Any, depth_from: str | None) -> Any:
+        """Return z in m from which depths count at x, y in m: of the ground, or of height 0."""
+        if depth_from == "datum":
+            return datum_of(self.scenario.topography)
+        return self.ground(x, y)
+
     def coordinates(self, position: Any) -> Coordinates:
         """Return x, y, z of a position of the scenario that is in m: on the ground without z."""
         x = position.x
@@ -89,11 +96,14 @@ class Locator:
         return np.stack([x, y, np.where(on, self.topography.level, s)], axis=1)
 
     def on_earth(self, degrees: Degrees) -> Coordinates:
-        """Return x, y, z of degrees, and a depth."""
+        """Return x, y, z of degrees, and a depth, or z; on the ground without."""
         assert self.projection is not None  # the rules of the scenario, and `_stations`
-        x, y = self.projection.to_grid(degrees["longitude"], degrees["latitude"])
-        depth = degrees.get("depth", 0.0)
-        return float(x), float(y), float(depth + self.ground(float(x), float(y)))
+        projected = self.projection.to_grid(degrees["longitude"], degrees["latitude"])
+        x, y = map(float, projected)
+        z = degrees.get("z")
+        if z is None:
+            z = (degrees.get("depth") or 0.0) + self.top(x, y, degrees.get("depth_from"))
+        return x, y, float(z)
 
     def inside(
         self, position: Coordinates, *key: str | int, degrees: Degrees | None = None

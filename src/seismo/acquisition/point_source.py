@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.acquisition import wavelets
+from seismo.acquisition.moment_tensor import scalar_moment, tensor_from_grid
 from seismo.acquisition.slip_rate import SlipRate
 
 
@@ -57,6 +58,16 @@ class PointSource:
     def radiated(self) -> tuple[wavelets.SourceWavelet, ...]:
         """The wavelets that it has for stations in different directions."""
         return (self.wavelet,)
+
+    @property
+    def scalar_moment(self) -> float | None:
+        """Scalar moment in N m (in 2-D per metre) of a moment tensor or explosion, else None."""
+        size = abs(float(self.wavelet.amplitude))
+        if self.kind == "explosion":
+            return size * abs(self.strength[""])
+        if self.kind == "moment_tensor":
+            return size * scalar_moment(tensor_from_grid(self.strength))
+        return None
 
     @property
     def is_local(self) -> bool:

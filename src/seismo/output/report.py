@@ -15,6 +15,7 @@ import numpy as np
 from seismo.output.partial_files import UNFINISHED
 from seismo.output.quantities import timing
 from seismo.output.results_file import COMPLETE, UNSTABLE
+from seismo.output.source_facts import MOST_SOURCES, described, ranged
 from seismo.scenario.units import with_unit
 
 if TYPE_CHECKING:
@@ -141,16 +142,18 @@ def _fact(key: str, value: Any) -> str:
 
 def _sources(results: Results) -> Iterator[tuple[str, str]]:
     sources = results.sources
-    for source in sources[:3]:
+    for source in sources[:MOST_SOURCES]:
         position = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
         name = source.get("name", source.get("source", "source"))
         text = f"{name}: {source.get('type', 'unknown type')} at {position} m"
         if "wavelet" in source and "start" in source:
             source_time = timing(float(source["start"]), source.get("centre"))
             text += f", {source['wavelet']} {source_time}"
+        if size := described({key: source[key] for key in source if key != "z"}):
+            text += f", {size}"
         yield "source", text
-    if len(sources) > 3:
-        yield "", f"... and {len(sources) - 3} more sources"
+    if len(sources) > MOST_SOURCES:
+        yield "", f"... and {len(sources) - MOST_SOURCES} more sources; all: {ranged(sources)}"
 
 
 def _traces(results: Results) -> Iterator[tuple[str, str]]:

@@ -16,22 +16,19 @@ import numpy as np
 
 from seismo.acquisition import receivers, trace_processing
 from seismo.acquisition.point_source import PointSource
-from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
 from seismo.model.cells import SLAB, tensor
 from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
+from seismo.runs.coordinates import DECIMALS, ON_EARTH, coordinates_of, metres_of, size_and_depth
 from seismo.scenario.topography import datum_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.ground import true_positions
 from seismo.solver.map_quantities import maps_of
 from seismo.solver.simulation import Simulation
 
-ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
-_DECIMALS = 9  # of m, over topography
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
@@ -144,7 +141,11 @@ def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
                "plane_wave": ("m/s", "m/s")}  # fmt: skip
     units = {amounts[kind][flat] for kind in kinds & amounts.keys()}
     amplitude = {"amplitude": units.pop()} if len(units) == 1 else {}  # else each row has its own
-    return {"moment": ("N m", "N")[flat], "force": ("N", "N/m")[flat]} | amplitude
+    return {
+        "moment": ("N m", "N")[flat],
+        "scalar_moment": ("N m", "N")[flat],
+        "force": ("N", "N/m")[flat],
+    } | amplitude
 
 
 def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
@@ -152,7 +153,7 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     axes = [a for a in AXES if a in grid.axes]
     on_grid = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
     position = np.array([source.position])
-    coordinates = {name: float(line[0]) for name, line in _metres(setup, position).items()}
+    coordinates = {name: float(line[0]) for name, line in metres_of(setup, position).items()}
     requested = {a: coordinates[a] for a in axes}
     index = {a: float(grid.index(a, on_grid[a])) for a in axes}
     nearest = {a: round(i) for a, i in index.items()}
@@ -169,42 +170,13 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     }
     if source.centre is not None:
         row["centre"] = source.centre
+    row |= size_and_depth(setup, source)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
     if source.kind in names:
         return row | {names[source.kind]: source.strength}
     return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
-
-
-def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m on the grid.
-
-    They are x, (y,) z in m, over topography depth below the ground and elevation of the ground in
-    m, and, where the grid has a place on the earth, longitude, latitude and the azimuth of +x there
-    in degrees.
-    """
-    coordinates = _metres(setup, positions)
-    if setup.scenario.geographic is not None:
-        projection = Projection(setup.scenario.geographic)
-        (x, y, _) = positions.T
-        coordinates["longitude"], coordinates["latitude"] = projection.to_geographic(x, y)
-        coordinates["x_azimuth"] = projection.x_azimuth(x, y)
-    return coordinates
-
-
-def _metres(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
-    positions = true_positions(setup.ground, positions)
-    metres = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
-    if setup.ground is not None:
-        (x, y, z) = positions.T
-        ground = setup.ground.ground(y, x)
-        metres["depth"] = z - ground
-        metres["elevation"] = datum_of(setup.scenario.topography) - ground
-        # What depth, height and mapping make together is 0, not 3e-14 m.
-        metres = {name: np.round(numbers, _DECIMALS) + 0.0 for name, numbers in metres.items()}
-    return metres
 
 
 def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
@@ -227,7 +199,7 @@ def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
         "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
         "depth; the axis z of other groups is s",
     }
-    ground = np.round(topography.ground(y, lines["x"]), _DECIMALS) + 0.0
+    ground = np.round(topography.ground(y, lines["x"]), DECIMALS) + 0.0
     axes = {a: (ticks, "m") for a, ticks in lines.items()}
     writer.write_arrays("ground", axes, {"ground": (ground, "m")}, facts)
 

@@ -8,7 +8,7 @@ from typing import Any
 from seismo.errors import KeyPath
 from seismo.scenario.base import Mistake
 from seismo.scenario.draft import Draft
-from seismo.scenario.position import Position
+from seismo.scenario.position import GeographicPosition, Position
 from seismo.scenario.receivers import GridReceivers, LineReceivers
 from seismo.scenario.rules import Mistakes, positions
 from seismo.scenario.sources import PlaneWaveSource
@@ -74,12 +74,18 @@ def _described_at(section: Any) -> Iterator[tuple[KeyPath, Any]]:
 def heights(draft: Draft) -> Mistakes:
     """Check that positions have one of z and depth; over topography receivers need none."""
     for path, position in _with_heights(draft):
+        on_earth = isinstance(position, GeographicPosition)
+        if on_earth and position.depth_from is not None and position.depth is None:
+            problem = "says what depth counts from: give depth, or leave it out"
+            yield Mistake((*path, "depth_from"), problem)
         if position.z is not None and position.depth is not None:
             yield Mistake((*path, "depth"), _BOTH)
-        on_ground = path[0] == "receivers" and draft.has_topography
+        on_ground = path[0] == "receivers" and (on_earth or draft.has_topography)
         if position.z is None and position.depth is None and not on_ground:
             problem = "missing: give z, or depth below the ground"
-            yield Mistake((*path, "z"), problem)
+            yield Mistake((*path, "depth" if on_earth else "z"), problem)
+        if on_earth:
+            continue
         if position.depth is not None and "z" in draft.offset_axes(path):
             problem = "is no offset from the source: give z, or leave relative_depth out"
             yield Mistake((*path, "depth"), problem)
@@ -88,7 +94,7 @@ def heights(draft: Draft) -> Mistakes:
 def _with_heights(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
     """Yield what has z or depth: positions, and receivers on a grid of their own."""
     for path, position in positions(draft):
-        if isinstance(position, Position):
+        if isinstance(position, Position | GeographicPosition):
             yield path, position
     for index, group in enumerate(draft.receivers or ()):
         if isinstance(group, GridReceivers):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Tag
 
 from seismo.scenario.base import Field, Latitude, Length, Longitude, Name, ScenarioSection, by_keys
 
-GEOGRAPHIC_KEYS = frozenset(("longitude", "latitude", "depth"))
+DepthFrom = Literal["ground", "datum"]
+DEPTH_FROM = (
+    "what depth counts from: the ground above, or the datum, height 0 of the ground "
+    "(topography.datum, else z = 0); default: ground"
+)
 
 
 class Position(ScenarioSection):
@@ -28,7 +32,11 @@ class GeographicPosition(ScenarioSection):
 
     longitude: Longitude = Field(description="longitude, positive east")
     latitude: Latitude = Field(description="latitude, positive north")
-    depth: Length = Field(description="depth below the ground: the free surface, or z = 0")
+    depth: Length | None = Field(
+        None, description="depth below the ground: the free surface, or z = 0; or give z"
+    )
+    z: Length | None = Field(None, description="z of the grid, positive down; in place of depth")
+    depth_from: DepthFrom | None = Field(None, description=DEPTH_FROM)
 
 
 class Point(Position):
@@ -40,12 +48,13 @@ class Point(Position):
 class GeographicPoint(GeographicPosition):
     """A receiver on the earth."""
 
-    depth: Length = Field(0.0, description="depth below the ground: the free surface, or z = 0")
     code: Name | None = Field(None, description="station code, such as CI.PAS.00")
 
 
 def _choose(keys: frozenset[str]) -> str:
-    on_earth = keys & GEOGRAPHIC_KEYS and not keys & {"x", "y", "z"}
+    names_earth = bool(keys & {"longitude", "latitude"})
+    names_grid = bool(keys & {"x", "y"}) or ("z" in keys and not names_earth)
+    on_earth = (names_earth or bool(keys & {"depth", "depth_from"})) and not names_grid
     return "longitude, latitude, depth" if on_earth else "x, y, z"
 
 

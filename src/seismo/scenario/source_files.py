@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import StringConstraints
 
 from seismo.scenario.base import Field, FilePath, Name, PositiveTime, ScenarioSection, Time
+from seismo.scenario.position import DEPTH_FROM, DepthFrom
 from seismo.scenario.wavelet import Wavelet
 
 EventId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -24,6 +25,7 @@ class EventSource(ScenarioSection):
     origin: Literal["centroid", "hypocentre"] = Field(
         "centroid", description="where it acts: the centroid, if the file has one, or hypocentre"
     )
+    depth_from: DepthFrom | None = Field(None, description=DEPTH_FROM)
     wavelet: Wavelet | None = Field(
         None, description="moment rate; default: gaussian_rate of the file's half duration"
     )
@@ -51,5 +53,6 @@ class FiniteFaultSource(ScenarioSection):
         description="half duration of the Gaussian (as of gaussian_rate) that smooths all slip "
         "rates, whose jumps no grid carries; default: none",
     )
+    depth_from: DepthFrom | None = Field(None, description=DEPTH_FROM)
     name: Name | None = Field(None, description="name in messages and results")
     delay: Time = Field(0.0, description="time added to the onsets")

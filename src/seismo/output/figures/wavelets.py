@@ -17,8 +17,10 @@ from seismo.output.figures.style import (
     styled,
 )
 from seismo.output.results import Results
+from seismo.output.source_facts import described
 
 _MOST = 8  # sources drawn
+_MOST_DESCRIBED = 3  # sources whose depths and sizes stand beside their names
 _END = 1e-3  # of the largest sample: a wavelet that stays below has ended
 
 
@@ -42,14 +44,18 @@ def wavelets(results: Results) -> Figure:
     shown = np.sort(first)[:_MOST]
     samples = samples[shown]
     names = [injected.names[n] for n in shown]
+    labels = names
+    if len(injected.names) == len(names) <= _MOST_DESCRIBED:
+        facts = {source.get("name"): described(source) for source in results.sources}
+        labels = ["\n".join([n, *facts.get(n, "").split(", ")]).rstrip() for n in names]
     figure, ((pulse, spectrum),) = panels(1, 2, 3.2, width=WIDTH * 1.1)
     largest = np.abs(samples).max()
     factor, label = amplitude_label("wavelet", injected.unit("wavelet"), largest)
     frequency, amplitude = amplitude_spectrum(time, samples)
     top = amplitude.max()
-    for n, name in enumerate(names):
+    for n, description in enumerate(labels):
         colour = COLOURS[n % len(COLOURS)]
-        pulse.plot(time, factor * samples[n], color=colour, label=name)
+        pulse.plot(time, factor * samples[n], color=colour, label=description)
         spectrum.loglog(frequency[1:], amplitude[n, 1:] / top, color=colour)
     moving = np.flatnonzero((np.abs(samples) > _END * largest).any(0))
     last = time[min(moving[-1] + moving.size // 10 + 1, time.size - 1)] if moving.size else time[-1]
@@ -64,7 +70,7 @@ def wavelets(results: Results) -> Figure:
     for panel in (pulse, spectrum):
         panel.grid(which="major", color="0.9", linewidth=0.5)
         quiet_frame(panel)
-    if len(names) > 1:
+    if len(names) > 1 or labels != names:
         pulse.legend(fontsize=7)
     entitle(figure, results, "wavelets")
     return figure

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
 from seismo.runs.assessment.timing_checks import WarningLines
+from seismo.scenario.topography import datum_of
 from seismo.solver.discretization import Discretization
+from seismo.solver.ground import true_positions
 
 MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4
 MOST_ANGLE = 0.02  # degrees between a straight line on the grid and the geodesic
@@ -25,6 +28,34 @@ def depths(setup: Discretization) -> WarningLines:
             "geographic: depths of sources, stations and files on the earth count from the free "
             f"surface, z = {ground:.6g} m, as layers, bodies and maps do not: they go by z"
         )
+
+
+def depths_over_ground(setup: Discretization) -> WarningLines:
+    """Yield lines of sources whose depths differ by what they count from, which is not said."""
+    if setup.ground is None or setup.scenario.survey is not None:
+        return
+    datum = datum_of(setup.scenario.topography)
+    for k, (source, section) in enumerate(
+        zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
+    ):
+        key = f"sources[{k}]"
+        counted: Any = section
+        if section.type not in ("event", "finite_fault"):
+            key += ".position"
+            counted = getattr(section, "position", None)
+            if not hasattr(counted, "longitude") or counted.depth is None:
+                continue
+        x, y, _ = source.position
+        height = datum - float(setup.ground.ground(y, x))
+        if counted.depth_from is None and abs(height) > setup.grid.spacing[2]:
+            z = float(true_positions(setup.ground, np.array([source.position]))[0, 2])
+            yield (
+                f"{key}: depths count from the ground, which is {abs(height):.5g} m "
+                f"{'above' if height > 0.0 else 'below'} the datum (height 0) there, so that "
+                f"{source.name} is at z = {z:.6g} m; catalogues often count from sea level: write "
+                f"depth_from: datum, by which it is at z = {z + height:.6g} m, or depth_from: "
+                "ground"
+            )
 
 
 def off_the_plane(setup: Discretization) -> WarningLines:

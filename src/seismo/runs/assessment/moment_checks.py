@@ -11,13 +11,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from seismo.acquisition.catalogue_event import half_duration_of_moment
 from seismo.acquisition.event_files import read_event
-from seismo.acquisition.moment_tensor import moment_of
+from seismo.acquisition.finite_fault import FaultSummary
+from seismo.acquisition.moment_tensor import magnitude_of, moment_of
 from seismo.acquisition.point_source import PointSource
 from seismo.runs.assessment.fault_checks import FAULTS, MOST_OFF
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.solver.discretization import Discretization
 
+MOST_MAGNITUDE = 9.6  # of all earthquakes, and a little
+MOST_TIMES = 10.0  # ratio of half durations to those of earthquakes of their moment
+_DYN_CM = 1e-7  # N m
+_LEAST = 1e12  # N m, moments that stand for earthquakes
 _SAMPLES = 4096
 
 
@@ -80,6 +86,70 @@ def _event_moments(setup: Discretization) -> WarningLines:
             )
 
 
+def _size(setup: Discretization) -> WarningLines:
+    """Name moments that no earthquake has, or none of so short or so long a moment rate."""
+    if setup.grid.dimensions == 2:
+        return
+    for source, entry in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+        moment = source.scalar_moment
+        if not moment:
+            continue
+        size = (
+            f"source {source.name}: its moment of {moment:.3g} N m is Mw {magnitude_of(moment):.1f}"
+        )
+        if magnitude_of(moment) > MOST_MAGNITUDE:
+            smaller = magnitude_of(_DYN_CM * moment)
+            yield (
+                f"{size}, and no earthquake has had more than {MOST_MAGNITUDE}; check its unit: if "
+                f"it is in dyn cm, give 1e-7 times as many N m, which is Mw {smaller:.1f}"
+            )
+            continue
+        event = read_event(entry, setup.scenario.base) if entry.type == "event" else None
+        half_duration = _half_duration(source)
+        if half_duration is None or (event and event.contradiction):
+            continue
+        times = half_duration_of_moment(moment) / half_duration
+        # Moments of 1 N m and the like are those of Green's functions.
+        if times > MOST_TIMES or (times < 1.0 / MOST_TIMES and (event or moment > _LEAST)):
+            yield (
+                f"{size}, of which earthquakes have half durations of about "
+                f"{half_duration_of_moment(moment):.2g} s, and its moment rate is as wide as a "
+                f"triangle of half duration {half_duration:.2g} s; "
+                f"{_other_unit(moment, half_duration, event is not None)}"
+            )
+
+
+def _other_unit(moment: float, half_duration: float, of_file: bool) -> str:
+    """Return what to check of a moment in N m that does not go with a half duration in s."""
+    units = {_DYN_CM: "in dyn cm"}
+    if of_file:
+        units[1.0 / _DYN_CM] = "in N m, in a file of dyn cm"
+    for factor, unit in units.items():
+        times = half_duration_of_moment(factor * moment) / half_duration
+        if 1.0 / MOST_TIMES < times < MOST_TIMES:
+            return (
+                f"the moment is probably {unit}: {factor:g} times as many N m are Mw "
+                f"{magnitude_of(factor * moment):.1f}"
+            )
+    return "check the moment, and the unit of the wavelet's times (s)"
+
+
+def _half_duration(source: PointSource) -> float | None:
+    """Return the half duration in s of a triangle as wide as a moment rate; None without an area.
+
+    A triangle of half duration T has the standard deviation T / sqrt(6).
+    """
+    if source.kind != "moment_tensor" or isinstance(source, FaultSummary):
+        return None
+    times = np.linspace(source.start, source.end, _SAMPLES)
+    rate = source.signal(times, 1)
+    if not _reached(source):
+        return None
+    weights = rate / rate.sum()
+    variance = float(weights @ (times - weights @ times) ** 2)
+    return (6.0 * variance) ** 0.5 if variance > 0.0 else None
+
+
 def _reached(source: PointSource) -> float:
     """Return the moment that a source ends with, as a share of its strength."""
     times = np.linspace(source.start, source.end, _SAMPLES)
@@ -92,5 +162,6 @@ MOMENTS: tuple[Callable[[Discretization], WarningLines], ...] = (
     _line_moment,
     _lasting_moment,
     _event_moments,
+    _size,
     *FAULTS,
 )

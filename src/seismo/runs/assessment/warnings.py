@@ -17,7 +17,7 @@ from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
-from seismo.runs.assessment.geography import depths, directions, off_the_plane
+from seismo.runs.assessment.geography import depths, depths_over_ground, directions, off_the_plane
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
 from seismo.runs.assessment.kept_properties import constant_density, kept
 from seismo.runs.assessment.longer_steps import no_longer_steps
@@ -329,10 +329,10 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 
 # Of all grids of a run together.
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
-    depths, directions, off_the_plane, bodies_outside, outside_box, uncovered, outside, otherwise,
-    kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion, kept_dispersion, weak_sources,
-    no_longer_steps,
-    tiny_lengths, _layer_strength, _little_damping, _flat,
+    depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
+    outside, otherwise, kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion,
+    kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, _layer_strength, _little_damping,
+    _flat,
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from seismo.runs.assessment.longer_steps import LongerSteps, longer_steps
 from seismo.runs.assessment.refined import refined_remedy
 from seismo.runs.assessment.remedy import points_needed, remedy_of_a_miss, uncarried
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
+from seismo.runs.coordinates import size_and_depth
 from seismo.runs.resources import speed
 from seismo.runs.resources.demands import (
     HypotheticalRanks,
@@ -219,7 +220,7 @@ def _described(setup: Discretization) -> dict[str, Any]:
         "shots_together": setup.batch,
         "sources": [
             {"name": s.name, "type": s.kind, "wavelet": s.wavelet.type, "start": s.start,
-             "centre": s.centre}
+             "centre": s.centre, **size_and_depth(setup, s)}
             for s in setup.shots[0].summaries
         ],
         "receivers": {g.name: len(g) for g in setup.groups},

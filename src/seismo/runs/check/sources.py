@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from seismo.acquisition.finite_fault import FaultSummary
+from seismo.acquisition.finite_fault import ActingFault, FaultSummary
 from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.plane_wave import EVANESCENT_LEAD, PlaneWave
 from seismo.grid.grid import AXES
 from seismo.output.quantities import timing
+from seismo.output.source_facts import ranged, source_lines
+from seismo.runs.coordinates import size_and_depth
+from seismo.scenario.sources import Source
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.ground import true_positions
 from seismo.solver.incident_background import box_of, plane_waves
 
 MOST_SOURCES = 3  # that are described each
@@ -31,12 +35,29 @@ def source_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     ]
     acts += ["..."] * (len(sources) > MOST_SOURCES)
     yield "sources", f"{text}: {', '.join(acts)}"
+    rows = [
+        {"name": f"{s.name}{_counted(setup, entry)}", **size_and_depth(setup, s)}
+        for s, entry in zip(sources, setup.scenario.sources, strict=True)
+    ]
+    if shots > 1:
+        moved = [size_and_depth(setup, s) for shot in setup.shots for s in shot.summaries]
+        yield "", f"shots: {ranged(moved)}"
+        rows = []
+    yield from (("", line) for line in source_lines(rows))
     if event := setup.scenario.event:
         yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
-    for fault in (s for s in sources if isinstance(s, FaultSummary)):
-        yield "fault", _fault(fault)
+    faults = [s for s in sources if isinstance(s, FaultSummary)]
+    for fault, acting in zip(faults, setup.shots[0].faults, strict=True):
+        yield "fault", _fault(setup, fault, acting)
     for wave in plane_waves(setup):
         yield "plane wave", _plane_wave(setup, wave)
+
+
+def _counted(setup: Discretization, source: Source) -> str:
+    """Describe from where depths of a file count, over topography."""
+    if setup.ground is None or source.type not in ("event", "finite_fault"):
+        return ""
+    return f" (depths of its file count from the {source.depth_from or 'ground'})"
 
 
 def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
@@ -63,14 +84,18 @@ def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
     return text
 
 
-def _fault(fault: FaultSummary) -> str:
+def _fault(setup: Discretization, fault: FaultSummary, acting: ActingFault) -> str:
     """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
     sizes = [(fault.moment, "acts")]
     sizes += zip(
         fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
     )
     named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
-    text = f"{fault.name}: {fault.subfaults} subfaults that slip; M0 {', '.join(named)}"
+    z = true_positions(setup.ground, acting.positions)[:, 2]
+    text = (
+        f"{fault.name}: {fault.subfaults} subfaults that slip, at z = {z.min():.6g} to "
+        f"{z.max():.6g} m; M0 {', '.join(named)}"
+    )
     if grain := fault.directivity.grain:
         text += (
             f"; rupture at {grain.velocity:.4g} m/s over subfaults {grain.spacing:.4g} m apart, "
