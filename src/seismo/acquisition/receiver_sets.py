@@ -69,6 +69,7 @@ def _group(
         group.interval,
         listed.elevations,
         listed.vertical,
+        listed.elevations_m,
     )
     return moving(locate, group, number, placed, sources) if group.moves else placed
 

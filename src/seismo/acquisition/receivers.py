@@ -78,6 +78,7 @@ class ReceiverGroup:
         interval: sampling interval in s, None for every step.
         elevations: what its station list calls them, which are not used; "" without.
         vertical: what z or depths of its station list were taken for, where that does not say.
+        elevations_m: (receivers) m of its station list, NaN of those without; None without any.
         fibre: whose channels the receivers are, or None.
         motion: how they move with the shots, None where they do not.
     """
@@ -89,6 +90,7 @@ class ReceiverGroup:
     interval: float | None
     elevations: str = ""
     vertical: str = ""
+    elevations_m: np.ndarray | None = None
     fibre: Fibre | None = None
     motion: Motion | None = None
 

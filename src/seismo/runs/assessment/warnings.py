@@ -18,6 +18,7 @@ from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
 from seismo.runs.assessment.geography import depths, depths_over_ground, directions, off_the_plane
+from seismo.runs.assessment.ground_checks import GROUND
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
 from seismo.runs.assessment.kept_properties import constant_density, kept
 from seismo.runs.assessment.longer_steps import no_longer_steps
@@ -332,7 +333,7 @@ _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
     outside, otherwise, kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion,
     kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, _layer_strength, _little_damping,
-    _flat,
+    _flat, *GROUND,
 )  # fmt: skip
 
 
