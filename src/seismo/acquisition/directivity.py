@@ -144,7 +144,7 @@ def _grain(
     variances: np.ndarray,
 ) -> tuple[float, float, float] | None:  # fmt: skip
     """Return rupture velocity m/s, spacing m and frequency Hz of the subfaults of a fault."""
-    centres = np.unique(offsets, axis=0)
+    centres = np.unique(np.round(offsets, 3), axis=0)  # slip along and across may share one
     first = int(np.argmin(onsets))
     later = onsets - onsets[first]
     distance = np.linalg.norm(offsets - offsets[first], axis=1)
