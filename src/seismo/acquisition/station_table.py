@@ -117,8 +117,6 @@ def _check_header(header: list[str], where: str, expected: str, needed: tuple[st
             problem = f"the first line must name the columns; {expected}"
         elif len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
-        if "|" in header[0]:
-            problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in needed and name not in header]
     used = [name for name in header if _is_used(name)]
