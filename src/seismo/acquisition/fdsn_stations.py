@@ -23,38 +23,13 @@ from seismo.acquisition.station import (
 from seismo.errors import ModelError
 
 _STATIONS = [
-    "network",
-    "station",
-    "latitude",
-    "longitude",
-    "elevation",
-    "sitename",
-    "starttime",
-    "endtime",
-]
+    "network", "station", "latitude", "longitude", "elevation", "sitename", "starttime", "endtime",
+]  # fmt: skip
 _CHANNELS = [
-    *[
-        "network",
-        "station",
-        "location",
-        "channel",
-        "latitude",
-        "longitude",
-        "elevation",
-        "depth",
-        "azimuth",
-        "dip",
-    ],
-    *[
-        "sensordescription",
-        "scale",
-        "scalefreq",
-        "scaleunits",
-        "samplerate",
-        "starttime",
-        "endtime",
-    ],
-]
+    "network", "station", "location", "channel", "latitude", "longitude", "elevation", "depth",
+    "azimuth", "dip", "sensordescription", "scale", "scalefreq", "scaleunits", "samplerate",
+    "starttime", "endtime",
+]  # fmt: skip
 _NEEDED = _STATIONS[:4]
 _LONGEST = 1000  # characters of the line of names
 
@@ -73,9 +48,9 @@ def read_fdsn(path: Path, lines: NumberedLines) -> StationList:
     columns, rows = _columns(path, lines)
     if missing := [name for name in _NEEDED if name not in columns]:
         raise ModelError(
-            f"{path}:{lines[0][0]}: {len(columns)} columns between |, missing {', '.join(missing)}; "
-            "expected text of FDSN web services: #Network|Station|Latitude|Longitude|Elevation|"
-            "SiteName|StartTime|EndTime",
+            f"{path}:{lines[0][0]}: {len(columns)} columns between |, missing "
+            f"{', '.join(missing)}; expected text of FDSN web services: "
+            "#Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime",
             "path",
         )
     stations = from_lines(

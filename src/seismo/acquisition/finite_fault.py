@@ -19,6 +19,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from seismo.acquisition.fault_geometry import FaultGeometry
 from seismo.acquisition.fsp import read_fsp
 from seismo.acquisition.moment_tensor import (
     component_arrays,
@@ -50,6 +51,7 @@ class FaultSummary(PointSource):
         moments: the same with the rigidity of the file, NaN without, and of the model.
         mismatch: slip that the rates amount to over that of the file, less 1.
         assumed: what stands for what the file lacks, for messages.
+        geometry: where the subfaults are.
     """
 
     subfaults: int = 0
@@ -57,6 +59,7 @@ class FaultSummary(PointSource):
     moments: tuple[float, float] = (0.0, 0.0)
     mismatch: float = 0.0
     assumed: tuple[str, ...] = ()
+    geometry: FaultGeometry | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +73,7 @@ class PlacedFault:
         positions: x, y, z (slip, 3) m.
         tensors: per unit of scalar moment (slip, 3, 3).
         delay: s, added to the onsets.
+        geometry: where the subfaults are, in true depths.
     """
 
     rupture: Rupture
@@ -78,6 +82,7 @@ class PlacedFault:
     positions: np.ndarray
     tensors: np.ndarray
     delay: float
+    geometry: FaultGeometry
 
 
 def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
@@ -190,7 +195,7 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
         subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
         moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
         mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
-        assumed=rupture.assumed,
+        assumed=rupture.assumed, geometry=fault.geometry,
     )  # fmt: skip
     strengths = component_arrays(tensors)
     return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)

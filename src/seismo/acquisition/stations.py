@@ -1,4 +1,4 @@
-"""Lists of stations, in whichever format a file has: tables, StationXML, FDSN text, SPECFEM, SW4."""
+"""Lists of stations, in the format of the file: tables, StationXML, FDSN text, SPECFEM, SW4."""
 
 from __future__ import annotations
 

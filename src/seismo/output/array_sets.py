@@ -23,6 +23,9 @@ _COORDINATES = (
     "longitude",
     "latitude",
     "x_azimuth",
+    "r_hyp",
+    "r_rup",
+    "r_jb",
     RECORDING,
 )  # of some sets
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import receivers, trace_processing
+from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
@@ -23,6 +24,7 @@ from seismo.model.cells import SLAB, tensor
 from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
+from seismo.runs.fault_contents import fault_distances, hypocentre_of
 from seismo.scenario.topography import datum_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -32,7 +34,7 @@ from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
 _DECIMALS = 9  # of m, over topography
-_DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
+_DERIVED = ("x_azimuth", "depth", "elevation", "r_hyp", "r_rup", "r_jb")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
@@ -169,6 +171,8 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     }
     if source.centre is not None:
         row["centre"] = source.centre
+    if isinstance(source, FaultSummary) and source.geometry is not None:
+        row["hypocentre"] = hypocentre_of(setup, source.geometry.hypocentre)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
@@ -254,6 +258,8 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
             if group.motion.drops:
                 masks = [group.recording(shot.name) for shot in setup.shots]
                 coordinates[RECORDING] = np.array(masks, float)
+        if group.motion is None:
+            coordinates |= fault_distances(setup, group.coordinates)
         if group.fibre is not None:
             coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length
