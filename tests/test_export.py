@@ -16,6 +16,7 @@ import segyio.su
 import xarray
 from obspy.io.sac.header import ENUM_NAMES
 
+import seismo
 from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
@@ -275,6 +276,40 @@ def test_segy_of_a_network_has_coordinates_with_scalars_and_dates(quake, tmp_pat
     with open_results(quake.path) as results:
         (said,) = [r for r in remarks(results, "segy", "pressure") if "lag time A" in r]
         assert "t = 0 is 2008-07-29T18:42:11.750500+00:00, whose 750.5 ms are in lag time A" in said
+
+
+LISTED = """\
+physics: elastic
+grid: {extent: {x: 400, y: 400, z: 200}, spacing: 20}
+boundaries: {top: free_surface}
+time: {duration: 0.025}
+model: [{type: uniform, vp: 3000, vs: 1700, rho: 2200}]
+sources: [{type: explosion, position: {x: 200, y: 200, z: 100},
+           wavelet: {type: ricker, frequency: 10}}]
+receivers: [{name: net, type: stations, path: list.csv, interval: 12.5 ms}]
+geographic: {longitude: -118, latitude: 34}
+"""
+
+
+def test_stations_keep_the_sites_and_elevations_of_their_list(tmp_path):
+    """In results, StationXML, SAC and NetCDF; over flat ground the elevation is the list's."""
+    (tmp_path / "list.csv").write_text(
+        "network,station,longitude,latitude,elevation,sitename\n"
+        'CI,PAS,-117.999,34.001,314,"Pasadena, CA"\nCI,RUS,-117.998,34.002,,\n'
+    )
+    (tmp_path / "run.yaml").write_text(LISTED)
+    seismo.run(tmp_path / "run.yaml", tmp_path / "run.h5").close()
+    with open_results(tmp_path / "run.h5") as results:
+        assert results.traces["net"].sites == ["Pasadena, CA", ""]
+    _, stations = exported(tmp_path / "run.h5", tmp_path, "miniseed", quantity="velocity")
+    inventory = obspy.read_inventory(stations)
+    assert [s.site.name or "" for s in inventory[0]] == ["Pasadena, CA", ""]
+    assert [s.elevation for s in inventory[0]] == [314.0, 0.0]
+    head = obspy.read(exported(tmp_path / "run.h5", tmp_path, "sac")[0])[0].stats.sac
+    assert head.stel == 314.0
+    (netcdf,) = exported(tmp_path / "run.h5", tmp_path, "netcdf")
+    sites = xarray.open_dataset(netcdf, group="traces/net", engine="h5netcdf")["site"]
+    assert sites.values.tolist() == ["Pasadena, CA", ""]
 
 
 def test_a_file_has_one_scalar_of_coordinates(tmp_path):

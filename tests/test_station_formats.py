@@ -116,6 +116,8 @@ def test_text_of_fdsn_web_services_is_read_as_it_comes(tmp_path):
         found, scenario = group_of(tmp_path, text)
         assert found.codes == table.codes
         assert found.coordinates.tolist() == table.coordinates.tolist()
+        assert found.sites == ("Pasadena, CA", "Rush")
+        assert found.elevations_m[0] == 314.0
         assert any("the column Elevation is passed over" in w for w in make_plan(scenario).warnings)
     found, _ = group_of(tmp_path, CHANNELS)
     assert found.codes == ("CI.PAS.00", "CI.PAS")

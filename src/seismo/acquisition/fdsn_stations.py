@@ -104,4 +104,10 @@ def _station(where: str, columns: list[str], line: str) -> Station:
     location = by_column.get("location", "").replace("--", "")
     code = station_code(by_column["network"], by_column["station"], location)
     elevation = by_column.get("elevation", "")
-    return Station(where, code, coordinates, float(elevation) if elevation else 0.0)
+    return Station(
+        where,
+        code,
+        coordinates,
+        float(elevation) if elevation else 0.0,
+        by_column.get("sitename", ""),
+    )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from seismo.errors import ScenarioError
 from seismo.scenario.text_files import look_alike
 
@@ -30,13 +32,14 @@ class Station:
         code: NET.STA.LOC, NET.STA or STA; "" of a point that is no station.
         coordinates: longitude and latitude in degrees, or x and y in m on the grid's axes; with
             them either z in m on its axis, or depth in m below the ground (0 where it is left out).
-        elevation: in m, where the file has one.
+        elevation: in m; 0 where the file has none.
     """
 
     where: str
     code: str
     coordinates: dict[str, float]
     elevation: float = 0.0
+    site: str = ""  # its name, where the file has one
 
     @property
     def geographic(self) -> bool:
@@ -59,6 +62,12 @@ class StationList:
     elevations: str = ""
     taken: str = ""
     vertical: str = ""
+
+    @property
+    def elevations_m(self) -> np.ndarray | None:
+        """Elevations (station) m, NaN of those without; None where none has one."""
+        elevations = np.array([station.elevation for station in self.stations])
+        return np.where(elevations == 0.0, np.nan, elevations) if elevations.any() else None
 
 
 def from_lines(

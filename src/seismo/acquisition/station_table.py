@@ -8,8 +8,8 @@ The first line names the columns, in any order, separated by commas or semicolon
 default 0), or x, (y,) z on the grid's axes in m (in a 2-D run y may be present, empty or 0). In
 place of z there may be `depth`; over topography stations with neither stand on the ground. A
 station's code is NET.STA.LOC, without a location NET.STA, without a network, too, STA; it must be
-unique. Of the other columns in lists of data centres, names of sites, times and elevations are
-ignored: elevations are not depths.
+unique. Of the other columns in lists of data centres, names of sites and times are ignored;
+elevations are not depths: over topography they are compared with the ground.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _CALLED = {  # common names of columns -> names used here
     "loc": "location", "lon": "longitude", "long": "longitude", "lng": "longitude",
     "lat": "latitude", "easting": "x", "northing": "y",
 }  # fmt: skip
+_SITES = ("sitename", "site")
 _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*")
@@ -156,4 +157,8 @@ def _station(where: str, header: list[str], row: list[str], axes: str) -> Statio
     if "y" not in axes:
         refuse_y(axes, by_column.pop("y", ""))
     code = station_code(network, station, location) if "station" in header else ""
-    return Station(where, code, {name: coordinate(name, t) for name, t in by_column.items()})
+    coordinates = {name: coordinate(name, text) for name, text in by_column.items()}
+    texts = (text for name, text in zip(header, row, strict=True) if name in _UPWARDS)
+    elevation = next((float(text) for text in texts if _NUMBER.fullmatch(text)), 0.0)
+    site = next((text for name, text in zip(header, row, strict=True) if name in _SITES), "")
+    return Station(where, code, coordinates, elevation, site)

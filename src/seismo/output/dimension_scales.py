@@ -23,6 +23,7 @@ _UNITS = {
 }
 _LENGTHS = (
     "x", "y", "z", "z_true", "depth", "elevation", "fibre_distance", "r_hyp", "r_rup", "r_jb",
+    "station_elevation",
 )  # fmt: skip
 _AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # as CF calls what scales lie along
 _STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by the same name

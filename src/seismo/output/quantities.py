@@ -28,6 +28,8 @@ _LONG_NAMES = {parameter.name: parameter.meaning for parameter in PARAMETERS.val
     "z_true": "z of the point, positive down",
     "depth": "depth below the ground",
     "elevation": "height of the ground there",
+    "station_elevation": "elevation of the station list",
+    "site": "name of the site",
     "r_hyp": "distance from the hypocentre",
     "r_rup": "distance from the rupture",
     "r_jb": "horizontal distance from the surface projection of the rupture",

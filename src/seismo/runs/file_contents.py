@@ -34,7 +34,7 @@ from seismo.solver.simulation import Simulation
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
 _DECIMALS = 9  # of m, over topography
-_DERIVED = ("x_azimuth", "depth", "elevation", "r_hyp", "r_rup", "r_jb")  # of coordinates
+_DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
     "traces and maps are stored when a shot is done; what is not in this part is in those before "
     "it, or still to come, and reads as NaN; `seismo resume` goes on"
@@ -259,7 +259,7 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
                 masks = [group.recording(shot.name) for shot in setup.shots]
                 coordinates[RECORDING] = np.array(masks, float)
         if group.motion is None:
-            coordinates |= fault_distances(setup, group.coordinates)
+            coordinates |= fault_distances(setup, group.coordinates) | group.of_list
         if group.fibre is not None:
             coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length

@@ -81,7 +81,9 @@ def stream_of_all(
 
 
 def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
-    """Return an ``obspy.Inventory`` of the stations; flat ground is at 0 m of elevation.
+    """Return an ``obspy.Inventory`` of the stations, with sites of their list.
+
+    Elevations are those of the ground of the run, over flat ground of the station list.
 
     Its responses are 1: samples are in SI units. All is open from the first sample on.
 
@@ -102,7 +104,11 @@ def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any
         station = next((s for s in network if s.code == name.station), None)
         if station is None:
             coordinates = {key: position[key] for key in ("latitude", "longitude", "elevation")}
-            station = module.Station(name.station, **coordinates, **since, channels=[])
+            sites = recording.traces.sites
+            site = module.Site(sites[receiver] if sites else "")
+            station = module.Station(
+                name.station, **coordinates, **since, site=site, channels=[]
+            )  # fmt: skip
             network.stations.append(station)
         station.channels += [_channel(module, recording, one, position | since) for one in channels]
     return module.Inventory(list(networks.values()), source="seismo")

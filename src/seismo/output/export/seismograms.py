@@ -192,7 +192,7 @@ class Recording:
     def position(self, receiver: int) -> dict[str, float]:
         """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.
 
-        Without topography all stand on a surface of elevation 0.
+        Without topography elevations are those of the station list, 0 without one.
 
         Raises:
             ScenarioError: receivers have no longitude and latitude.
@@ -216,8 +216,11 @@ class Recording:
         return self.coordinates["z"][receiver] - ground(self.results)
 
     def elevation(self, receiver: int) -> float:
-        """Return the height of the ground at a receiver in m, 0 without topography."""
-        return self.coordinates["elevation"][receiver] if "elevation" in self.coordinates else 0.0
+        """Return the height of the ground in m, of level ground that of the list, or else 0."""
+        if "elevation" in self.coordinates:
+            return self.coordinates["elevation"][receiver]
+        listed = self.traces.coordinate("station_elevation", self.index)
+        return 0.0 if listed is None else float(np.nan_to_num(listed[receiver]))
 
     def seismograms(self) -> Iterator[Seismogram]:
         """Return the seismograms, station by station, of those that record in the shot."""
