@@ -203,6 +203,11 @@ def test_a_curved_top_is_topography(tmp_path, command_line, monkeypatch):
     _, left_out = converted(tmp_path, top=top, Mesh_Par_file=below)
     assert "top.dat: a contact that follows it is level here, at its mean z = " in left_out[0]
     assert command_line("convert", "run", "--force")[0] == 1
+    absorbing = PAR_FILE.replace("FREE_SURFACE  = .false.", "FREE_SURFACE  = .true.")
+    scenario, left_out = converted(tmp_path, top=top, Par_file=absorbing)
+    assert scenario.topography is None
+    assert (scenario.grid.origin.z, scenario.grid.extent.z) == (0.0, 4300.0)
+    assert any("this top absorbs: it is level here" in line for line in left_out)
 
 
 def test_regions_may_fill_a_row_together(tmp_path):

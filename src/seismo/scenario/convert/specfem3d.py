@@ -29,6 +29,7 @@ _QUANTITIES = {
     "SAVE_SEISMOGRAMS_DISPLACEMENT": "displacement", "SAVE_SEISMOGRAMS_VELOCITY": "velocity",
     "SAVE_SEISMOGRAMS_ACCELERATION": "acceleration", "SAVE_SEISMOGRAMS_PRESSURE": "pressure",
 }  # fmt: skip
+_ON_TOP = ("STACEY_INSTEAD_OF_FREE_SURFACE", "PML_INSTEAD_OF_FREE_SURFACE")
 _ALTERED = {  # flags of the earth or the source that have no counterpart
     "OCEANS": "the load of an ocean is not modelled: add a part of type water",
     "ANISOTROPY": "anisotropic values are in SPECFEM's own routines",
@@ -68,6 +69,11 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
             f"{mesh_file}: is not there: meshes of SPECFEM3D's own mesher alone are carried over"
         )
     mesh = read_mesh(mesh_file)
+    absorbing = [name for name in _ON_TOP if parameters.flag(name)]
+    if absorbing and mesh.ground is not None:
+        reason = "topography is that of a free surface, and this top absorbs: it is level here"
+        run.leave_out(parameters.where(absorbing[0]), reason, alters=True)
+        mesh = mesh.levelled()
     kind = parameters.texts.get("MODEL", "default").strip("'\"").lower()
     if kind != "default":
         reason = "the materials of the mesh are used instead"
@@ -155,17 +161,12 @@ def _attenuation(run: ConvertedRun, parameters: ParameterFile, attenuates: bool)
 
 def _boundaries(run: ConvertedRun, parameters: ParameterFile) -> None:
     absorbing = ("STACEY_ABSORBING_CONDITIONS", "PML_CONDITIONS")
-    on_top = ("STACEY_INSTEAD_OF_FREE_SURFACE", "PML_INSTEAD_OF_FREE_SURFACE")
     if not any(map(parameters.flag, absorbing)):
         where = next((parameters.where(n) for n in absorbing if parameters.has(n)), "absorbing")
         reason = "sides and bottom, free in SPECFEM then, absorb here"
         run.leave_out(where, reason, alters=True)
-    top = "absorbing" if any(map(parameters.flag, on_top)) else "free_surface"
+    top = "absorbing" if any(map(parameters.flag, _ON_TOP)) else "free_surface"
     run.sections["boundaries"] = {"top": top}
-    if top == "absorbing" and run.sections.pop("topography", None):
-        reason = "the top absorbs, and topography is that of a free surface: it is level here"
-        where = next(parameters.where(n) for n in on_top if parameters.flag(n))
-        run.leave_out(where, reason, alters=True)
     run.remark("boundaries", "Absorbing layers lie outside the mesh.")
 
 

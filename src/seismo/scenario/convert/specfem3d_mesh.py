@@ -13,7 +13,7 @@ depth, which is said. Q of P follows from those of the moduli (Dahlen & Tromp
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,12 @@ class MeshBox:
         zone = int(self.parameters.number("UTM_PROJECTION_ZONE"))
         south = " +south" if zone < 0 else ""
         return f"+proj=utm +zone={abs(zone)} +ellps=WGS84{south}"
+
+    def levelled(self) -> MeshBox:
+        """Return it with level ground, at z = 0, at its mean elevation."""
+        shift = self.boundaries[-1]
+        depths = tuple(depth - shift for depth in self.boundaries)
+        return replace(self, boundaries=depths, top=self.top - shift, ground=None)
 
     def spacing_along_z(self) -> float:
         """Return a spacing in m that divides the depth, near that of the points of elements."""
