@@ -268,6 +268,34 @@ def test_a_mesh_in_degrees_has_a_place_on_the_earth(tmp_path):
     )
 
 
+@pytest.mark.parametrize("flag", [".false.", ".true."], ids=["degrees", "metres of UTM"])
+def test_a_curved_top_of_a_mesh_in_degrees(tmp_path, flag):
+    """Its elevations are at degrees, or at metres of the projection."""
+    pyproj = pytest.importorskip("pyproj")
+    mesh = MESH.replace("= .true.", "= .false.")
+    mesh = mesh.replace("NREGIONS                        = 3", "NREGIONS = 2")
+    for old, new in (("0.0d0", "33.9d0"), ("8000.d0", "34.1d0"), ("1000.d0", "-118.3d0"),
+                     ("13000.d0", "-118.0d0"), ("4.d0", "20.d0")):  # fmt: skip
+        mesh = mesh.replace(f"= {old}", f"= {new}")
+    utm = pyproj.Proj("+proj=utm +zone=11 +ellps=WGS84")
+    first = (-118.5, 33.7) if flag == ".false." else utm(-118.5, 33.7)
+    steps = (0.1, 0.1) if flag == ".false." else (9e3, 11e3)
+    grid = f"{flag} 9 8 {first[0]:.10g} {first[1]:.10g} {steps[0]} {steps[1]}\n top"
+    interfaces = INTERFACES.replace(".true. 2 2 0.d0 0.d0 20000.d0 20000.d0\n top", grid)
+    top = "".join(f"{100 * ix + 50 * iy}\n" for iy in range(8) for ix in range(9))
+    scenario, _ = converted(
+        tmp_path, Mesh_Par_file=mesh, interfaces=interfaces, top=top,
+        CMTSOLUTION=CMT.replace("3000.0", "34.0").replace("5000.0", "-118.1"),
+        STATIONS="Z1 DB 34.05 -118.2 0.0 0.0\n",
+    )  # fmt: skip
+    discretization = discretize(scenario)
+    x, y, _ = discretization.groups[0].coordinates[0]
+    place = (-118.2, 34.05) if flag == ".false." else utm(-118.2, 34.05)
+    rows = (np.array(place) - first) / steps
+    expected = rows @ [100.0, 50.0]
+    assert -discretization.topography.ground(y, x) == pytest.approx(expected, abs=5.0)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
