@@ -239,6 +239,26 @@ def test_the_difference_of_projections_is_that_of_the_grid(tmp_path):
     assert "(0.3 % of the distance)" in text
 
 
+def test_anisotropic_blocks_are_rock_of_their_constants(tmp_path):
+    rock = "ablock c11=1e11 c22=1e11 c33=8e10 c12=5e10 c13=4e10 c23=4e10 c44=2e10 c55=2e10 "
+    rock += "c66=2.5e10"
+    text = GRID + f"{rock} rho=2700\n{rock.replace('8e10', '7e10')} rho=2600 z2=300\n" + SOURCE
+    scenario, left_out = converted(tmp_path, f"{text}anisotropy\n")
+    assert not left_out
+    base, top = scenario.model
+    assert (base.type, base.c33, base.c66, base.rho) == ("uniform", 8e10, 2.5e10, 2700.0)
+    assert (top.type, top.z, top.c33, top.rho) == ("block", (0.0, 300.0), 7e10, 2600.0)
+    earth = discretize(scenario).earth
+    sampled = earth.sample(np.array([150.0, 800.0]), np.full(2, 100.0), np.full(2, 100.0))
+    np.testing.assert_allclose(sampled["rho"], [2600.0, 2700.0])
+    steps = text.replace("time t=2", "time steps=100")
+    scenario, left_out = converted(tmp_path, f"{steps}anisotropy\n")
+    assert scenario.time.duration == pytest.approx(1.3)
+    assert "steps=100: their length is assumed" in left_out[0]
+    with pytest.raises(ScenarioError, match="without a line `anisotropy` SW4 does not read it"):
+        converted(tmp_path, text)
+
+
 @pytest.mark.parametrize("line", ["pfile filename=a.ppmod", "efile etree=a", "ablock c11=1e9"])
 def test_a_model_that_is_not_read_is_named(tmp_path, line):
     with pytest.raises(ScenarioError) as error:

@@ -151,7 +151,7 @@ def _position(file: ParameterFile, mesh: MeshBox, points_up: bool) -> dict[str, 
     """Return the place; depths are in km below the ground, or z upwards in m."""
     across = [
         file.number(next((name for name in names if file.has(name)), names[-1]))
-        for names in (("LONGORUTM", "LONGITUDE"), ("LATORUTM", "LATITUDE"))
+        for names in (("LONGORUTM", "LONORUTM", "LONGITUDE"), ("LATORUTM", "LATITUDE"))
     ]
     level = file.number("DEPTH")
     if mesh.in_metres:

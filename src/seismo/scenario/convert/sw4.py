@@ -182,6 +182,8 @@ def _model(
     for command in commands:
         if command.name == "block":
             painter.paint_block(command)
+        elif command.name == "ablock" and "anisotropy" in by_name:
+            painter.paint_constants(command)
         elif command.name in _MODEL:
             painter.add_file(command, partial(_path_of_file, run, command))
         elif command.name in ("testlamb", "testpointsource"):
@@ -210,14 +212,15 @@ def _time(
     else:
         speed = painter.fastest()
         finest = spacing / 2 ** len(by_name.get("refinement", []))
-        # No steps only set an SW4 run up.
-        in_file = any(
+        # Of models in files, and of elastic constants, the fastest wave is not known here.
+        is_unknown = not speed or any(
             body["type"] == "volume" and body["format"] != "specfem" for body in painter.bodies
         )
-        speed = max(speed, _FAST) if in_file else speed
+        speed = max(speed, _FAST) if is_unknown else speed
+        # No steps only set an SW4 run up.
         duration = max(1.0, time.number("steps")) * _CFL * finest / speed
         run.remark("time", f"{time.where}: {time.options['steps']} steps of SW4 take about this.")
-        if in_file:
+        if is_unknown:
             reason = f"their length is assumed, of rock with sqrt(vp^2 + 2 vs^2) = {_FAST:g} m/s"
             run.leave_out(time.label_of("steps"), f"{reason}; write t= or time.duration")
     run.sections["time"] = {"duration": short(duration)}
@@ -313,11 +316,13 @@ def _leave_out(run: ConvertedRun, commands: Iterable[InputCommand]) -> None:
     """Record commands, and options of those that are carried over, that have no counterpart."""
     carried = {
         "grid", "time", "source", "supergrid", "globalmaterial", "attenuation", "testlamb",
-        "testpointsource", "boundary_conditions", "topography", "refinement", *_MODEL, *_RUPTURES,
-        *_RECEIVERS,
+        "testpointsource", "boundary_conditions", "anisotropy", "topography", "refinement",
+        *_MODEL, *_RUPTURES, *_RECEIVERS,
     }  # fmt: skip
+    anisotropic = any(command.name == "anisotropy" for command in commands)
     for command in commands:
-        if command.name not in carried and not is_map(command):
+        is_read = command.name == "ablock" and anisotropic
+        if command.name not in carried and not is_map(command) and not is_read:
             reason = REASONS.get(command.name, UNKNOWN)
             run.leave_out(command.label, reason, command.name in ALTERING)
         for key, reason in ignored_options(command):

@@ -30,8 +30,7 @@ REASONS = {
     "pfile": _FILE,
     "efile": _FILE,
     "vimaterial": _FILE,
-    "ablock": "rock of given constants: write a block with c11 ... c66",
-    "anisotropy": "it belongs to ablock",
+    "ablock": "without a line `anisotropy` SW4 does not read it",
     "randomblock": "write a part of type random",
     "randomize": "write a part of type random",
     "event": "one event a scenario",
@@ -44,7 +43,7 @@ REASONS = {
     "mparcart": "the model of an inversion is not read",
 }  # fmt: skip
 MODELS = ("ifile", "material", "pfile", "efile", "vimaterial", "ablock")
-ALTERING = (*MODELS, "randomblock", "randomize", "prefilter", "geodynbc", "mparcart")
+ALTERING = (*MODELS[:-1], "randomblock", "randomize", "prefilter", "geodynbc", "mparcart")
 _OPTIONS = {  # of commands that are carried over
     "grid": {"extrapolate": "values outside the model are those of its edge"},
     "supergrid": dict.fromkeys(

@@ -11,6 +11,7 @@ d), which is linear on either side of the depth where it begins to act.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise, product
@@ -22,6 +23,7 @@ from seismo.scenario.convert.sw4_commands import InputCommand
 
 _PROPERTIES = ("vp", "vs", "rho", "qp", "qs")
 _GRADIENTS = ("vpgrad", "vsgrad", "rhograd")
+_CONSTANT = re.compile("c[1-6][1-6]")
 _SIDES = ("x1", "x2", "y1", "y2", "z1", "z2")
 _FILES = {"rfile": "rfile", "sfile": "sfile", "gmg": "geomodelgrids"}  # command: format
 _SW4_NAMES = {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"}
@@ -92,6 +94,28 @@ class ModelPainter:
         else:
             self._add_bodies(properties, limits)
 
+    def paint_constants(self, command: InputCommand) -> None:
+        """Add an anisotropic block: constants on the axes of the grid, those left out are 0.
+
+        Raises:
+            ScenarioError: an option is no number.
+        """
+        known = [key for key in command.options if key == "rho" or _CONSTANT.fullmatch(key)]
+        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        for key in command.beyond({*known, *_SIDES}):
+            reason = "anisotropic blocks have no such option here"
+            self.run.leave_out(command.label_of(key), reason, alters=True)
+        axes = "z" if self._covers(limits) else "xyz"
+        sides = {
+            axis: [short(limits.get(f"{axis}1", 0.0)), short(limits.get(f"{axis}2", length))]
+            for axis, length in zip("xyz", self.size, strict=True)
+            if axis in axes and limits.keys() & {f"{axis}1", f"{axis}2"}
+        }
+        if self.on_ground and "z" in sides:
+            self.run.leave_out(command.label, "depths of bodies count from z = 0 here", alters=True)
+        kind = {"type": "block", **sides} if sides else {"type": "uniform"}
+        self.bodies.append(kind | {key: short(command.number(key)) for key in known})
+
     def add_file(self, command: InputCommand, exists: Callable[[str], Any]) -> None:
         """Add a model file.
 
@@ -132,7 +156,8 @@ class ModelPainter:
             ScenarioError: no block says what is at some depth.
         """
         if not self.column:
-            if not self.bodies or self.bodies[0].get("outside") != "nearest":
+            first = self.bodies[0] if self.bodies else {}
+            if first.get("outside") != "nearest" and first.get("type") != "uniform":
                 raise ScenarioError(
                     f"{self.run.source}: no block reaches over the whole grid: the model is not "
                     "complete; add one with vp, vs and rho as the first"
