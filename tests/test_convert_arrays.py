@@ -40,7 +40,8 @@ def test_a_model_with_indices(tmp_path):
     scenario, run = converted(tmp_path)
     assert (scenario.grid.extent.x, scenario.grid.extent.z) == (600.0, 400.0)
     assert (scenario.sources[0].position.x, scenario.sources[0].position.z) == (300.0, 20.0)
-    assert scenario.time.duration == pytest.approx(0.2)
+    assert scenario.time.duration == pytest.approx(0.199)  # 200 samples
+    assert scenario.receivers[0].interval == pytest.approx(1e-3)
     discretization = discretize(scenario)
     (group,) = discretization.groups
     assert group.coordinates[:, [0, -1]].tolist() == [[50, 20], [150, 20], [250, 20]]
@@ -59,11 +60,13 @@ def test_a_model_with_indices(tmp_path):
 def test_axes_and_units_as_devito_has_them(tmp_path):
     scenario, _ = converted(
         tmp_path, axes="xz", vp=1e-3 * VP.T, dt=1.0, spacing=np.array([10.0, 10.0]),
-        sources=np.array([[300.0, 20.0]]), receivers=np.array([[50.0, 20.0], [155.0, 30.0]]),
-        wavelet=WAVELET[:, None],
+        sources=None, receivers=None, wavelet=None, src_data=WAVELET[:, None],
+        src_coordinates=np.array([[300.0, 20.0]]),
+        rec_coordinates=np.array([[50.0, 20.0], [155.0, 30.0]]),
     )  # fmt: skip
     assert (scenario.grid.extent.x, scenario.grid.extent.z) == (600.0, 400.0)
-    assert scenario.time.duration == pytest.approx(0.2)  # of 200 samples of 1 ms
+    assert scenario.time.duration == pytest.approx(0.199)  # of 200 samples of 1 ms
+    assert scenario.sources[0].amplitude == 100.0
     earth = discretize(scenario).earth
     assert float(earth.sample(np.array(100.0), None, np.array(250.0))["vp"]) == pytest.approx(
         1750.0
@@ -85,6 +88,58 @@ def test_shots_and_receivers_that_move_with_them(tmp_path):
     assert {p.z for p in group.positions} == {20.0}
     scenario, _ = converted(tmp_path, sources=np.array([[2, 10], [2, 21], [3, 30]]))
     assert [s.position.x for s in scenario.survey.shots] == [100.0, 210.0, 300.0]
+
+
+DEEPWAVE = {
+    "sources": None, "receivers": None, "wavelet": None,
+    "source_locations": ARRAYS["sources"][None], "receiver_locations": ARRAYS["receivers"][None],
+    "source_amplitudes": WAVELET[None, None],
+}  # fmt: skip
+
+
+def test_names_of_deepwave_say_its_sign_and_seconds(tmp_path):
+    """It adds -v^2 dt^2 times the samples; steps beyond its limit are divided, and in s."""
+    scenario, run = converted(tmp_path, **DEEPWAVE, dt=4e-3, spacing=5.0)
+    assert scenario.sources[0].amplitude == -25.0
+    assert scenario.time.duration == pytest.approx(199 * 4e-3)
+    assert scenario.receivers[0].interval == pytest.approx(4e-3)
+    assert "Deepwave subtracts them" in " ".join(run.text().replace("\n#", " ").split())
+    scenario, _ = converted(tmp_path, **DEEPWAVE, vp=1e-3 * VP, dt=0.1)
+    assert scenario.time.duration == pytest.approx(19.9)
+
+
+@pytest.mark.parametrize(
+    ("name", "dt", "scale", "interval"),
+    [("dt", 4e-3, 1.0, 4e-3), ("dt_s", 0.2, 1e-3, 0.2), ("dt_ms", 2.0, 1.0, 2e-3),
+     ("dt", 4e-3, 1e-3, 4e-3), ("dt", 2.0, 1e-3, 2e-3)],
+)  # fmt: skip
+def test_a_name_says_the_unit_of_the_interval(tmp_path, name, dt, scale, interval):
+    """Of plain names in s; in ms where the unit of velocities is m/ms and s would be too long."""
+    scenario, _ = converted(tmp_path, vp=scale * VP, **{"dt": None, name: dt})
+    assert scenario.time.duration == pytest.approx(199 * interval)
+
+
+def test_places_of_devito_fire_together(tmp_path):
+    """(n, axes) is one shot of n sources, each with its column of samples."""
+    pair = np.stack([WAVELET, -0.5 * WAVELET], axis=1)
+    places = {"sources": None, "wavelet": None, "src_coordinates": np.array([[2, 30], [2, 40]])}
+    scenario, _ = converted(tmp_path, **places, src_data=pair)
+    assert scenario.survey is None
+    assert [source.position.x for source in scenario.sources] == [300.0, 400.0]
+    t = np.arange(200) * 1e-3
+    for source, column in zip(scenario.sources, pair.T, strict=True):
+        np.testing.assert_allclose(
+            wavelets.evaluate(source.wavelet, t, tmp_path), column, atol=1e-7
+        )
+    scenario, _ = converted(tmp_path, **places, src_data=pair[:, :1])
+    assert len({source.wavelet.path for source in scenario.sources}) == 1
+    with pytest.raises(ScenarioError, match="src_data has 2 wavelets, and src_coordinates 3"):
+        converted(
+            tmp_path, **places | {"src_coordinates": np.array([[2, 3], [2, 4], [2, 5]])},
+            src_data=pair,
+        )  # fmt: skip
+    with pytest.raises(ScenarioError, match="has names of Deepwave and Devito"):
+        converted(tmp_path, **DEEPWAVE | places, src_data=pair)
 
 
 def test_the_physics_has_what_the_arrays_give(tmp_path):
@@ -128,9 +183,8 @@ def test_samples_are_added_to_one_point(tmp_path):
         receivers=np.array([[30, 50]]),
     )  # fmt: skip
     with seismo.run(scenario, tmp_path / "x.h5") as results:
-        p = results.traces["receivers"]["pressure"][0, 0]
-        step = results.traces["receivers"].time[1] - results.traces["receivers"].time[0]
-    mine = np.interp(np.arange(count) * dt, np.arange(p.size) * step, p)
+        mine = results.traces["receivers"]["pressure"][0, 0]
+    assert mine.size == count
     assert np.linalg.norm(mine - trace) < 0.03 * np.linalg.norm(trace)
 
 
@@ -147,7 +201,7 @@ def test_samples_are_added_to_one_point(tmp_path):
         ({"receivers": np.zeros((3, 3), int)}, r"receivers has the shape \(3, 3\)"),
         ({"vp": VP * np.nan}, "vp: holds what is no finite number"),
         ({"dt": None}, "has no dt"),
-        ({"dt": -1.0}, "dt is -1 s"),
+        ({"dt": -1.0}, "dt is -1; it has"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, changed, message):

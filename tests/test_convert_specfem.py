@@ -161,6 +161,65 @@ def test_a_moment_tensor_is_on_the_axes_of_the_mirrored_grid(tmp_path):
     np.testing.assert_allclose(wavelets.evaluate(source.wavelet, t), expected, rtol=1e-9)
 
 
+def test_the_date_of_the_file_is_that_of_traces(tmp_path):
+    """The centre of the source, 2 half durations after t = 0, comes its shift after the date."""
+    scenario, _ = converted(tmp_path, CMTSOLUTION=CMT.replace("shift:     0.0", "shift: 1.5"))
+    assert scenario.event.time == "2021-01-01T01:10:00Z"
+    assert scenario.event.at == pytest.approx(0.8 - 1.5)
+    assert scenario.sources[0].wavelet.delay == pytest.approx(0.8)
+    scenario, left_out = converted(tmp_path, CMTSOLUTION=CMT.replace("PDE 2021 1 1", "PDE 2021 0"))
+    assert scenario.event is None
+    assert "its first line has no date" in left_out[0]
+
+
+def test_several_sources_with_their_shifts(tmp_path):
+    """SPECFEM's t = 0 is the centre of the earliest; names may be latorUTM and longorUTM."""
+    second = CMT.replace("shift:     0.0", "shift: 0.3").replace("Mrr:      1.d23", "Mrr: 5.d23")
+    second = second.replace("latitude:  ", "latorUTM:").replace("longitude:  ", "longorUTM:")
+    first = CMT.replace("shift:     0.0", "shift: 0.1") + "DATA/stf.dat\n"
+    scenario, _ = converted(tmp_path, CMTSOLUTION=first + second)
+    assert [source.components.zz for source in scenario.sources] == pytest.approx([1e16, 5e16])
+    assert {(s.position.x, s.position.y) for s in scenario.sources} == {(5e3, 3e3)}
+    assert [s.wavelet.delay for s in scenario.sources] == pytest.approx([0.8, 1.0])
+
+
+def test_a_curved_top_is_topography(tmp_path, command_line, monkeypatch):
+    """Elevations run along x first; contacts that bend with it are level here, and said."""
+    monkeypatch.chdir(tmp_path)
+    top = "".join(f"{500 * ix + 100 * iy}\n" for iy in (1, 0) for ix in (0, 1))
+    interfaces = INTERFACES.replace(
+        "0.d0 0.d0 20000.d0 20000.d0\n top", "0.d0 20000.d0 20000.d0 -20000.d0\n top"
+    )
+    scenario, left_out = converted(tmp_path, top=top, interfaces=interfaces)
+    assert len(left_out) == 1  # gravity
+    assert scenario.grid.extent.z == 4600.0  # from the highest elevation of the file
+    assert scenario.grid.origin.z is None
+    assert [layer.top for layer in scenario.model[0].layers] == [-300.0, 1000.0]
+    assert scenario.sources[0].position.depth == 2500.0
+    heights = np.load(tmp_path / scenario.topography.path)
+    np.testing.assert_allclose(heights, [[0.0, 500.0], [100.0, 600.0]])
+    assert (scenario.topography.spacing.x, scenario.topography.origin.y) == (2e4, 0.0)
+    below = MESH.replace("1 12 1 8 1 3 1", "1 12 1 8 1 4 1").replace("4 5 2", "5 5 2")
+    _, left_out = converted(tmp_path, top=top, Mesh_Par_file=below)
+    assert "top.dat: a contact that follows it is level here, at its mean z = " in left_out[0]
+    assert command_line("convert", "run", "--force")[0] == 1
+    absorbing = PAR_FILE.replace("FREE_SURFACE  = .false.", "FREE_SURFACE  = .true.")
+    scenario, left_out = converted(tmp_path, top=top, Par_file=absorbing)
+    assert scenario.topography is None
+    assert (scenario.grid.origin.z, scenario.grid.extent.z) == (0.0, 4300.0)
+    assert any("this top absorbs: it is level here" in line for line in left_out)
+
+
+def test_regions_may_fill_a_row_together(tmp_path):
+    """-1 stands for the last element."""
+    mesh = MESH.replace("1 12 1 8 1 3 1\n", "1 -1 1 3 1 3 1\n1 -1 4 -1 1 3 3\n")
+    mesh = mesh.replace("NREGIONS                        = 3", "NREGIONS = 4")
+    scenario, _ = converted(tmp_path, Mesh_Par_file=mesh)
+    earth = discretize(scenario).earth
+    vp = earth.sample(np.full(2, 2000.0), np.array([2500.0, 3500.0]), np.full(2, 5000.0))["vp"]
+    np.testing.assert_allclose(vp, [6000.0, 4000.0])
+
+
 def test_forces_point_down_where_specfem_points_up(tmp_path):
     text = PAR_FILE.replace("USE_FORCE_POINT_SOURCE          = .false.",
                             "USE_FORCE_POINT_SOURCE = .true.")  # fmt: skip
@@ -192,7 +251,10 @@ def test_a_mesh_in_degrees_has_a_place_on_the_earth(tmp_path):
     cmt = CMT.replace("3000.0", "34.0").replace("5000.0", "-118.1")
     stations = "Z1 DB 34.05 -118.2 0.0 400.0\n"
     scenario, _ = converted(tmp_path, Mesh_Par_file=mesh, CMTSOLUTION=cmt, STATIONS=stations)
-    assert scenario.sources[0].type == "event"
+    (event,) = scenario.sources
+    assert (event.type, event.wavelet.delay) == ("event", None)
+    (source,) = discretize(scenario).shots[0].sources
+    assert source.centre == pytest.approx(0.8)
     assert scenario.grid.origin.x == -0.5 * scenario.grid.extent.x
     # The corners are those of the mesh in UTM, to the difference of the projections.
     utm = pyproj.Proj("+proj=utm +zone=11 +ellps=WGS84")
@@ -206,13 +268,42 @@ def test_a_mesh_in_degrees_has_a_place_on_the_earth(tmp_path):
     )
 
 
+@pytest.mark.parametrize("flag", [".false.", ".true."], ids=["degrees", "metres of UTM"])
+def test_a_curved_top_of_a_mesh_in_degrees(tmp_path, flag):
+    """Its elevations are at degrees, or at metres of the projection."""
+    pyproj = pytest.importorskip("pyproj")
+    mesh = MESH.replace("= .true.", "= .false.")
+    mesh = mesh.replace("NREGIONS                        = 3", "NREGIONS = 2")
+    for old, new in (("0.0d0", "33.9d0"), ("8000.d0", "34.1d0"), ("1000.d0", "-118.3d0"),
+                     ("13000.d0", "-118.0d0"), ("4.d0", "20.d0")):  # fmt: skip
+        mesh = mesh.replace(f"= {old}", f"= {new}")
+    utm = pyproj.Proj("+proj=utm +zone=11 +ellps=WGS84")
+    first = (-118.5, 33.7) if flag == ".false." else utm(-118.5, 33.7)
+    steps = (0.1, 0.1) if flag == ".false." else (9e3, 11e3)
+    grid = f"{flag} 9 8 {first[0]:.10g} {first[1]:.10g} {steps[0]} {steps[1]}\n top"
+    interfaces = INTERFACES.replace(".true. 2 2 0.d0 0.d0 20000.d0 20000.d0\n top", grid)
+    top = "".join(f"{100 * ix + 50 * iy}\n" for iy in range(8) for ix in range(9))
+    scenario, _ = converted(
+        tmp_path, Mesh_Par_file=mesh, interfaces=interfaces, top=top,
+        CMTSOLUTION=CMT.replace("3000.0", "34.0").replace("5000.0", "-118.1"),
+        STATIONS="Z1 DB 34.05 -118.2 0.0 0.0\n",
+    )  # fmt: skip
+    discretization = discretize(scenario)
+    x, y, _ = discretization.groups[0].coordinates[0]
+    place = (-118.2, 34.05) if flag == ".false." else utm(-118.2, 34.05)
+    rows = (np.array(place) - first) / steps
+    expected = rows @ [100.0, 50.0]
+    assert -discretization.topography.ground(y, x) == pytest.approx(expected, abs=5.0)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"top": "0 10 0 0\n"}, "top.dat: from 0 to 10 m: flat interfaces alone"),
+        ({"top": "0 10 0\n"}, "top.dat: has 3 elevations, expected 2 x 2"),
+        ({"top": "-2000 -2000 -2000 -2000\n"}, "top.dat: an interface at -2000 m is not above"),
         ({"Par_file": PAR_FILE.replace("400", "4q0")}, "Par_file:5: NSTEP = 4q0: '4q0' is no num"),
         ({"Par_file": PAR_FILE.replace("NSTEP", "NSTOP")}, "Par_file: missing NSTEP; add it"),
-        ({"CMTSOLUTION": CMT + CMT}, "CMTSOLUTION: has 2 sources"),
+        ({"CMTSOLUTION": CMT.partition("\n")[2]}, "CMTSOLUTION: has no line without ':'"),
         ({"Mesh_Par_file": MESH.replace("2700", "27 00")}, "a material has 9 numbers, expected 8"),
         ({"Mesh_Par_file": MESH.replace("4 5 2", "4 4 2")}, "no region gives row 5"),
         ({"interfaces": "no\n"}, "interfaces.dat: is no list of interfaces"),

@@ -21,7 +21,7 @@ ROCK = "block vp=4000 vs=2000 rho=2600\n"
 SOURCE = "source x=1000 y=500 z=400 mxy=1e15 t0=0.5 freq=10 type=Gaussian\n"
 
 
-def converted(folder, text, name="run.in"):
+def converted(folder, text, name="run.in", load_it=True):
     """Return the scenario of an SW4 input, and what was left out."""
     path = folder / name
     path.write_text(text)
@@ -29,7 +29,7 @@ def converted(folder, text, name="run.in"):
     (folder / "scenario.yaml").write_text(run.text())
     for side_file, content in run.side_files.items():
         (folder / side_file).write_bytes(content)
-    return load(folder / "scenario.yaml"), run.messages()
+    return load(folder / "scenario.yaml") if load_it else run.sections, run.messages()
 
 
 def test_a_layer_over_a_half_space(tmp_path):
@@ -75,9 +75,197 @@ def test_gradients_count_from_z_0_and_blocks_with_sides_are_blocks(tmp_path):
     np.testing.assert_allclose(sampled["vp"], [2000.0, 3450.0, 3800.0])
     np.testing.assert_allclose(sampled["rho"], [2000.0, 2345.0, 2380.0])
     inside = earth.sample(np.array([450.0]), np.array([100.0]), np.array([700.0]))
-    assert float(inside["vs"][0]) == 1400.0
+    assert float(inside["vs"][0]) == pytest.approx(1450.0)
     assert float(inside["vp"][0]) == 3450.0
-    assert [line.split(": ")[1] for line in left_out] == ["block vsgrad=1"]
+    assert not left_out
+
+
+def test_a_gradient_of_a_block_after_another_one_is_kept(tmp_path):
+    """Also where the later block reaches over the whole grid, and in a body beside it."""
+    scenario, left_out = converted(
+        tmp_path,
+        GRID + ROCK + "block vp=5000 vs=2500 rho=2700 x1=500 x2=900\n"
+        "block vp=3000 vs=1500 rho=2300 vpgrad=2 z1=600\n" + SOURCE,
+    )
+    z = np.array([500.0, 650.0, 900.0])
+    for x in (700.0, 1500.0):
+        sampled = discretize(scenario).earth.sample(z, np.full(3, 100.0), np.full(3, x))
+        above = 5000.0 if x == 700.0 else 4000.0
+        np.testing.assert_allclose(sampled["vp"], [above, 4300.0, 4800.0])
+    assert not left_out
+
+
+@pytest.mark.parametrize("sides", ["", " x1=-1 x2=500"], ids=["layers", "body"])
+def test_the_least_velocities_hold_at_every_depth(tmp_path, sides):
+    """max(vpmin, v + g z), with its kink where it begins to act; files have the limits, too."""
+    small = GRID.replace("x=3000 y=2000", "x=800 y=400")
+    scenario, left_out = converted(
+        tmp_path,
+        small + "globalmaterial vpmin=1000 vsmin=500\nblock vp=600 vpgrad=2 vs=800 vsgrad=-0.5 "
+        f"rho=2000\nblock vp=600 vpgrad=2 vs=800 vsgrad=-0.5{sides}\n"
+        + SOURCE.replace("x=1000 y=500", "x=300 y=200"),
+    )  # fmt: skip
+    z = np.array([50.0, 150.0, 250.0, 550.0, 650.0, 950.0])
+    sampled = discretize(scenario).earth.sample(z, np.full(6, 100.0), np.full(6, 300.0))
+    np.testing.assert_allclose(sampled["vp"], np.maximum(1000.0, 600.0 + 2.0 * z))
+    np.testing.assert_allclose(sampled["vs"], np.maximum(500.0, 800.0 - 0.5 * z))
+    assert not left_out
+
+
+def test_the_least_velocities_of_a_file(tmp_path):
+    (tmp_path / "run.in").write_text(
+        GRID + "globalmaterial vpmin=1000 vsmin=500\nrfile filename=a.rfile\n" + SOURCE
+    )
+    run = convert(tmp_path / "run.in", tmp_path / "scenario.yaml")
+    assert run.sections["model"][0]["minimum"] == {"vp": 1000.0, "vs": 500.0}
+
+
+@pytest.mark.parametrize("dip", [30, 100, 150, 200, 300, -20])
+def test_a_mechanism_of_any_dip_is_the_same(tmp_path, dip):
+    text = f"source x=1000 y=500 z=400 m0=2e15 strike=70 dip={dip} rake=35 type=Gaussian\n"
+    (source,) = converted(tmp_path, GRID + ROCK + text)[0].sources
+    assert 0.0 <= source.dip <= 90.0
+    np.testing.assert_allclose(
+        double_couple(source.strike, source.dip, source.rake), double_couple(70.0, dip, 35.0),
+        atol=1e-12,
+    )  # fmt: skip
+
+
+DEEP = GRID.replace("z=1000", "z=3000")
+HILL = "topography input=gaussian zmax=900 gaussianAmp=120 gaussianXc=1400 gaussianYc=900 "
+
+
+@pytest.mark.parametrize("widths", [(400, 400), (400, 600)])
+def test_a_gaussian_hill_is_topography(tmp_path, widths):
+    """Blocks count from the ground then, sources by `depth` too, those by z from z = 0."""
+    scenario, left_out = converted(
+        tmp_path,
+        DEEP + ROCK + "block vp=3000 vs=1500 rho=2300 z2=200\n" + HILL
+        + "gaussianLx={} gaussianLy={}\n".format(*widths) + SOURCE
+        + SOURCE.replace("z=400", "depth=400"),
+    )  # fmt: skip
+    assert not left_out
+    assert scenario.model[0].relative_to == "ground"
+    assert scenario.sources[0].position.z == 400.0
+    assert scenario.sources[1].position.depth == 400.0
+    if widths[0] == widths[1]:
+        (hill,) = scenario.topography.hills
+        assert (hill.height, hill.width, hill.center.x, hill.center.y) == (120, 400, 1400, 900)
+    else:
+        x, y = np.arange(31) * 100.0, np.arange(21)[:, None] * 100.0
+        expected = 120 * np.exp(-(((x - 1400) / 400) ** 2) - ((y - 900) / 600) ** 2)
+        heights = np.load(tmp_path / scenario.topography.path)
+        np.testing.assert_allclose(heights, expected)
+    assert scenario.grid.extent.z == 3200.0  # from the top of the hill down to SW4's bottom
+    assert discretize(scenario).topography is not None
+
+
+def test_heights_in_files_and_of_models(tmp_path):
+    lines = [f"{x} {y} {0.1 * x}" for y in (0, 1000, 2000) for x in (0, 1000, 2000, 3000)]
+    (tmp_path / "ground.topo").write_text("\n".join(["4 3", *lines]) + "\n")
+    text = DEEP + ROCK + "topography input=cartesian file=ground.topo zmax=900\n" + SOURCE
+    scenario, left_out = converted(tmp_path, text)
+    assert (scenario.topography.coordinates, left_out) == ("metres", [])
+    assert discretize(scenario).topography is not None
+    scenario, left_out = converted(tmp_path, text.replace("cartesian", "rfile"))
+    assert scenario.topography is None
+    assert "the ground of this rfile is not read" in left_out[0]
+
+
+def test_a_refinement_is_a_plane(tmp_path):
+    """The finest spacing is SW4's; the plane lies at or below the shallowest of SW4's."""
+    deep = DEEP.replace("h=100", "h=50") + ROCK
+    scenario, left_out = converted(tmp_path, deep + "refinement zmax=1000\n" + SOURCE)
+    assert (scenario.grid.spacing.x, scenario.grid.refinement[0].below) == (25.0, 1050.0)
+    assert (scenario.grid.extent.x, scenario.grid.extent.y) == (3000.0, 2025.0)
+    assert not left_out
+    discretize(scenario)
+    scenario, left_out = converted(
+        tmp_path, deep + "refinement zmax=1500\nrefinement zmax=100\n" + SOURCE
+    )
+    assert (scenario.grid.spacing.x, scenario.grid.refinement[0].below) == (12.5, 525.0)
+    assert [line.split(": ")[1] for line in left_out] == ["refinement zmax=1500"]
+    scenario, left_out = converted(tmp_path, GRID + ROCK + "refinement zmax=500\n" + SOURCE)
+    assert (scenario.grid.spacing.x, scenario.grid.planes) == (50.0, ())
+    assert "refinement zmax=500: no plane is far enough from top, bottom and sour" in left_out[0]
+
+
+def test_images_of_the_largest_motion_are_maps(tmp_path):
+    scenario, left_out = converted(
+        tmp_path,
+        GRID + ROCK + SOURCE + "image mode=hmax z=0 file=a\nimage mode=hvelmax z=0 file=a\n"
+        "imagehdf5 mode=vmaxdudt x=1500 file=a\nimage mode=vvelmax z=0 file=a\n",
+    )
+    surface, section = scenario.output.maps
+    assert (surface.plane.depth, surface.quantities) == (0.0, ("pgv_horizontal", "pgv_z"))
+    assert (section.plane.x, section.quantities) == (1500.0, ("pgv_z",))
+    assert "no map of displacements: pgv_horizontal is of the velocity" in left_out[0]
+
+
+@pytest.mark.parametrize(
+    "proj", ["", " mlon=88000", " proj=tmerc lon_p=-123 lat_p=35", " ellps=GRS80"]
+)
+def test_places_are_those_of_the_projection_of_sw4(tmp_path, proj):
+    pyproj = pytest.importorskip("pyproj")
+    scenario, _ = converted(
+        tmp_path,
+        GRID.replace("h=100", f"h=100 lat=37 lon=-122 az=20{proj}") + ROCK
+        + "source lat=37.006 lon=-121.99 depth=400 mxx=1e15 type=Gaussian\n"
+        "rec lat=37.006 lon=-121.99 depth=0 file=a\n",
+    )  # fmt: skip
+    north, east = 111319.5 * 0.006, 111319.5 * math.cos(math.radians(37.006)) * 0.01
+    if "mlon" in proj:
+        east = 880.0
+    if "=tmerc" in proj or "ellps" in proj:
+        plane = "tmerc +lon_0=-123 +lat_0=35 +ellps=WGS84"
+        to = pyproj.Proj(f"+proj={plane if 'tmerc' in proj else 'utm +zone=10 +ellps=GRS80'}")
+        east, north = np.subtract(to(-121.99, 37.006), to(-122.0, 37.0))
+    cosine, sine = math.cos(math.radians(20.0)), math.sin(math.radians(20.0))
+    expected = [north * cosine + east * sine, east * cosine - north * sine]
+    position = scenario.sources[0].position
+    assert [position.x, position.y] == pytest.approx(expected, abs=0.01)
+    (group,) = discretize(scenario).groups
+    assert group.coordinates[0, :2] == pytest.approx(expected, abs=0.01)
+
+
+def test_the_difference_of_projections_is_that_of_the_grid(tmp_path):
+    """At 37 N a degree of latitude is 110,974 m, and 111,319.5 m in SW4."""
+    pytest.importorskip("pyproj")
+    wide = "grid x=100e3 y=2000 z=1000 h=1000 lat=37 lon=-122\ntime t=2\n"
+    (tmp_path / "run.in").write_text(wide + ROCK + "rupture file=a.srf\n")
+    text = convert(tmp_path / "run.in", tmp_path / "scenario.yaml").text()
+    text = " ".join(text.replace("\n#", " ").split())
+    assert "puts them up to 30" in text
+    assert "(0.3 % of the distance)" in text
+
+
+def test_anisotropic_blocks_are_rock_of_their_constants(tmp_path):
+    rock = "ablock c11=1e11 c22=1e11 c33=8e10 c12=5e10 c13=4e10 c23=4e10 c44=2e10 c55=2e10 "
+    rock += "c66=2.5e10"
+    text = GRID + f"{rock} rho=2700\n{rock.replace('8e10', '7e10')} rho=2600 z2=300\n" + SOURCE
+    scenario, left_out = converted(tmp_path, f"{text}anisotropy\n")
+    assert not left_out
+    base, top = scenario.model
+    assert (base.type, base.c33, base.c66, base.rho) == ("uniform", 8e10, 2.5e10, 2700.0)
+    assert (top.type, top.z, top.c33, top.rho) == ("block", (0.0, 300.0), 7e10, 2600.0)
+    earth = discretize(scenario).earth
+    sampled = earth.sample(np.array([150.0, 800.0]), np.full(2, 100.0), np.full(2, 100.0))
+    np.testing.assert_allclose(sampled["rho"], [2600.0, 2700.0])
+    steps = text.replace("time t=2", "time steps=100")
+    scenario, left_out = converted(tmp_path, f"{steps}anisotropy\n")
+    assert scenario.time.duration == pytest.approx(1.3)
+    assert "steps=100: their length is assumed" in left_out[0]
+    with pytest.raises(ScenarioError, match="without a line `anisotropy` SW4 does not read it"):
+        converted(tmp_path, text)
+
+
+@pytest.mark.parametrize("line", ["pfile filename=a.ppmod", "efile etree=a", "ablock c11=1e9"])
+def test_a_model_that_is_not_read_is_named(tmp_path, line):
+    with pytest.raises(ScenarioError) as error:
+        converted(tmp_path, GRID + line + "\n" + SOURCE)
+    named, incomplete = str(error.value).split("\n")
+    assert named.startswith(f"{tmp_path}/run.in:3: {line}: ")
+    assert "no block reaches over the whole grid" in incomplete
 
 
 @pytest.mark.parametrize("grid", ["nx=31 x=3000 y=2000 z=1000", "nx=31 ny=21 nz=11 h=100"])
@@ -214,7 +402,7 @@ def test_files_faults_dates_and_faces(tmp_path):
         "time t=2 utcstart=01/31/2017:10:20:30.500\n" + ROCK + "sfile filename=a.sfile "
         "directory=models\nrupture file=a.srf\nboundary_conditions lx=1 hx=0\n"
         "rec lat=37.001 lon=-121.99 depth=0 file=a variables=velocity\n"
-        "rechdf5 infile=b.h5\ntopography input=gaussian\n",
+        "rechdf5 infile=b.h5\ntopography input=else\n",
     )
     volume = scenario.model[1]
     assert (volume.path, volume.vp.variable) == ("models/a.sfile", "Cp")
@@ -228,7 +416,7 @@ def test_files_faults_dates_and_faces(tmp_path):
     alone = scenario.changed({"sources": [_point()], "model": [rock]})
     assert discretize(alone).groups[0].codes == ("a",)
     reasons = "\n".join(left_out)
-    for words in ("no such file as", "the ground is flat", "HDF5", "hx=0"):
+    for words in ("no such file as", "SW4 has no such topography", "HDF5", "hx=0"):
         assert words in reasons
 
 
@@ -257,6 +445,13 @@ def test_steps_become_a_duration(tmp_path):
     scenario, _ = converted(tmp_path, GRID.replace("t=2", "steps=100") + ROCK + SOURCE)
     step = 1.3 * 100.0 / math.sqrt(4000.0**2 + 2.0 * 2000.0**2)
     assert scenario.time.duration == pytest.approx(100 * step)
+    scenario, left_out = converted(
+        tmp_path,
+        GRID.replace("t=2", "steps=100") + ROCK + "rfile filename=a.rfile\n" + SOURCE,
+        load_it=False,
+    )
+    assert scenario["time"]["duration"] == pytest.approx(1.3)
+    assert any("steps=100: their length is assumed" in line for line in left_out)
 
 
 @pytest.mark.parametrize(
@@ -269,6 +464,7 @@ def test_steps_become_a_duration(tmp_path):
         (GRID + "block vp=3000 z1=500\n" + SOURCE, ": no block gives vp, vs, rho below z = 0 m"),
         (GRID + ROCK + "source x=0 y=0 mxx=1\n", ":4: source: missing z="),
         (GRID + ROCK + "source x=0 y=0 z=0 fx=1 freq=-2\n", ":4: source freq=-2: has to be above"),
+        (GRID.replace("h=100", "h=100 proj=none lat=1"), ":1: grid x=3000 y=2000 z=1000 h=100 pro"),
         ("nothing of SW4\n", ": is of no program that is known here"),
     ],
 )
@@ -281,10 +477,14 @@ def test_mistakes_are_one_line(tmp_path, text, message):
 
 def test_the_command_writes_and_lists(tmp_path, command_line, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.in").write_text(GRID + ROCK + "refinement zmax=500\n" + SOURCE)
+    (tmp_path / "a.in").write_text(GRID + ROCK + "fileio path=out\n" + SOURCE)
     code, out, err = command_line("convert", "a.in")
     assert (code, out) == (0, "a.yaml\n")
-    assert err.splitlines()[0].startswith("a.in:4: refinement zmax=500: one spacing")
+    assert err.splitlines()[0].startswith("a.in:4: fileio path=out: it names files of SW4")
+    (tmp_path / "d.in").write_text(GRID + ROCK + "prefilter fc2=1 type=lowpass\n" + SOURCE)
+    code, out, err = command_line("convert", "d.in")
+    assert (code, out) == (1, "d.yaml\n")
+    assert err.startswith("d.in:4: prefilter fc2=1 type=lowpass: time functions are not filtered")
     assert load("a.yaml").title == "a, from SW4"
     (tmp_path / "c.in").write_text(GRID + ROCK + SOURCE.replace("Gaussian", "Liu"))
     (tmp_path / "c-source1.txt").write_text("mine")

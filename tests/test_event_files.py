@@ -164,6 +164,24 @@ def test_an_event_before_the_run_moves_by_event_at(tmp_path):
     assert event.start == pytest.approx(0.0, abs=1e-3)
 
 
+def test_the_place_may_be_called_as_in_specfem(tmp_path):
+    """They are degrees, or metres of a projection that the scenario names."""
+    pyproj = pytest.importorskip("pyproj")
+    in_degrees = CMT.replace("latitude: ", "latorUTM: ").replace("longitude: ", "longorUTM: ")
+    (tmp_path / "event").write_text(CMT)
+    (expected,) = sources_of(tmp_path, {"type": "event", "path": "event"})
+    (tmp_path / "event").write_text(in_degrees)
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event"})
+    assert event.position == expected.position
+    east, north = pyproj.Proj("EPSG:32611")(-117.77, 33.95)
+    in_metres = in_degrees.replace("33.9500", f"{north:.4f}").replace("-117.7700", f"{east:.4f}")
+    (tmp_path / "event").write_text(in_metres)
+    (event,) = sources_of(tmp_path, {"type": "event", "path": "event", "crs": "EPSG:32611"})
+    assert event.position == pytest.approx(expected.position, abs=1e-2)
+    with pytest.raises(ScenarioError, match=r"crs: missing: .*map projection; give that, such as"):
+        sources_of(tmp_path, {"type": "event", "path": "event"})
+
+
 def test_a_nodal_plane_and_a_magnitude_do_for_a_tensor(tmp_path):
     (tmp_path / "event.xml").write_text(quakeml(tensor=False))
     (event,) = sources_of(tmp_path, {"type": "event", "path": "event.xml", "id": "c2008"})

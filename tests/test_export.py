@@ -16,6 +16,7 @@ import segyio.su
 import xarray
 from obspy.io.sac.header import ENUM_NAMES
 
+import seismo
 from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
@@ -89,6 +90,11 @@ def test_miniseed_and_stationxml_are_read_back(quake, tmp_path):
     stream = obspy.read(tmp_path / names[0])
     inventory = obspy.read_inventory(tmp_path / names[1])
     assert len(stream) == 9
+    # What ObsPy prints, and writes as text, needs the dates that these are open from.
+    assert str(inventory[0][0])
+    inventory.write(str(tmp_path / "stations.txt"), format="STATIONTXT")
+    dates = [channel.start_date for net in inventory for sta in net for channel in sta]
+    assert all(date == stream[0].stats.starttime for date in dates)
     # The origin time, less the time of the run at it: t = 0.
     start = obspy.UTCDateTime("2008-07-29T18:42:11.7505")
     assert all(trace.stats.starttime == start for trace in stream)
@@ -270,6 +276,67 @@ def test_segy_of_a_network_has_coordinates_with_scalars_and_dates(quake, tmp_pat
     with open_results(quake.path) as results:
         (said,) = [r for r in remarks(results, "segy", "pressure") if "lag time A" in r]
         assert "t = 0 is 2008-07-29T18:42:11.750500+00:00, whose 750.5 ms are in lag time A" in said
+
+
+LISTED = """\
+physics: elastic
+grid: {extent: {x: 400, y: 400, z: 200}, spacing: 20}
+boundaries: {top: free_surface}
+time: {duration: 0.025}
+model: [{type: uniform, vp: 3000, vs: 1700, rho: 2200}]
+sources: [{type: explosion, position: {x: 200, y: 200, z: 100},
+           wavelet: {type: ricker, frequency: 10}}]
+receivers: [{name: net, type: stations, path: list.csv, interval: 12.5 ms}]
+geographic: {longitude: -118, latitude: 34}
+"""
+
+
+def test_stations_keep_the_sites_and_elevations_of_their_list(tmp_path):
+    """In results, StationXML, SAC and NetCDF; over flat ground the elevation is the list's."""
+    (tmp_path / "list.csv").write_text(
+        "network,station,longitude,latitude,elevation,sitename\n"
+        'CI,PAS,-117.999,34.001,314,"Pasadena, CA"\nCI,RUS,-117.998,34.002,,\n'
+    )
+    (tmp_path / "run.yaml").write_text(LISTED)
+    seismo.run(tmp_path / "run.yaml", tmp_path / "run.h5").close()
+    with open_results(tmp_path / "run.h5") as results:
+        assert results.traces["net"].sites == ["Pasadena, CA", ""]
+    _, stations = exported(tmp_path / "run.h5", tmp_path, "miniseed", quantity="velocity")
+    inventory = obspy.read_inventory(stations)
+    assert [s.site.name or "" for s in inventory[0]] == ["Pasadena, CA", ""]
+    assert [s.elevation for s in inventory[0]] == [314.0, 0.0]
+    head = obspy.read(exported(tmp_path / "run.h5", tmp_path, "sac")[0])[0].stats.sac
+    assert head.stel == 314.0
+    (netcdf,) = exported(tmp_path / "run.h5", tmp_path, "netcdf")
+    sites = xarray.open_dataset(netcdf, group="traces/net", engine="h5netcdf")["site"]
+    assert sites.values.tolist() == ["Pasadena, CA", ""]
+
+
+def test_a_file_has_one_scalar_of_coordinates(tmp_path):
+    """Where one shot needs whole metres and another tenths, all have tenths."""
+    path = tmp_path / "two.h5"
+    with ResultsWriter(path, scenario_text="", resolved=RESOLVED, attributes={"dt": DT}) as writer:
+        about = {"type": "force", "wavelet": "ricker", "start": 0.1, "centre": 0.35}
+        writer.write_sources([
+            {"name": "s", "shot": shot, "x": x, "y": 0.0, "z": z} | about
+            for shot, x, z in (("a", 100.0, 10.0), ("b", 100.5, 10.25))
+        ])  # fmt: skip
+        places = {"x": [2.0, 3.0], "y": [0.0, 0.0], "z": [0.0, 0.0]}
+        writer.create_traces(
+            "net", shots=["a", "b"], codes=["A", "B"], time=DT * np.arange(9), positions=places,
+            requested=places, quantities={"vz": "m/s"},
+        )  # fmt: skip
+        for shot in (0, 1):
+            writer.write("traces/net/vz", shot, np.ones((2, 9), "f4"))
+    (file,) = exported(path, tmp_path, "segy")
+    field = segyio.TraceField
+    with segyio.open(str(file), ignore_geometry=True) as read:
+        for head, x in zip(read.header, (1e4, 1e4, 10050, 10050), strict=True):
+            assert head[field.SourceGroupScalar] == -100  # midpoints are at 51.25 m
+            assert head[field.SourceX] == x
+            assert head[field.ElevationScalar] == -100
+        assert b"SOURCE: force; WAVELET ricker, CENTRE AT 0.35 S" in read.text[0]
+        assert f"TIME STEP OF THE RUN: {DT:.10g} S".encode() in read.text[0]
 
 
 @pytest.mark.parametrize(

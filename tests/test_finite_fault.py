@@ -255,6 +255,8 @@ BACK = "\n".join([LINE[0], "70.0 0 4 0 0 0 0", "0.1 0.2 -0.1 -0.2"])  # sums to 
         (srf([point(120, 140, 95, version=1)], version=1), {"rigidity": "file"},
          r"sources\[0\].rigidity: .*use model"),
         (srf(LINE[:3]).replace("POINTS 3", "POINTS 1"), {}, "ends before all subfaults"),
+        (srf([point(120, 140, 95), point(120, 240, 95)]).replace("POINTS 2", "POINTS 1"), {},
+         r"srf:\d+: more follows the 1 of POINTS; write how many there are"),
         (srf([point(120, 140, 95)]).replace(" 60.0 ", " 60.O "), {}, "srf:7: .*expected LON LAT"),
         (srf([point(120, 140, 95)]).replace("0.0 0\n", "3.0 1\n1.0 "), {}, "opens|slip rates"),
         (srf([point(120, 140, 95)]).replace("2.0\n", "3.0\n", 1), {}, "no version 1.0 or 2.0"),

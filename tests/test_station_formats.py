@@ -96,6 +96,42 @@ def test_stations_without_channels_have_no_location(tmp_path):
     assert found.codes == ("CI.PAS", "CI.RUS")
 
 
+FDSN = """#Network | Station | Latitude | Longitude | Elevation | SiteName | StartTime | EndTime
+CI|PAS|34.02|-118.02|314.0|Pasadena, CA|1988-01-01T00:00:00|2000-01-01T00:00:00
+CI|PAS|34.02|-118.02|314.0|Pasadena, CA|2000-01-01T00:00:00|
+CI|RUS|34.0|-117.99|0|Rush|1988-01-01T00:00:00|
+"""
+CHANNELS = "".join(
+    f"CI|PAS|{location}|{code}|34.02|-118.02|314|{depth}|0|-90|x|1|1|M/S|100|1988-01-01T00:00:00|\n"
+    for location, depth, codes in (("00", 0.0, ("BHE", "BHZ")), ("--", 100.0, ("HNZ",)))
+    for code in codes
+)
+
+
+def test_text_of_fdsn_web_services_is_read_as_it_comes(tmp_path):
+    """Of stations and of channels, with and without the line of names; a place is read once."""
+    table = same_table(tmp_path, "CI,PAS,,-118.02,34.02,0\nCI,RUS,,-117.99,34,0\n")
+    names, _, rows = FDSN.partition("\n")
+    for text in (FDSN, rows, f"{names[1:]}\n{rows}"):
+        found, scenario = group_of(tmp_path, text)
+        assert found.codes == table.codes
+        assert found.coordinates.tolist() == table.coordinates.tolist()
+        assert found.sites == ("Pasadena, CA", "Rush")
+        assert found.elevations_m[0] == 314.0
+        assert any("the column Elevation is passed over" in w for w in make_plan(scenario).warnings)
+    found, _ = group_of(tmp_path, CHANNELS)
+    assert found.codes == ("CI.PAS.00", "CI.PAS")
+    assert found.coordinates[:, 2].tolist() == [0.0, 100.0]
+    moved = FDSN.replace("34.02|-118.02|314.0|Pasadena, CA|2000", "34.03|-118.02|314.0|P|2000")
+    for text, message in (
+        (moved, r":3: the code CI.PAS is that of line 2"),
+        (FDSN.replace("34.0|", "x|"), r":4: latitude is 'x'"),
+        (FDSN.replace("|Rush", ""), r":4: 7 values between \|, expected 8"),
+    ):
+        with pytest.raises(ScenarioError, match=message):
+            group_of(tmp_path, text)
+
+
 def test_a_station_that_moved_is_chosen_by_its_time(tmp_path):
     pytest.importorskip("obspy")
     text = inventory(

@@ -112,13 +112,8 @@ def test_a_depth_stands_in_for_z_on_flat_ground_too(tmp_path):
             "longitude, latitude, depth, or x, z (or depth); names of sites, times and elevations "
             "are ignored, remove other columns",
         ),
-        (
-            "Network|Station|Latitude|Longitude|Elevation|SiteName\nCI|PAS|34|-118|300|Pasadena\n",
-            "1: one column, 'network|station|latitude|longitude|elevation|sitename'; expected the "
-            "columns network, station, location and longitude, latitude, depth, or x, z (or "
-            "depth), between commas or semicolons, not |, and the first line without #",
-        ),
-        ("CI|PAS|34|-118|300|Pasadena\n", "1: one column, 'ci|pas|34|-118|300|pasadena'; expected"),
+        ("CI|PAS|34|-118|300|Pasadena\n", "1: 6 columns between |, missing network, station, lat"),
+        ("Network|Station|Latitude|Elevation\nCI|A|1|2\n", "1: 4 columns between |, missing long"),
         ("station,latitude,longitude\nPAS,-118,34\n", "2: latitude is '-118'; give -90 to 90 deg"),
         (
             "station,lon,lat,depth\nA,1,0,0\n",

@@ -19,7 +19,7 @@ MOST_APART = 0.5  # of magnitude: moments in another unit are 4.7 off
 
 @dataclass(frozen=True)
 class EventOrigin:
-    """Where and when: degrees, m below the surface, UTC."""
+    """Where and when: degrees, or m to east and north of a projection; m below the surface; UTC."""
 
     longitude: float
     latitude: float

@@ -7,7 +7,10 @@
     latitude: ..., longitude: ..., depth: ... km, of the centroid
     Mrr: ... Mtt, Mpp, Mrt, Mrp, Mtp
 
-Numbers may have Fortran's exponents (1.0d23). Read here, and not by ObsPy, for lines in messages.
+SPECFEM writes latorUTM and longorUTM where the place may be in metres (north, east) of a map
+projection, which the file does not name. A single word after the tensor names a file with a time
+function (USE_EXTERNAL_SOURCE_FILE), which is not read. Numbers may have Fortran's exponents
+(1.0d23). Read here, and not by ObsPy, for lines in messages.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
-from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin
+from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin, EventProblem
 from seismo.acquisition.moment_tensor import from_components
 from seismo.errors import ModelError
 from seismo.scenario.text_files import read_lines, shown_word
@@ -32,26 +35,28 @@ _FIRST = re.compile(
     + r"(?:\s|$)(.*)"
 )
 _TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
+_OF_SPECFEM = {"latorutm": "latitude", "longorutm": "longitude"}
 _KEYS = ("timeshift", "halfduration", "latitude", "longitude", "depth", *(f"m{c}" for c in _TENSOR))
 
 Line = tuple[int, str]
 
 
-def read_cmtsolution(path: Path) -> list[CatalogueEvent]:
-    """Return the events of a file.
+def read_cmtsolution(path: Path) -> list[CatalogueEvent | EventProblem]:
+    """Return the events of a file; one without a moment is refused where it is meant.
 
     Raises:
         ModelError: a line is missing or malformed, with its number.
     """
     lines = read_lines(path, _EXPECTED)
-    starts = [n for n, (_, line) in enumerate(lines) if ":" not in line]
+    # A single word is the file of SPECFEM's external source time function.
+    starts = [n for n, (_, line) in enumerate(lines) if ":" not in line and " " in line.strip()]
     if not lines or starts[:1] != [0]:
         raise ModelError(f"{path}: does not begin with a date and hypocentre; {_EXPECTED}", "path")
     blocks = [lines[a:b] for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
     return [_event(path, block) for block in blocks]
 
 
-def _event(path: Path, block: list[Line]) -> CatalogueEvent:
+def _event(path: Path, block: list[Line]) -> CatalogueEvent | EventProblem:
     number, first = block[0]
     hypocentre = _hypocentre(path, number, first)
     name = ""
@@ -59,6 +64,7 @@ def _event(path: Path, block: list[Line]) -> CatalogueEvent:
     for line_number, line in block[1:]:
         key, _, text = line.partition(":")
         key = key.replace(" ", "").lower()
+        key = _OF_SPECFEM.get(key, key)
         if key == "eventname":
             name = text.strip()
         elif key in _KEYS:
@@ -67,7 +73,7 @@ def _event(path: Path, block: list[Line]) -> CatalogueEvent:
         raise ModelError(f"{path}:{number}: the event lacks {', '.join(missing)}", "path")
     tensor = SimpleNamespace(**{c: _DYN_CM * numbers[f"m{c}"] for c in _TENSOR})
     if not any(vars(tensor).values()):
-        raise ModelError(f"{path}:{number}: the moment tensor is zero", "path")
+        return EventProblem(name, ModelError(f"{path}:{number}: the moment tensor is zero", "path"))
     centroid = EventOrigin(
         numbers["longitude"], numbers["latitude"], 1e3 * numbers["depth"],
         hypocentre.time + timedelta(seconds=numbers["timeshift"]),

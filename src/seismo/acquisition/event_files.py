@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.catalogue_event import CatalogueEvent, EventProblem
+from seismo.acquisition.catalogue_event import CatalogueEvent, EventOrigin, EventProblem
 from seismo.acquisition.cmtsolution import read_cmtsolution
 from seismo.acquisition.quakeml import read_quakeml
 from seismo.errors import ModelError, printable
+from seismo.model.placement import transformer_to
 from seismo.scenario.source_files import EventSource
 from seismo.scenario.text_files import LARGEST, version_of
 from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
@@ -60,13 +61,31 @@ def action_of(source: EventSource, base: Path | None, reference: Any) -> EventAc
     event = read_event(source, base)
     origin, is_centroid = event.origin(source.origin)
     wavelet = event_wavelet(source, base)
-    degrees = {"longitude": origin.longitude, "latitude": origin.latitude, "depth": origin.depth}
+    longitude, latitude = _in_degrees(source, origin)
+    degrees = {"longitude": longitude, "latitude": latitude, "depth": origin.depth}
     delay = source.delay
     if reference is not None:
         since = origin.time - datetime.fromisoformat(reference.time)
         delay += reference.at + since.total_seconds()
         delay -= _to_origin(wavelet, base, is_centroid)
     return EventAction(degrees, event.tensor, wavelet, delay)
+
+
+def _in_degrees(source: EventSource, origin: EventOrigin) -> tuple[float, float]:
+    """Return longitude and latitude of an origin, which may be in metres of a projection."""
+    if source.crs is not None:
+        longitude, latitude = transformer_to(source.crs).transform(
+            origin.longitude, origin.latitude, direction="INVERSE"
+        )
+        return float(longitude), float(latitude)
+    if abs(origin.latitude) > 90.0 or abs(origin.longitude) > 360.0:
+        raise ModelError(
+            f"missing: {source.path} has its event at {origin.longitude:g} m (east) and "
+            f"{origin.latitude:g} m (north) of a map projection; give that, such as EPSG:32611. "
+            "`seismo convert` carries the whole run of SPECFEM over",
+            "crs",
+        )
+    return origin.longitude, origin.latitude
 
 
 def event_wavelet(source: EventSource, base: Path | None) -> Wavelet:

@@ -20,6 +20,7 @@ import h5py
 import numpy as np
 
 from seismo.acquisition.directivity import Directivity, directivity
+from seismo.acquisition.fault_geometry import FaultGeometry
 from seismo.acquisition.fsp import read_fsp
 from seismo.acquisition.moment_tensor import (
     component_arrays,
@@ -53,6 +54,7 @@ class FaultSummary(PointSource):
         mismatch: slip that the rates amount to over that of the file, less 1.
         assumed: what stands for what the file lacks, for messages.
         directivity: what it radiates by direction.
+        geometry: where the subfaults are.
     """
 
     subfaults: int = 0
@@ -61,6 +63,7 @@ class FaultSummary(PointSource):
     mismatch: float = 0.0
     assumed: tuple[str, ...] = ()
     directivity: Directivity = field(default_factory=Directivity)
+    geometry: FaultGeometry | None = None
 
     @property
     def scalar_moment(self) -> float:
@@ -84,6 +87,7 @@ class PlacedFault:
         positions: x, y, z (slip, 3) m.
         tensors: per unit of scalar moment (slip, 3, 3).
         delay: s, added to the onsets.
+        geometry: where the subfaults are, in true depths.
     """
 
     rupture: Rupture
@@ -92,6 +96,7 @@ class PlacedFault:
     positions: np.ndarray
     tensors: np.ndarray
     delay: float
+    geometry: FaultGeometry
 
 
 def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
@@ -207,7 +212,7 @@ def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSumm
         subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
         moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
         mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
-        assumed=rupture.assumed, directivity=by_direction,
+        assumed=rupture.assumed, directivity=by_direction, geometry=fault.geometry,
     )  # fmt: skip
     strengths = component_arrays(tensors)
     return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)

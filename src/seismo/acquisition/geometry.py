@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.acquisition import moment_tensor
 from seismo.acquisition.event_files import action_of
+from seismo.acquisition.fault_geometry import FaultGeometry
 from seismo.acquisition.finite_fault import (
     PlacedFault,
     read_rupture,
@@ -170,11 +171,15 @@ class Geometry:
         coordinates = np.stack([x, y, z], axis=1)
         self._refuse_outside(rupture, coordinates, number, source.depth_from)
         event = self._scenario.event
+        azimuths = self._locate.projection.x_azimuth(x, y)
+        geometry = FaultGeometry(
+            coordinates, np.radians(slips.strike - azimuths), np.radians(slips.dip), slips.area,
+            rupture.rates.onset,
+        )  # fmt: skip
         return PlacedFault(
             rupture, source, source.name or SOURCE_NAME.format(number),
-            self._locate.on_grid(coordinates),
-            unit_tensors(rupture, self._locate.projection.x_azimuth(x, y)),
-            source.delay + (event.at if event else 0.0),
+            self._locate.on_grid(coordinates), unit_tensors(rupture, azimuths),
+            source.delay + (event.at if event else 0.0), geometry,
         )  # fmt: skip
 
     def _refuse_outside(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -71,6 +72,8 @@ def _group(
         listed.vertical,
         listed.elevations_m,
     )
+    sites = tuple(station.site for station in listed.stations)
+    placed = replace(placed, sites=sites if any(sites) else ())
     return moving(locate, group, number, placed, sources) if group.moves else placed
 
 

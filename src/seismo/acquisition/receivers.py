@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,7 @@ class ReceiverGroup:
         elevations_m: (receivers) m of its station list, NaN of those without; None without any.
         fibre: whose channels the receivers are, or None.
         motion: how they move with the shots, None where they do not.
+        sites: names of the sites of its station list; empty where none has one.
     """
 
     name: str
@@ -93,10 +95,19 @@ class ReceiverGroup:
     elevations_m: np.ndarray | None = None
     fibre: Fibre | None = None
     motion: Motion | None = None
+    sites: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Count the receivers."""
         return len(self.codes)
+
+    @property
+    def of_list(self) -> dict[str, Any]:
+        """What a station list says of the stations beside where they are, by name in results."""
+        described: dict[str, Any] = {}
+        if self.elevations_m is not None:
+            described["station_elevation"] = self.elevations_m
+        return described | ({"site": list(self.sites)} if self.sites else {})
 
     def at(self, shot: str) -> np.ndarray:
         """Return the positions (receivers, 3) m in a shot of some name."""

@@ -44,14 +44,20 @@ def read_srf(path: Path) -> Rupture:
     if version.strip() not in ("1.0", "2.0"):
         raise _wrong(path, number, f"no version 1.0 or 2.0: {_EXPECTED}")
     reader = RuptureReader()
+    points = 0
     for number, line in lines:
         words = line.split()
         if words[0] == "PLANE":
             for _ in range(2 * _count(path, number, words)):
                 next(lines, None)
         elif words[0] == "POINTS":
-            for _ in range(_count(path, number, words)):
+            points = _count(path, number, words)
+            for _ in range(points):
                 _read_point(path, lines, reader)
+        elif points and words[0][:1] in "+-.0123456789":
+            raise _wrong(
+                path, number, f"more follows the {points} of POINTS; write how many there are"
+            )
         else:
             raise _wrong(path, number, f"expected PLANE or POINTS; {_EXPECTED}")
     if (rupture := reader.rupture(path)) is None:

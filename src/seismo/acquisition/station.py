@@ -39,6 +39,7 @@ class Station:
     code: str
     coordinates: dict[str, float]
     elevation: float = 0.0
+    site: str = ""  # its name, where the file has one
 
     @property
     def geographic(self) -> bool:

@@ -37,6 +37,7 @@ _CALLED = {  # common names of columns -> names used here
     "loc": "location", "lon": "longitude", "long": "longitude", "lng": "longitude",
     "lat": "latitude", "easting": "x", "northing": "y",
 }  # fmt: skip
+_SITES = ("sitename", "site")
 _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*")
@@ -117,8 +118,6 @@ def _check_header(header: list[str], where: str, expected: str, needed: tuple[st
             problem = f"the first line must name the columns; {expected}"
         elif len(header) == 1:
             problem = f"one column, {header[0]!r}; {expected}, between commas or semicolons"
-        if "|" in header[0]:
-            problem += ", not |, and the first line without #"
         raise ModelError(f"{where}: {problem}", "path")
     missing = [name for name in known if name in needed and name not in header]
     used = [name for name in header if _is_used(name)]
@@ -161,4 +160,5 @@ def _station(where: str, header: list[str], row: list[str], axes: str) -> Statio
     coordinates = {name: coordinate(name, text) for name, text in by_column.items()}
     texts = (text for name, text in zip(header, row, strict=True) if name in _UPWARDS)
     elevation = next((float(text) for text in texts if _NUMBER.fullmatch(text)), 0.0)
-    return Station(where, code, coordinates, elevation)
+    site = next((text for name, text in zip(header, row, strict=True) if name in _SITES), "")
+    return Station(where, code, coordinates, elevation, site)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ def _epochs(
                 if not channels or any(fnmatch.fnmatchcase(name, c) for c in channels):
                     start = str(channel.start_date or station.start_date)
                     code = (network.code, station.code, location)
-                    yield _station(path, code, channel), start
+                    site = printable((station.site and station.site.name) or "")
+                    yield replace(_station(path, code, channel), site=site), start
 
 
 def _station(path: Path, code: tuple[str, ...], channel: Any) -> Station:

@@ -1,9 +1,10 @@
-"""Lists of stations, in whichever format a file has: tables, StationXML, SPECFEM, SW4."""
+"""Lists of stations, in the format of the file: tables, StationXML, FDSN text, SPECFEM, SW4."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from seismo.acquisition.fdsn_stations import is_fdsn, read_fdsn
 from seismo.acquisition.specfem_stations import is_specfem, read_specfem
 from seismo.acquisition.station import StationList
 from seismo.acquisition.station_table import expected_columns, read_table
@@ -46,6 +47,8 @@ def read_stations(
     if is_specfem(lines):
         return read_specfem(path, lines, group, axes, on_earth, datum)
     _refuse(group, path, "coordinates", "surface")
+    if is_fdsn(lines):
+        return read_fdsn(path, lines)
     if receivers := receiver_lines(lines):
         return read_sw4(path, receivers, axes)
     return read_table(path, lines, axes, on_ground=datum is not None)

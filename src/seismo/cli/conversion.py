@@ -11,6 +11,8 @@ import typer
 from seismo.cli.arguments import ForceOption
 from seismo.errors import ScenarioError, printable
 
+ALTERED = 1  # exit code
+
 ConvertedInput = Annotated[
     Path,
     typer.Argument(
@@ -37,7 +39,10 @@ def convert(
     source: ConvertedInput, output: ConvertedOutput = None, axes: ArrayAxes = None,
     units: VelocityUnits = None, force: ForceOption = False,
 ) -> None:  # fmt: skip
-    """Make a scenario of a run of another program; list what cannot be carried over, and why."""
+    """Make a scenario of a run of another program; list what cannot be carried over, and why.
+
+    Exit code 1 if the earth or a source is another one by it.
+    """
     from seismo.output.atomic_file import write_file, write_new
     from seismo.scenario import load
     from seismo.scenario.convert import convert as converted
@@ -64,3 +69,5 @@ def convert(
     except ScenarioError as error:
         problem = f"{target}: was written, and needs your hand before it runs:"
         raise ScenarioError(problem, *error.messages) from None
+    if run.is_altered:
+        raise typer.Exit(ALTERED)

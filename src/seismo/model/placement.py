@@ -86,22 +86,32 @@ class Placement:
 
     @cached_property
     def _transformer(self) -> Any:
-        pyproj = optional_package("pyproj", "geo", f"the reference system {self.crs}")
-        try:
-            system = pyproj.CRS.from_user_input(self.crs)
-        except pyproj.exceptions.CRSError:
-            raise ModelError(
-                f"{brief(self.crs)} is no reference system that PROJ knows; write EPSG:32610, say",
-                "crs",
-            ) from None
-        units = {axis.unit_name for axis in system.axis_info[:2]}
-        if units != {"metre"}:
-            raise ModelError(
-                f"{brief(self.crs)} counts in {' and '.join(sorted(units)) or 'nothing'}; only "
-                "reference systems in metres are read",
-                "crs",
-            )
-        return pyproj.Transformer.from_crs("EPSG:4326", system, always_xy=True)
+        return transformer_to(self.crs)
+
+
+def transformer_to(crs: str) -> Any:
+    """Return PROJ's transformer from longitude and latitude to x and y of a reference system.
+
+    Raises:
+        ModelError: PROJ does not know it, or it does not count in metres.
+        ScenarioError: pyproj is not installed.
+    """
+    pyproj = optional_package("pyproj", "geo", f"the reference system {crs}")
+    try:
+        system = pyproj.CRS.from_user_input(crs)
+    except pyproj.exceptions.CRSError:
+        raise ModelError(
+            f"{brief(crs)} is no reference system that PROJ knows; write EPSG:32610, say",
+            "crs",
+        ) from None
+    units = {axis.unit_name for axis in system.axis_info[:2]}
+    if units != {"metre"}:
+        raise ModelError(
+            f"{brief(crs)} counts in {' and '.join(sorted(units)) or 'nothing'}; only "
+            "reference systems in metres are read",
+            "crs",
+        )
+    return pyproj.Transformer.from_crs("EPSG:4326", system, always_xy=True)
 
 
 def on_the_earth(projection: Callable[[], Any] | None, path: Any, crs: str = "") -> Placement:

@@ -72,6 +72,7 @@ class Volume:
         key: of the part in the scenario.
         depth: function(depth, horizontal coordinates) -> vertical coordinate of the file.
         removed: parameters that are 0 where the file has values.
+        minimum: smallest values of some parameters, to which smaller ones are raised.
     """
 
     blocks: tuple[VolumeBlock, ...]
@@ -85,6 +86,7 @@ class Volume:
     depth: Callable[[np.ndarray, Across], np.ndarray] = lambda z, across: z
     layered: bool = False
     removed: frozenset[str] = frozenset()
+    minimum: Mapping[str, float] = field(default_factory=dict)
     _placed: dict[tuple[Any, ...], Across] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -117,7 +119,8 @@ class Volume:
             lacking = np.isnan(sampled) & painted
             if self.missing != "keep" and lacking.any():
                 self._refuse_missing(name, np.broadcast_to(lacking, shape), (z, y, x), coordinates)
-            np.copyto(fields[name], sampled, where=painted & ~lacking)
+            limited = np.maximum(sampled, self.minimum.get(name, -np.inf))
+            np.copyto(fields[name], limited, where=painted & ~lacking)
             complete = complete & ~lacking
         for name in self.removed & fields.keys():
             np.copyto(fields[name], 0.0, where=complete)

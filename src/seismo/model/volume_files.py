@@ -14,6 +14,7 @@ from seismo.model.netcdf_files import read_netcdf
 from seismo.model.openswpc import read_openswpc
 from seismo.model.rfile import read_rfile
 from seismo.model.sfile import read_sfile
+from seismo.model.specfem_tomography import read_tomography
 from seismo.model.volume import Volume
 from seismo.model.volume_request import VolumeRequest
 from seismo.scenario.volume_part import VOLUMES, VolumePart, volume_format
@@ -24,6 +25,7 @@ _READERS: dict[str, Callable[[VolumeRequest], Volume]] = {
     "sfile": read_sfile,
     "rfile": read_rfile,
     "openswpc": read_openswpc,
+    "specfem": read_tomography,
 }
 
 

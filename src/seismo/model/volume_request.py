@@ -46,6 +46,13 @@ class VolumeRequest:
         """Return the part of the earth that a reader found; see `Volume`."""
         # Columns are filled by the readers: nothing is missing in them.
         missing = "refuse" if self.section.missing == "column" else self.section.missing
+        written = self.section.minimum
+        minimum = {
+            name: getattr(written, name)
+            for name in ("vp", "vs")
+            if getattr(written, name, None) is not None
+        }
         return Volume(
-            blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key
+            blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key,
+            minimum=minimum,
         )  # fmt: skip

@@ -23,6 +23,10 @@ _COORDINATES = (
     "longitude",
     "latitude",
     "x_azimuth",
+    "station_elevation",
+    "r_hyp",
+    "r_rup",
+    "r_jb",
     RECORDING,
 )  # of some sets
 
@@ -149,6 +153,11 @@ class TraceSet(NamedArrays):
     def codes(self) -> list[str]:
         """Receiver codes."""
         return _strings(self.column("receiver"))
+
+    @property
+    def sites(self) -> list[str]:
+        """Names of the sites of receivers, "" of those without; empty without a list of them."""
+        return [] if "site" not in self.columns else _strings(self.column("site"))
 
     @property
     def shots(self) -> list[str]:

@@ -21,7 +21,10 @@ _UNITS = {
     "start": "s",
     "centre": "s",
 }
-_LENGTHS = ("x", "y", "z", "z_true", "depth", "elevation", "fibre_distance")
+_LENGTHS = (
+    "x", "y", "z", "z_true", "depth", "elevation", "fibre_distance", "r_hyp", "r_rup", "r_jb",
+    "station_elevation",
+)  # fmt: skip
 _AXES = {"x": "X", "y": "Y", "z": "Z", "time": "T"}  # as CF calls what scales lie along
 _STANDARD_NAMES = ("longitude", "latitude")  # that the CF conventions have by the same name
 
@@ -82,7 +85,7 @@ def describe(dataset: h5py.Dataset, unit: str) -> None:
 
 def unit_of(name: str) -> str:
     """Return the unit of a coordinate by its name: m for places, degrees, seconds, else none."""
-    base = name.removesuffix("_requested").removeprefix("offset_")
+    base = name.removesuffix("_requested").removeprefix("offset_").removeprefix("hypocentre_")
     if base.startswith("index_"):
         return "1"
     return "m" if base in _LENGTHS else _UNITS.get(base, "")

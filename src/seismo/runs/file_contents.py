@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition import receivers, trace_processing
+from seismo.acquisition.finite_fault import FaultSummary
 from seismo.acquisition.point_source import PointSource
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
@@ -23,6 +24,7 @@ from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
 from seismo.runs.assessment import Assessment
 from seismo.runs.coordinates import DECIMALS, ON_EARTH, coordinates_of, metres_of, size_and_depth
+from seismo.runs.fault_contents import fault_distances, hypocentre_of
 from seismo.scenario.topography import datum_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
@@ -171,6 +173,8 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     if source.centre is not None:
         row["centre"] = source.centre
     row |= size_and_depth(setup, source)
+    if isinstance(source, FaultSummary) and source.geometry is not None:
+        row["hypocentre"] = hypocentre_of(setup, source.geometry.hypocentre)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
@@ -226,6 +230,8 @@ def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
             if group.motion.drops:
                 masks = [group.recording(shot.name) for shot in setup.shots]
                 coordinates[RECORDING] = np.array(masks, float)
+        if group.motion is None:
+            coordinates |= fault_distances(setup, group.coordinates) | group.of_list
         if group.fibre is not None:
             coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length

@@ -158,7 +158,8 @@ class StationReceivers(_MovableSet):
     path: FilePath = Field(
         description="CSV file, whose first line names the columns: network, station, location and "
         "longitude, latitude, depth or x, (y,) z (or depth; neither over topography: the ground); "
-        "StationXML; a STATIONS file of SPECFEM; or an input file of SW4 (its rec lines)"
+        "StationXML; text of FDSN web services (#Network|Station|...); a STATIONS file of SPECFEM; "
+        "or an input file of SW4 (its rec lines)"
     )
     coordinates: Literal["degrees", "metres"] | None = Field(
         None,

@@ -26,6 +26,11 @@ class EventSource(ScenarioSection):
         "centroid", description="where it acts: the centroid, if the file has one, or hypocentre"
     )
     depth_from: DepthFrom | None = Field(None, description=DEPTH_FROM)
+    crs: FilePath | None = Field(
+        None,
+        description="coordinate reference system of latorUTM and longorUTM in metres of a "
+        "CMTSOLUTION of SPECFEM, such as EPSG:32611; default: they are degrees",
+    )
     wavelet: Wavelet | None = Field(
         None, description="moment rate; default: gaussian_rate of the file's half duration"
     )

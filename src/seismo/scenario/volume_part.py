@@ -9,15 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 
-from seismo.equations.parameters import Parameter
+from seismo.equations.parameters import VP, VS, Parameter
 from seismo.scenario.auto_values import Shorthand
-from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection
+from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection, value_of
 from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
 
 VOLUMES = {  # formats by suffix
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
     ".h5": "geomodelgrids", ".hdf5": "geomodelgrids", ".sfile": "sfile", ".rfile": "rfile",
-    ".lst": "openswpc",
+    ".lst": "openswpc", ".xyz": "specfem",
 }  # fmt: skip
 
 
@@ -55,6 +55,13 @@ class StiffnessVariable(VolumeVariable):
 _VARIABLES = {"m/s": VelocityVariable, "kg/m3": DensityVariable, "Pa": StiffnessVariable}
 
 
+class MinimumVelocities(ScenarioSection):
+    """The smallest velocities of a part."""
+
+    vp: value_of(VP) | None = Field(None, description="smallest P velocity")  # type: ignore[valid-type]
+    vs: value_of(VS) | None = Field(None, description="smallest S velocity")  # type: ignore[valid-type]
+
+
 def _named(kind: type[VolumeVariable], value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     bare = not isinstance(value, Mapping | VolumeVariable)
     return check({"variable": value} if bare else value)
@@ -78,14 +85,20 @@ class VolumePart(ChangingPart):
 
     type: Literal["volume"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["netcdf", "geomodelgrids", "sfile", "rfile", "openswpc"] | None = Field(
-        None,
-        description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile, .lst",
+    format: Literal["netcdf", "geomodelgrids", "sfile", "rfile", "openswpc", "specfem"] | None = (
+        Field(
+            None,
+            description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile, "
+            ".lst, .xyz (specfem: a tomography_model.xyz)",
+        )
     )
     crs: FilePath | None = Field(
         None,
         description="coordinate reference system of the file's x and y, such as EPSG:32610; "
         "they are those of the grid by default (of an sfile: the `proj` of SW4's input)",
+    )
+    minimum: MinimumVelocities | None = Field(
+        None, description="smallest velocities: smaller ones of the file are raised to them"
     )
     positive: Literal["down", "up"] | None = Field(
         None, description="where vertical coordinates grow to; default: as the file says"

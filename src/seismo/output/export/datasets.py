@@ -110,6 +110,8 @@ def _traces(results: Results, traces: TraceSet) -> Any:
         "time": ("time", traces.time),
         "code": ("receiver", _texts(traces.codes)),
     }
+    if traces.sites:
+        coordinates["site"] = ("receiver", _texts(traces.sites))
     for name in traces.columns:
         if name not in coordinates:
             numbers = traces.column(name)

@@ -42,7 +42,7 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
         ScenarioError: ObsPy is not installed.
     """
     obspy = _obspy("obspy")
-    start = obspy.UTCDateTime(start_date(recording.results, float(recording.traces.time[0])))
+    start = _start(recording)
     stream = obspy.Stream()
     for seismogram in seismograms:
         trace = obspy.Trace(
@@ -81,27 +81,36 @@ def stream_of_all(
 
 
 def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
-    """Return an ``obspy.Inventory`` of the stations; flat ground is at 0 m of elevation.
+    """Return an ``obspy.Inventory`` of the stations, with sites of their list.
 
-    Its responses are 1: samples are in SI units.
+    Elevations are those of the ground of the run, over flat ground of the station list.
+
+    Its responses are 1: samples are in SI units. All is open from the first sample on.
 
     Raises:
         ScenarioError: stations have no longitude and latitude, or ObsPy is not installed.
     """
     module = _obspy("obspy.core.inventory")
     by_station = groupby(seismograms, attrgetter("receiver"))
+    since = {"start_date": _start(recording)}
     networks: dict[str, Any] = {}
     for receiver, group in by_station:
         channels = list(group)
         name = channels[0].name
-        network = networks.setdefault(name.network, module.Network(name.network, stations=[]))
+        network = networks.setdefault(
+            name.network, module.Network(name.network, stations=[], **since)
+        )
         position = recording.position(receiver)
         station = next((s for s in network if s.code == name.station), None)
         if station is None:
             coordinates = {key: position[key] for key in ("latitude", "longitude", "elevation")}
-            station = module.Station(name.station, **coordinates, channels=[])
+            sites = recording.traces.sites
+            site = module.Site(sites[receiver] if sites else "")
+            station = module.Station(
+                name.station, **coordinates, **since, site=site, channels=[]
+            )  # fmt: skip
             network.stations.append(station)
-        station.channels += [_channel(module, recording, one, position) for one in channels]
+        station.channels += [_channel(module, recording, one, position | since) for one in channels]
     return module.Inventory(list(networks.values()), source="seismo")
 
 
@@ -123,7 +132,7 @@ def miniseed(selection: ExportSelection) -> FilesOfFormat:
             yield ExportFile.of_bytes(selection.file_name(words, suffix=".xml"), data.getvalue())
 
 
-def _channel(module: Any, recording: Recording, one: Seismogram, position: dict[str, float]) -> Any:
+def _channel(module: Any, recording: Recording, one: Seismogram, described: dict[str, Any]) -> Any:
     unit = _UNITS[recording.unit]
     sensitivity = module.InstrumentSensitivity(
         value=1.0, frequency=1.0, input_units=unit, output_units=unit,
@@ -135,10 +144,16 @@ def _channel(module: Any, recording: Recording, one: Seismogram, position: dict[
     )
     response = module.Response(instrument_sensitivity=sensitivity, response_stages=[stage])
     return module.Channel(
-        one.channel, one.name.location, **position, azimuth=one.azimuth, dip=one.dip,
+        one.channel, one.name.location, **described, azimuth=one.azimuth, dip=one.dip,
         sample_rate=1.0 / recording.interval,
         response=response,
     )  # fmt: skip
+
+
+def _start(recording: Recording) -> Any:
+    """Return the date of the first sample as an ``obspy.UTCDateTime``."""
+    date = start_date(recording.results, float(recording.traces.time[0]))
+    return _obspy("obspy").UTCDateTime(date)
 
 
 def _obspy(module: str) -> Any:

@@ -2,10 +2,11 @@
 
 Traces are in the order of shots, then receivers, as IEEE floats (format 5). Coordinates are those
 of the grid in m: elevations are -z, the depth of a source counts from the ground. They
-are integers times a scalar (bytes 69-72), the coarsest of 1, 1/10, ..., 1/10000 m that rounds
-nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x of the
-receiver minus x of the source, else the horizontal distance. Dates need `event`; they have whole
-seconds, the rest, to the millisecond, is lag time A: from the date of the header to the time break.
+are integers times a scalar (bytes 69-72), one of a file, the coarsest of 1, 1/10, ..., 1/10000 m
+that rounds nothing, or the finest that fits. An offset is a whole number of metres: of 2-D lines x
+of the receiver minus x of the source, else the horizontal distance. Dates need `event`; they have
+whole seconds, the rest, to the millisecond, is lag time A: from the date of the header to the time
+break.
 
 SEG Technical Standards Committee (2002), SEG Y rev 1 Data Exchange format, tables 2 and 3; of SU
 the same bytes 1 to 180 in the byte order of the machine, without file headers (Cohen & Stockwell,
@@ -14,7 +15,7 @@ CWP/SU, `segy.h`), with d1, the interval in s, in bytes 181 to 184.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -25,6 +26,8 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
 from seismo.output.atomic_file import HiddenFile
+from seismo.output.export.segy_scalars import largest_of, scalar_of, scaled, shared_scalar
+from seismo.output.export.segy_text import textual_header
 from seismo.output.export.seismograms import ground, hypocentre, start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.scenario.units import with_unit
@@ -52,7 +55,6 @@ _BINARY = {  # of the file
     "sorting": (29, "i2"), "measurement_system": (55, "i2"), "revision": (301, "u2"),
     "fixed_length": (303, "i2"),
 }  # fmt: skip
-_SCALARS = (1, -10, -100, -1000, -10000)  # negative ones divide
 _LARGEST = 2**31 - 1
 _MEASUREMENT_UNITS = {"Pa": 1, "m": 5, "m/s": 6, "m/s^2": 7}
 _IEEE = 5
@@ -183,14 +185,23 @@ class Gather:
             headers[name] = fields[name]
         return headers
 
-    def _coordinates(self, shot: str, index: int) -> dict[str, Any]:
-        """Return the fields of positions, in units of their scalars."""
+    @cached_property
+    def _scalars(self) -> tuple[int, int]:
+        """Scalars of horizontal and vertical coordinates, the same in all shots of the file."""
+        shots = [
+            tuple((scalar_of(kind.values()), largest_of(kind.values())) for kind in coordinates)
+            for coordinates in (self._metres(shot, index) for shot, index in self.shots.items())
+        ]
+        horizontal, vertical = (shared_scalar([one[n] for one in shots]) for n in (0, 1))
+        return horizontal, vertical
+
+    def _metres(self, shot: str, index: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the horizontal and the vertical coordinates of a shot in m, by their fields."""
         source = hypocentre(self.selection.results, shot)
         zero = np.zeros(len(self.traces.codes))
         x, y = (c if (c := self.traces.coordinate(a, index)) is not None else zero for a in "xy")
         sx, sy, sz = (float(source.get(axis, 0.0)) for axis in "xyz")
         zero_depth = ground(self.selection.results)
-        is_line = self.traces.column("y") is None
         horizontal = {
             "source_x": sx, "source_y": sy, "receiver_x": x, "receiver_y": y,
             "midpoint_x": 0.5 * (x + sx), "midpoint_y": 0.5 * (y + sy),
@@ -200,12 +211,19 @@ class Gather:
             "source_elevation": float(source.get("elevation", -zero_depth)),
             "source_depth": float(source.get("depth", sz - zero_depth)),
         }
-        horizontal_scalar = scalar_of(horizontal.values())
-        vertical_scalar = scalar_of(vertical.values())
+        return horizontal, vertical
+
+    def _coordinates(self, shot: str, index: int) -> dict[str, Any]:
+        """Return the fields of positions, in units of their scalars."""
+        horizontal, vertical = self._metres(shot, index)
+        horizontal_scalar, vertical_scalar = self._scalars
+        along_x = horizontal["receiver_x"] - horizontal["source_x"]
+        along_y = horizontal["receiver_y"] - horizontal["source_y"]
+        is_line = self.traces.column("y") is None
         fields: dict[str, Any] = {
             "coordinate_scalar": horizontal_scalar,
             "elevation_scalar": vertical_scalar,
-            "offset": np.rint(x - sx if is_line else np.hypot(x - sx, y - sy)),
+            "offset": np.rint(along_x if is_line else np.hypot(along_x, along_y)),
         }
         fields |= {k: scaled(v, horizontal_scalar) for k, v in horizontal.items()}
         return fields | {k: scaled(v, vertical_scalar) for k, v in vertical.items()}
@@ -261,26 +279,6 @@ def su(selection: ExportSelection) -> FilesOfFormat:
         yield _file(gather, partial(_write_blocks, gather))
 
 
-def scalar_of(lengths: Collection[Any]) -> int:
-    """Return the scalar of SEG-Y for lengths in m: of the coarsest unit that rounds none of them.
-
-    If none of the units does that, it is the finest in which all fit.
-    """
-    largest = max(float(np.abs(length).max(initial=0.0)) for length in lengths)
-    fitting = [s for s in _SCALARS if largest * abs(s) <= _LARGEST] or [_SCALARS[0]]
-    exact = [
-        s
-        for s in fitting
-        if all(np.allclose(scaled(v, s), np.asarray(v) * abs(s), 0, 1e-6) for v in lengths)
-    ]
-    return (exact or fitting[-1:])[0]
-
-
-def scaled(length: Any, scalar: int) -> np.ndarray:
-    """Return lengths in m as whole numbers of 1 / |scalar| m."""
-    return np.rint(np.asarray(length) * abs(scalar))
-
-
 def _gathers(selection: ExportSelection, layout: TraceFormat) -> Iterator[Gather]:
     for traces in selection.sets.values():
         shots = selection.shots(traces, traces.shots)
@@ -308,40 +306,13 @@ def _write_segy(gather: Gather, file: HiddenFile) -> None:
     }  # fmt: skip
     for name, value in fields.items():
         header[name] = value
-    file.write(memoryview(_text(gather) + header.tobytes()))
+    text = textual_header(
+        gather.selection.results, gather.traces, gather.name, list(gather.shots), gather.interval
+    )
+    file.write(memoryview(text + header.tobytes()))
     _write_blocks(gather, file)
 
 
 def _write_blocks(gather: Gather, file: HiddenFile) -> None:
     for block in gather.blocks():
         file.write(memoryview(block))
-
-
-def _text(gather: Gather) -> bytes:
-    """Return the textual header: 40 lines of 80 letters in EBCDIC."""
-    results = gather.selection.results
-    unit = gather.traces.unit(gather.name)
-    date = start_date(results, float(gather.traces.time[0]))
-    signs = {"z": "Z POINTS DOWN", "pressure": "POSITIVE IN COMPRESSION"}
-    sign = signs.get(gather.name, signs["z"] if gather.name.endswith("z") else "ALONG THE GRID")
-    lines = [
-        "SYNTHETIC SEISMOGRAMS OF SEISMO " + str(results.attributes.get("seismo_version", "")),
-        f"TITLE: {results.title}",
-        f"TRACES: {gather.name} in {unit}, {sign}",
-        f"RECEIVERS: {gather.traces.name}; {len(gather.shots)} SHOTS, ONE AFTER THE OTHER",
-        "COORDINATES: OF THE GRID, IN M, TIMES THE SCALARS IN BYTES 69 AND 71",
-        "ELEVATION: -Z IN BYTES 41, 45 (THE GROUND); SOURCE DEPTH BELOW IT IN 49",
-        "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
-        "CDP: BYTES 21, NUMBER OF THE MIDPOINT ALONG A 2-D LINE; 0 IN 3-D",
-        "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
-        f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",
-        "FRACTION OF ITS SECOND: LAG TIME A, BYTES 105 TO 106, MS",
-    ]
-    if (gauge := gather.traces.gauge_length) is not None:
-        lines += [
-            f"FIBRE: MEAN STRAIN ALONG IT OVER A GAUGE LENGTH OF {gauge:.10g} M",
-            "COORDINATES OF RECEIVERS: OF THE MIDDLE OF THEIR GAUGE LENGTHS",
-        ]
-    lines += [""] * (38 - len(lines)) + ["SEG Y REV1", "END TEXTUAL HEADER"]
-    rows = [f"C{number:2d} {line}"[:80].ljust(80) for number, line in enumerate(lines, 1)]
-    return "".join(rows).encode("cp037", "replace")

@@ -37,6 +37,7 @@ _BANDS = ((5000, "J"), (1000, "F"), (250, "C"), (80, "H"), (10, "B"), (1.05, "M"
 _INSTRUMENTS = {"pressure": "D", "rotation": "J", "acceleration": "N", "displacement": "Y"}
 _SYNTHETIC = "X"
 _HYDROPHONE = "H"
+_HYPOCENTRE = "hypocentre_"  # what columns of a fault begin with
 _ROUND = 1e-9  # relative: rates such as 1 / 0.0125 s are on one side of a limit
 
 
@@ -133,8 +134,10 @@ class Recording:
 
     @cached_property
     def coordinates(self) -> dict[str, list[float]]:
-        """Name -> (receiver): x, (y,) z in m, and longitude and latitude in degrees if any."""
-        names = ("x", "y", "z", "depth", "elevation", "longitude", "latitude")
+        """Name -> (receiver): x, (y,) z, distances in m, longitude and latitude in degrees."""
+        names = (
+            *"xyz", "depth", "elevation", "longitude", "latitude", "r_hyp", "r_rup", "r_jb",
+        )  # fmt: skip
         columns = {name: self.traces.coordinate(name, self.index) for name in names}
         return {name: column.tolist() for name, column in columns.items() if column is not None}
 
@@ -189,7 +192,7 @@ class Recording:
     def position(self, receiver: int) -> dict[str, float]:
         """Return latitude, longitude (degrees), elevation and depth (m) of a receiver.
 
-        Without topography all stand on a surface of elevation 0.
+        Without topography elevations are those of the station list, 0 without one.
 
         Raises:
             ScenarioError: receivers have no longitude and latitude.
@@ -213,8 +216,11 @@ class Recording:
         return self.coordinates["z"][receiver] - ground(self.results)
 
     def elevation(self, receiver: int) -> float:
-        """Return the height of the ground at a receiver in m, 0 without topography."""
-        return self.coordinates["elevation"][receiver] if "elevation" in self.coordinates else 0.0
+        """Return the height of the ground in m, of level ground that of the list, or else 0."""
+        if "elevation" in self.coordinates:
+            return self.coordinates["elevation"][receiver]
+        listed = self.traces.coordinate("station_elevation", self.index)
+        return 0.0 if listed is None else float(np.nan_to_num(listed[receiver]))
 
     def seismograms(self) -> Iterator[Seismogram]:
         """Return the seismograms, station by station, of those that record in the shot."""
@@ -316,9 +322,16 @@ def origin_date(results: Results) -> datetime:
 
 
 def hypocentre(results: Results, shot: str) -> dict[str, Any]:
-    """Return the source of a shot that begins first; empty without sources."""
+    """Return the source of a shot that begins first, a fault at its hypocentre; empty without."""
     sources = results.sources_of(shot)
-    return min(sources, key=lambda source: float(source.get("start", 0.0)), default={})
+    first = min(sources, key=lambda source: float(source.get("start", 0.0)), default={})
+    columns = {key: first[key] for key in first if key.startswith(_HYPOCENTRE)}
+    known = {
+        key.removeprefix(_HYPOCENTRE): value
+        for key, value in columns.items()
+        if math.isfinite(float(value))
+    }
+    return {**first, **known}
 
 
 def between_180(longitude: float) -> float:

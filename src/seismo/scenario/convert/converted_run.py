@@ -21,8 +21,8 @@ from seismo.scenario.yaml_text import to_text
 
 _WIDTH = 96  # characters of a comment
 _ORDER = (
-    "title", "physics", "grid", "time", "boundaries", "model", "attenuation", "sources", "survey",
-    "receivers", "output", "geographic", "event",
+    "title", "physics", "grid", "time", "boundaries", "topography", "model", "attenuation",
+    "sources", "survey", "receivers", "output", "geographic", "event",
 )  # fmt: skip
 
 
@@ -38,6 +38,7 @@ class ConvertedRun:
         remarks: comments on sections, by key.
         left_out: what is not carried over: file and line with the text, and the reason.
         side_files: contents of files beside the scenario, by name.
+        is_altered: whether the earth or a source is another one by what is not carried over.
     """
 
     program: str
@@ -47,14 +48,16 @@ class ConvertedRun:
     remarks: dict[str, list[str]] = field(default_factory=dict)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     side_files: dict[str, bytes] = field(default_factory=dict)
+    is_altered: bool = False
 
     def remark(self, section: str, text: str) -> None:
         """Comment on a section."""
         self.remarks.setdefault(section, []).append(text)
 
-    def leave_out(self, where: str, reason: str) -> None:
-        """Record what is not carried over, and why."""
+    def leave_out(self, where: str, reason: str, alters: bool = False) -> None:
+        """Record what is not carried over, why, and whether that alters the earth or a source."""
         self.left_out.append((printable(where), reason))
+        self.is_altered |= alters
 
     def add_side_file(self, suffix: str, content: bytes) -> str:
         """Add a file beside the scenario, named by it; return its name."""

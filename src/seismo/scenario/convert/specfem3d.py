@@ -1,4 +1,4 @@
-"""Runs of SPECFEM3D (Cartesian) with its own mesher: a folder with DATA/Par_file and a flat mesh.
+"""Runs of SPECFEM3D (Cartesian) with its own mesher: a folder with DATA/Par_file and its mesh.
 
 SPECFEM's x points east, y north and z up. A mesh in metres keeps x and y here, with z down: a
 mirror image, in which components of vectors and tensors along x and y are the same, and those with
@@ -29,17 +29,19 @@ _QUANTITIES = {
     "SAVE_SEISMOGRAMS_DISPLACEMENT": "displacement", "SAVE_SEISMOGRAMS_VELOCITY": "velocity",
     "SAVE_SEISMOGRAMS_ACCELERATION": "acceleration", "SAVE_SEISMOGRAMS_PRESSURE": "pressure",
 }  # fmt: skip
-_REASONS = {  # flags that have no counterpart
+_ON_TOP = ("STACEY_INSTEAD_OF_FREE_SURFACE", "PML_INSTEAD_OF_FREE_SURFACE")
+_ALTERED = {  # flags of the earth or the source that have no counterpart
     "OCEANS": "the load of an ocean is not modelled: add a part of type water",
-    "TOPOGRAPHY": "the ground is flat here",
-    "GRAVITY": "gravity is not modelled",
     "ANISOTROPY": "anisotropic values are in SPECFEM's own routines",
     "USE_OLSEN_ATTENUATION": "qs is that of the materials, not of vs: change it by hand",
+    "COUPLE_WITH_INJECTION_TECHNIQUE": "wavefields of other codes are not injected",
+    "USE_EXTERNAL_SOURCE_FILE": "give the samples as a wavelet of type file",
+}
+_REASONS = {  # other flags that have no counterpart
+    "GRAVITY": "gravity is not modelled",
     "CREATE_SHAKEMAP": "ask for output.maps",
     "MOVIE_SURFACE": "ask for output.snapshots",
     "MOVIE_VOLUME": "ask for output.snapshots",
-    "COUPLE_WITH_INJECTION_TECHNIQUE": "wavefields of other codes are not injected",
-    "USE_EXTERNAL_SOURCE_FILE": "give the samples as a wavelet of type file",
 }
 
 
@@ -57,7 +59,7 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
         path: Par_file in its folder DATA.
 
     Raises:
-        ScenarioError: a file is missing or malformed, or the mesh is not flat.
+        ScenarioError: a file is missing or malformed.
     """
     parameters = read_parameters(path)
     data = path.parent
@@ -67,9 +69,17 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
             f"{mesh_file}: is not there: meshes of SPECFEM3D's own mesher alone are carried over"
         )
     mesh = read_mesh(mesh_file)
+    absorbing = [name for name in _ON_TOP if parameters.flag(name)]
+    if absorbing and mesh.ground is not None:
+        reason = "topography is that of a free surface, and this top absorbs: it is level here"
+        run.leave_out(parameters.where(absorbing[0]), reason, alters=True)
+        mesh = mesh.levelled()
     kind = parameters.texts.get("MODEL", "default").strip("'\"").lower()
     if kind != "default":
-        run.leave_out(parameters.where("MODEL"), "the materials of the mesh are used instead")
+        reason = "the materials of the mesh are used instead"
+        if kind == "tomo":
+            reason += "; tomography_model.xyz is a part of type volume, format specfem"
+        run.leave_out(parameters.where("MODEL"), reason, alters=True)
     attenuates = parameters.flag("ATTENUATION")
     run.sections["title"] = f"{path.resolve().parent.parent.name}, from SPECFEM3D"
     run.sections["physics"] = physics_with(("vp", "vs", "rho"), 3)
@@ -77,6 +87,9 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
         _grid_in_metres(run, mesh)
     else:
         _grid_on_earth(run, mesh)
+    if mesh.ground is not None:
+        run.sections["topography"] = mesh.ground.topography(run, mesh.crs)
+        run.remark("topography", "The top of the mesh; z = 0 is at the elevation 0.")
     run.remark("grid", "As many points as SPECFEM has: four intervals to an element.")
     duration = parameters.number("NSTEP") * parameters.number("DT")
     run.sections["time"] = {"duration": short(duration)}
@@ -86,9 +99,9 @@ def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
     _boundaries(run, parameters)
     add_sources(run, data, parameters, mesh)
     _receivers(run, data, parameters, mesh)
-    for name, reason in _REASONS.items():
+    for name, reason in (_ALTERED | _REASONS).items():
         if parameters.has(name) and parameters.flag(name):
-            run.leave_out(parameters.where(name), reason)
+            run.leave_out(parameters.where(name), reason, name in _ALTERED)
 
 
 def _grid_in_metres(run: ConvertedRun, mesh: MeshBox) -> None:
@@ -100,7 +113,7 @@ def _grid_in_metres(run: ConvertedRun, mesh: MeshBox) -> None:
             "y": short(sizes[1] / mesh.count(1)),
             "z": short(mesh.spacing_along_z()),
         },
-        "origin": {"x": short(mesh.limits[0][0]), "y": short(mesh.limits[1][0]), "z": 0},
+        "origin": {"x": short(mesh.limits[0][0]), "y": short(mesh.limits[1][0]), **_top(mesh)},
     }
     run.remark("grid", "x and y are SPECFEM's, z points down: z components change their sign.")
 
@@ -108,9 +121,7 @@ def _grid_in_metres(run: ConvertedRun, mesh: MeshBox) -> None:
 def _grid_on_earth(run: ConvertedRun, mesh: MeshBox) -> None:
     """Add the grid around the middle of a mesh between meridians and parallels."""
     pyproj = optional_package("pyproj", "geo", "a mesh in degrees")
-    zone = int(mesh.parameters.number("UTM_PROJECTION_ZONE"))
-    south = " +south" if zone < 0 else ""
-    utm = pyproj.Proj(f"+proj=utm +zone={abs(zone)} +ellps=WGS84{south}")
+    utm = pyproj.Proj(mesh.crs)
     (west, east), (low, high) = mesh.limits
     corners = utm(west, low), utm(east, high)
     along_east, along_north = (float(b - a) for a, b in zip(*corners, strict=True))
@@ -124,7 +135,7 @@ def _grid_on_earth(run: ConvertedRun, mesh: MeshBox) -> None:
             "y": short(along_east / mesh.count(0)),
             "z": short(mesh.spacing_along_z()),
         },
-        "origin": {"x": short(-0.5 * along_north), "y": short(-0.5 * along_east), "z": 0},
+        "origin": {"x": short(-0.5 * along_north), "y": short(-0.5 * along_east), **_top(mesh)},
     }
     run.sections["geographic"] = {
         "longitude": short(longitude), "latitude": short(latitude),
@@ -133,6 +144,11 @@ def _grid_on_earth(run: ConvertedRun, mesh: MeshBox) -> None:
     run.remark(
         "geographic", "The middle of the mesh; x points along UTM's north, y along its east."
     )
+
+
+def _top(mesh: MeshBox) -> dict[str, Any]:
+    """Return z of the top of the grid, which follows from the heights over topography."""
+    return {"z": 0} if mesh.ground is None else {}
 
 
 def _attenuation(run: ConvertedRun, parameters: ParameterFile, attenuates: bool) -> None:
@@ -145,11 +161,11 @@ def _attenuation(run: ConvertedRun, parameters: ParameterFile, attenuates: bool)
 
 def _boundaries(run: ConvertedRun, parameters: ParameterFile) -> None:
     absorbing = ("STACEY_ABSORBING_CONDITIONS", "PML_CONDITIONS")
-    on_top = ("STACEY_INSTEAD_OF_FREE_SURFACE", "PML_INSTEAD_OF_FREE_SURFACE")
     if not any(map(parameters.flag, absorbing)):
         where = next((parameters.where(n) for n in absorbing if parameters.has(n)), "absorbing")
-        run.leave_out(where, "sides and bottom, free in SPECFEM then, absorb here")
-    top = "absorbing" if any(map(parameters.flag, on_top)) else "free_surface"
+        reason = "sides and bottom, free in SPECFEM then, absorb here"
+        run.leave_out(where, reason, alters=True)
+    top = "absorbing" if any(map(parameters.flag, _ON_TOP)) else "free_surface"
     run.sections["boundaries"] = {"top": top}
     run.remark("boundaries", "Absorbing layers lie outside the mesh.")
 

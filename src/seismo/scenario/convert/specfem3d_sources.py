@@ -1,22 +1,26 @@
 """Sources of SPECFEM3D: CMTSOLUTION and FORCESOLUTION.
 
-SPECFEM's t = 0 is the centre of the source; here it lies at the `delay` of the wavelets, so that
-they begin at t = 0. A CMTSOLUTION in degrees is read where it is, by a source of type event.
-Moments are steps whose rate is a Gaussian, of a force the function itself is that Gaussian, or a
-Ricker wavelet of frequency f0 for both (USE_RICKER_TIME_FUNCTION).
+SPECFEM's t = 0 is the centre of the first source; here it lies so much later that this source
+begins at t = 0, and the section `event` says the date of a CMTSOLUTION. One in degrees is read
+where it is, by a source of type event. Moments are steps whose rate is a Gaussian, of a force the
+function itself is that Gaussian, or a Ricker wavelet of frequency f0 for both
+(USE_RICKER_TIME_FUNCTION).
 """
 
 from __future__ import annotations
 
 import math
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, printable
 from seismo.scenario.convert.converted_run import ConvertedRun, short
 from seismo.scenario.convert.specfem3d_mesh import MeshBox
-from seismo.scenario.convert.specfem_files import ParameterFile, read_parameters
+from seismo.scenario.convert.specfem_files import ParameterFile, read_sources
 
+_DATE = re.compile(r"([0-9]{4})" + r"\s+([0-9]+)" * 4 + r"\s+([0-9.]+)")
 _DYN_CM = 1e-7  # N m
 _LEAST_STEPS = 5  # of a half duration
 _BEGINS = 2.0  # half durations before the centre
@@ -24,7 +28,7 @@ _RICKER_BEGINS = 1.2  # periods before the centre
 
 
 def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: MeshBox) -> None:
-    """Add the source of a run.
+    """Add the sources of a run.
 
     Args:
         run: that is converted.
@@ -33,33 +37,59 @@ def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: 
         mesh: whose x and y are in m, or degrees.
 
     Raises:
-        ScenarioError: the file is missing or malformed, or has several sources.
+        ScenarioError: the file is missing or malformed.
     """
     is_force = parameters.flag("USE_FORCE_POINT_SOURCE")
-    path = data / ("FORCESOLUTION" if is_force else "CMTSOLUTION")
-    file = read_parameters(path, ":")
-    first = "LATORUTM" if is_force else "LATITUDE"
-    count = sum(line.partition(":")[0].strip().upper() == first for _, line in file.rows)
-    if count != 1:
-        raise ScenarioError(f"{path}: has {count} sources; files with one are carried over")
+    files = read_sources(data / ("FORCESOLUTION" if is_force else "CMTSOLUTION"))
     ricker = parameters.flag("USE_RICKER_TIME_FUNCTION")
     least = _LEAST_STEPS * parameters.number("DT")
-    top = mesh.top if parameters.flag("USE_SOURCES_RECEIVERS_Z") else None
-    position = _position(file, mesh.in_metres, is_force, top)
-    if top is not None and not mesh.in_metres and not is_force:
-        raise ScenarioError(
-            f"{parameters.where('USE_SOURCES_RECEIVERS_Z')}: a CMTSOLUTION in degrees is read with "
-            "depths in km; give it so"
-        )
-    source = (
-        _force(file, mesh.in_metres, ricker, least)
-        if is_force
-        else _moment(run, file, mesh.in_metres, ricker, least)
-    )
-    if source["type"] != "event":
-        source = {"type": source.pop("type"), "position": position, **source}
-    run.sections["sources"] = [source]
-    run.remark("sources", "SPECFEM's t = 0 is at the wavelet's delay.")
+    points_up = parameters.flag("USE_SOURCES_RECEIVERS_Z")
+    is_event = not (is_force or mesh.in_metres or ricker or points_up) and len(files) == 1
+    # SPECFEM's times count from the first of the sources.
+    shifts = [file.number("TIME SHIFT", 0.0) for file in files]
+    sources = []
+    for file, shift in zip(files, shifts, strict=True):
+        if is_force:
+            source = _force(file, mesh.in_metres, ricker, least)
+        elif is_event:
+            source = _event(run, file, least)
+        else:
+            source = _moment(file, mesh.in_metres, ricker, least)
+        centre = source["wavelet"]["delay"]
+        if not is_event:
+            kind = source.pop("type")
+            source = {"type": kind, "position": _position(file, mesh, points_up), **source}
+            source["wavelet"]["delay"] = short(centre + shift - min(shifts))
+        sources.append(source)
+        if not is_force and file is files[0]:
+            _add_date(run, file, centre - min(shifts))
+    if is_event:
+        del sources[0]["wavelet"]["delay"]  # the section event says the time
+    run.sections["sources"] = sources
+    if not is_event:
+        run.remark("sources", "SPECFEM's t = 0 is at the delay of the first wavelet.")
+    if not is_force and mesh.in_metres:
+        run.remark("sources", "Components on the axes of this grid: x east, y north, z down.")
+
+
+def _add_date(run: ConvertedRun, file: ParameterFile, at: float) -> None:
+    """Add the section `event`: the date of the first line of a source, at a time (s) of the run."""
+    number, line = file.rows[0]
+    match = _DATE.search(line)
+    try:
+        *numbers, second = match.groups() if match else ()
+        minute = datetime(*map(int, numbers), tzinfo=UTC)  # type: ignore[arg-type, misc]
+        time = minute + timedelta(seconds=float(second))
+    except (TypeError, ValueError):
+        reason = "its first line has no date: without the section event an event begins at t = 0"
+        run.leave_out(f"{file.path}:{number}: {line.strip()[:40]}", reason)
+        return
+    text = time.isoformat().replace("+00:00", "Z")
+    run.sections["event"] = {"time": text, "at": short(at)}
+    if file.has("EVENT NAME") and file.texts["EVENT NAME"]:
+        run.sections["event"]["name"] = printable(file.texts["EVENT NAME"])[:80]
+    run.remark("event", "The date in the first line of CMTSOLUTION, so late that the source begins "
+               "at t = 0.")  # fmt: skip
 
 
 def _force(file: ParameterFile, in_metres: bool, ricker: bool, least: float) -> dict[str, Any]:
@@ -89,45 +119,54 @@ def _force(file: ParameterFile, in_metres: bool, ricker: bool, least: float) -> 
     }
 
 
-def _moment(
-    run: ConvertedRun, file: ParameterFile, in_metres: bool, ricker: bool, least: float
-) -> dict[str, Any]:
-    wavelet = _wavelet(file.number("HALF DURATION"), ricker, least)
-    if not in_metres and not ricker:
-        run.remark("sources", "The centroid of the file; time shifts count from its first line.")
-        return {"type": "event", "path": run.path_from_target(file.path), "wavelet": wavelet}
+def _event(run: ConvertedRun, file: ParameterFile, least: float) -> dict[str, Any]:
+    run.remark("sources", "The centroid of the file, at its time shift after the date of event.")
+    wavelet = _wavelet(file.number("HALF DURATION"), False, least)
+    return {"type": "event", "path": run.path_from_target(file.path), "wavelet": wavelet}
+
+
+def _moment(file: ParameterFile, in_metres: bool, ricker: bool, least: float) -> dict[str, Any]:
     tensor = {
         c: _DYN_CM * file.number(f"M{c.upper()}") for c in ("rr", "tt", "pp", "rt", "rp", "tp")
     }
     if not any(tensor.values()):
         raise ScenarioError(f"{file.path}: the moment tensor is zero")
-    frame = {} if in_metres else {"frame": "gcmt"}
     if in_metres:
         # r is up, t south, p east: x = p, y = -t, z = -r.
-        grid = {
+        components = {
             "xx": tensor["pp"], "yy": tensor["tt"], "zz": tensor["rr"],
             "xy": -tensor["tp"], "xz": -tensor["rp"], "yz": tensor["rt"],
         }  # fmt: skip
-        run.remark("sources", "Components on the axes of this grid: x east, y north, z down.")
     else:
-        grid = tensor
+        components = tensor
     return {
-        "type": "moment_tensor", **frame,
-        "components": {c: short(size) for c, size in grid.items() if size},
-        **({"time_function": "moment"} if ricker else {}), "wavelet": wavelet,
+        "type": "moment_tensor", **({} if in_metres else {"frame": "gcmt"}),
+        "components": {c: short(size) for c, size in components.items() if size},
+        **({"time_function": "moment"} if ricker else {}),
+        "wavelet": _wavelet(file.number("HALF DURATION"), ricker, least),
     }  # fmt: skip
 
 
-def _position(
-    file: ParameterFile, in_metres: bool, is_force: bool, top: float | None
-) -> dict[str, Any]:
-    """Return the place; depths are in km, or z upwards in m where the top (m) is given."""
-    names = ("LONGORUTM", "LATORUTM") if is_force else ("LONGITUDE", "LATITUDE")
-    across = [file.number(name) for name in names]
+def _position(file: ParameterFile, mesh: MeshBox, points_up: bool) -> dict[str, Any]:
+    """Return the place; depths are in km below the ground, or z upwards in m."""
+    across = [
+        file.number(next((name for name in names if file.has(name)), names[-1]))
+        for names in (("LONGORUTM", "LONORUTM", "LONGITUDE"), ("LATORUTM", "LATITUDE"))
+    ]
     level = file.number("DEPTH")
-    depth = short(1000.0 * level if top is None else top - level)
-    if in_metres:
-        return {"x": short(across[0]), "y": short(across[1]), "z": depth}
+    if mesh.in_metres:
+        x, y = map(short, across)
+        if points_up:
+            return {"x": x, "y": y, "z": short(mesh.top - level)}
+        return {"x": x, "y": y, "z" if mesh.ground is None else "depth": short(1000.0 * level)}
+    if not points_up:
+        return {"longitude": across[0], "latitude": across[1], "depth": short(1000.0 * level)}
+    if mesh.ground is not None:
+        raise ScenarioError(
+            f"{file.where('DEPTH')}: z upwards (USE_SOURCES_RECEIVERS_Z) over topography in "
+            "degrees is not carried over; give its depth below the ground in km"
+        )
+    depth = short(mesh.top - level)
     return {"longitude": across[0], "latitude": across[1], "depth": depth}
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from seismo.errors import ScenarioError
 from seismo.scenario.text_files import read_lines, shown_word
 
+_EXPECTED = "expected a text file of SPECFEM"
+
 
 @dataclass(frozen=True)
 class ParameterFile:
@@ -63,17 +65,32 @@ class ParameterFile:
         return word in ("true", "t")
 
 
-def read_parameters(path: Path, separator: str = "=") -> ParameterFile:
-    """Read a file of parameters.
-
-    Args:
-        path: the file.
-        separator: between names and values, "=" or ":".
+def read_parameters(path: Path) -> ParameterFile:
+    """Read a file of parameters, NAME = value.
 
     Raises:
         ModelError: the file is missing, or no text.
     """
-    rows = read_lines(path, "expected a text file of SPECFEM")
+    return _parameters(path, read_lines(path, _EXPECTED), "=")
+
+
+def read_sources(path: Path) -> list[ParameterFile]:
+    """Read the sources of a CMTSOLUTION or FORCESOLUTION, name: value; each begins with a title.
+
+    Raises:
+        ModelError: the file is missing, or no text.
+        ScenarioError: it has no title.
+    """
+    lines = read_lines(path, _EXPECTED)
+    # A single word is the file of an external source time function.
+    starts = [n for n, (_, line) in enumerate(lines) if ":" not in line and len(line.split()) > 1]
+    if not starts:
+        raise ScenarioError(f"{path}: has no line without ':', which each source begins with")
+    ends = [*starts[1:], len(lines)]
+    return [_parameters(path, lines[a:b], ":") for a, b in zip(starts, ends, strict=True)]
+
+
+def _parameters(path: Path, rows: list[tuple[int, str]], separator: str) -> ParameterFile:
     texts: dict[str, str] = {}
     lines: dict[str, int] = {}
     for number, line in rows:

@@ -7,10 +7,12 @@ outside them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 from typing import Any
 
 from seismo.errors import ScenarioError
@@ -21,17 +23,27 @@ from seismo.scenario.convert.converted_run import (
     short,
 )
 from seismo.scenario.convert.sw4_commands import InputCommand, commands_of
-from seismo.scenario.convert.sw4_left_out import REASONS, TESTS, UNKNOWN, ignored_options
+from seismo.scenario.convert.sw4_ground import add_topography, place_plane, refined
+from seismo.scenario.convert.sw4_left_out import (
+    ALTERING,
+    MODELS,
+    REASONS,
+    TESTS,
+    UNKNOWN,
+    ignored_options,
+)
+from seismo.scenario.convert.sw4_maps import add_maps, is_map
 from seismo.scenario.convert.sw4_model import ModelPainter
+from seismo.scenario.convert.sw4_projection import ToGrid, origin_of, projection_of, to_grid_of
 from seismo.scenario.convert.sw4_receivers import add_receivers
 from seismo.scenario.convert.sw4_sources import SourceFrame, source_of
+from seismo.scenario.optional_package import optional_package
 
 _GRID_LINE = re.compile(r"grid\s+(\S+\s+)*(h|x|y|z|nx|ny|nz)=\S")
-_PROJECTION = {"proj": "proj", "ellps": "ellps", "datum": "datum", "lon_p": "lon_0",
-               "lat_p": "lat_0", "scale": "scale"}  # fmt: skip
 _FACES = {"lx": "x_min", "hx": "x_max", "ly": "y_min", "hy": "y_max", "lz": "top", "hz": "bottom"}
 _KINDS = ("free_surface", "rigid", "absorbing", "periodic")  # by SW4's number
 _CFL = 1.3  # SW4's Courant number: step sqrt(vp^2 + 2 vs^2) / h
+_FAST = 10_000.0  # m/s: sqrt(vp^2 + 2 vs^2) of rock below the crust, 8 and 4.5 km/s
 _MODEL = ("block", "rfile", "sfile", "gmg")
 _RUPTURES = ("rupture", "rupturehdf5")
 _RECEIVERS = ("rec", "sac", "rechdf5", "sachdf5")
@@ -62,20 +74,25 @@ def convert_sw4(run: ConvertedRun, lines: CommandLines) -> None:
         by_name.setdefault(command.name, []).append(command)
     grid = by_name["grid"][0]
     spacing, size = _extents(grid)
-    frame = _located(run, grid, commands)
-    painter = _model(run, grid, size, by_name, commands)
+    frame = _located(run, grid, size, commands)
     run.sections["title"] = f"{run.source.stem}, from SW4"
     run.sections["physics"] = physics_with(("vp", "vs", "rho"), 3)
-    run.sections["grid"] = {
-        "extent": {axis: short(length) for axis, length in zip("xyz", size, strict=True)},
-        "spacing": short(spacing),
-    }
-    run.sections["model"] = painter.parts_of_model()
+    run.sections["grid"] = refined(run, by_name.get("refinement", []), spacing, size)
+    add_topography(run, by_name.get("topography", []), size)
+    painter = _model(run, grid, size, by_name, commands)
+    try:
+        run.sections["model"] = painter.parts_of_model()
+    except ScenarioError as error:
+        unread = [c for c in commands if c.name in MODELS]
+        named = [f"{command.label}: {REASONS[command.name]}" for command in unread]
+        raise ScenarioError(*named, *error.messages) from None
     duration = _time(run, by_name, painter, spacing)
     _boundaries(run, by_name)
     _attenuation(run, by_name)
     _sources(run, commands, frame, duration)
-    add_receivers(run, [c for c in commands if c.name in _RECEIVERS], lines)
+    place_plane(run, by_name.get("refinement", []))
+    add_receivers(run, [c for c in commands if c.name in _RECEIVERS], lines, frame.to_grid)
+    add_maps(run, commands)
     _leave_out(run, commands)
 
 
@@ -99,31 +116,53 @@ def _extents(grid: InputCommand) -> tuple[float, tuple[float, float, float]]:
     return spacing, (size[0], size[1], size[2])
 
 
-def _located(run: ConvertedRun, grid: InputCommand, commands: list[InputCommand]) -> SourceFrame:
+def _located(
+    run: ConvertedRun, grid: InputCommand, size: tuple[float, float, float],
+    commands: list[InputCommand],
+) -> SourceFrame:  # fmt: skip
     """Add the place on the earth, where the input has one or needs one."""
     azimuth = grid.number("az", 0.0)
-    placed_files = (*_RUPTURES, "rfile", "sfile", "gmg")
-    needed = any(
-        c.name in placed_files or (c.name != "grid" and c.has("lat", "lon")) for c in commands
-    )
+    to_grid = to_grid_of(grid)
+    files = [c for c in commands if c.name in (*_RUPTURES, "rfile", "sfile", "gmg")]
+    needed = files or any(c.name != "grid" and c.has("lat", "lon") for c in commands)
     is_placed = grid.has("lat", "lon")
     if not is_placed and not needed:
-        return SourceFrame(azimuth, False)
+        return SourceFrame(azimuth, False, to_grid)
+    longitude, latitude = origin_of(grid)
     run.sections["geographic"] = {
-        "longitude": short(grid.number("lon") if is_placed else -118.0),
-        "latitude": short(grid.number("lat") if is_placed else 37.0),
-        "azimuth": short(azimuth),
-    }
+        "longitude": short(longitude), "latitude": short(latitude), "azimuth": short(azimuth),
+    }  # fmt: skip
     run.remark("geographic", "x = 0, y = 0 of SW4's grid; x points along the azimuth.")
     if not is_placed:
         run.remark("geographic", "The input has no lat and lon: these are SW4's defaults.")
     if needed:
         run.remark(
             "geographic",
-            "Longitudes and latitudes are projected here by an own projection about this point; "
-            "SW4's (mlat, mlon or proj) puts them elsewhere by some 0.1 % of the distance from it.",
+            "Sources and receivers with lat and lon have the x and y of SW4's own projection.",
         )
-    return SourceFrame(azimuth, True)
+    if files:
+        run.remark("geographic", _difference(grid, size, to_grid))
+    return SourceFrame(azimuth, True, to_grid)
+
+
+def _difference(grid: InputCommand, size: tuple[float, float, float], to_grid: ToGrid) -> str:
+    """Return by how much files on the earth are elsewhere on this grid than on SW4's."""
+    pyproj = optional_package("pyproj", "geo", "a file with longitudes and latitudes")
+    longitude, latitude = origin_of(grid)
+    aeqd = pyproj.Proj(f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum=WGS84")
+    azimuth = math.radians(grid.number("az", 0.0))
+    largest = 0.0, 1.0
+    for x, y in product(*((0.0, length) for length in size[:2])):
+        east = x * math.sin(azimuth) + y * math.cos(azimuth)
+        north = x * math.cos(azimuth) - y * math.sin(azimuth)
+        there = to_grid(*aeqd(east, north, inverse=True))
+        largest = max(largest, (math.dist(there, (x, y)), math.hypot(x, y)))
+    metres, distance = largest
+    return (
+        "Models and ruptures in files are projected here about this point, to lengths on the "
+        f"ellipsoid; SW4's projection puts them up to {metres:.0f} m elsewhere in this grid "
+        f"({100.0 * metres / distance:.2g} % of the distance)."
+    )
 
 
 def _model(
@@ -136,11 +175,15 @@ def _model(
         for key in ("vpmin", "vsmin")
         if limit.has(key)
     }
-    painter = ModelPainter(run, size, "attenuation" in by_name, least, _projection(run, grid))
-
+    painter = ModelPainter(
+        run, size, "attenuation" in by_name, least, projection_of(grid),
+        on_ground="topography" in run.sections,
+    )  # fmt: skip
     for command in commands:
         if command.name == "block":
             painter.paint_block(command)
+        elif command.name == "ablock" and "anisotropy" in by_name:
+            painter.paint_constants(command)
         elif command.name in _MODEL:
             painter.add_file(command, partial(_path_of_file, run, command))
         elif command.name in ("testlamb", "testpointsource"):
@@ -158,18 +201,6 @@ def _uniform(test: InputCommand) -> InputCommand:
     )
 
 
-def _projection(run: ConvertedRun, grid: InputCommand) -> str:
-    """Return SW4's projection as PROJ has it."""
-    pairs = {name: grid.options[key] for key, name in _PROJECTION.items() if grid.has(key)}
-    if not pairs:
-        return ""
-    pairs = {"proj": "utm", "lon_0": grid.options.get("lon", "-118")} | pairs
-    pairs.setdefault("lat_0", grid.options.get("lat", "37"))
-    if not {"ellps", "datum"} & pairs.keys():
-        pairs["ellps"] = "WGS84"
-    return " ".join(f"+{name}={text}" for name, text in pairs.items()) + " +units=m"
-
-
 def _time(
     run: ConvertedRun, by_name: dict[str, list[InputCommand]], painter: ModelPainter, spacing: float
 ) -> float:
@@ -180,13 +211,18 @@ def _time(
         duration = time.positive("t")
     else:
         speed = painter.fastest()
-        if not speed:
-            raise ScenarioError(
-                f"{time.label}: steps of a model in a file are of unknown length; write t="
-            )
         finest = spacing / 2 ** len(by_name.get("refinement", []))
-        duration = time.positive("steps") * _CFL * finest / speed
+        # Of models in files, and of elastic constants, the fastest wave is not known here.
+        is_unknown = not speed or any(
+            body["type"] == "volume" and body["format"] != "specfem" for body in painter.bodies
+        )
+        speed = max(speed, _FAST) if is_unknown else speed
+        # No steps only set an SW4 run up.
+        duration = max(1.0, time.number("steps")) * _CFL * finest / speed
         run.remark("time", f"{time.where}: {time.options['steps']} steps of SW4 take about this.")
+        if is_unknown:
+            reason = f"their length is assumed, of rock with sqrt(vp^2 + 2 vs^2) = {_FAST:g} m/s"
+            run.leave_out(time.label_of("steps"), f"{reason}; write t= or time.duration")
     run.sections["time"] = {"duration": short(duration)}
     run.remark("time", "The step is chosen from the stability limit of this grid.")
     if time.has("utcstart"):
@@ -208,7 +244,8 @@ def _boundaries(run: ConvertedRun, by_name: dict[str, list[InputCommand]]) -> No
             number = command.number(key) if key in _FACES else -1.0
             kind = _KINDS[int(number)] if number in range(len(_KINDS)) else ""
             if not kind or (kind == "free_surface" and key != "lz"):
-                run.leave_out(command.label_of(key), "no such face here: it absorbs")
+                reason = "no such face here: it absorbs"
+                run.leave_out(command.label_of(key), reason, alters=True)
             else:
                 faces[_FACES[key]] = kind
     if "testpointsource" in by_name:
@@ -239,7 +276,7 @@ def _attenuation(run: ConvertedRun, by_name: dict[str, list[InputCommand]]) -> N
             reason = "the mechanisms and their band follow from the sources here"
             if key == "qmultiplier":
                 reason = "multiply qp and qs of the model yourself"
-            run.leave_out(command.label_of(key), reason)
+            run.leave_out(command.label_of(key), reason, alters=key == "qmultiplier")
 
 
 def _sources(
@@ -279,10 +316,14 @@ def _leave_out(run: ConvertedRun, commands: Iterable[InputCommand]) -> None:
     """Record commands, and options of those that are carried over, that have no counterpart."""
     carried = {
         "grid", "time", "source", "supergrid", "globalmaterial", "attenuation", "testlamb",
-        "testpointsource", "boundary_conditions", *_MODEL, *_RUPTURES, *_RECEIVERS,
+        "testpointsource", "boundary_conditions", "anisotropy", "topography", "refinement",
+        *_MODEL, *_RUPTURES, *_RECEIVERS,
     }  # fmt: skip
+    anisotropic = any(command.name == "anisotropy" for command in commands)
     for command in commands:
-        if command.name not in carried:
-            run.leave_out(command.label, REASONS.get(command.name, UNKNOWN))
+        is_read = command.name == "ablock" and anisotropic
+        if command.name not in carried and not is_map(command) and not is_read:
+            reason = REASONS.get(command.name, UNKNOWN)
+            run.leave_out(command.label, reason, command.name in ALTERING)
         for key, reason in ignored_options(command):
             run.leave_out(command.label_of(key), reason)

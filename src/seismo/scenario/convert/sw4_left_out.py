@@ -12,10 +12,8 @@ _DRAWN = "pictures are drawn from results: `seismo plot`; fields of a run: outpu
 _FILE = "this format is not read; convert it to an rfile or to NetCDF"
 REASONS = {
     "fileio": "it names files of SW4; `seismo run --output` names those of a run",
-    "refinement": "one spacing for the whole grid: `seismo check` tells whether it is fine enough "
-    "for the slowest layer, and sets the error to expect",
-    "topography": "the ground is flat here; depths count from it",
     "image": _DRAWN,
+    "imagehdf5": _DRAWN,
     "image3d": _DRAWN,
     "volimage": _DRAWN,
     "essioutput": _DRAWN,
@@ -32,19 +30,22 @@ REASONS = {
     "pfile": _FILE,
     "efile": _FILE,
     "vimaterial": _FILE,
-    "ablock": "rock of given constants: write a block with c11 ... c66",
-    "anisotropy": "it belongs to ablock",
+    "ablock": "without a line `anisotropy` SW4 does not read it",
     "randomblock": "write a part of type random",
     "randomize": "write a part of type random",
     "event": "one event a scenario",
     "geodynbc": "boundary data of another run are not read",
-}
+    **dict.fromkeys(
+        ("observation", "observationhdf5", "mrun", "mimage", "m3dimage", "mscalefactors", "lbfgs",
+         "nlcg", "cg", "regularize", "mfsurf", "scalefactors", "mtypx"),
+        "it belongs to an inversion",
+    ),
+    "mparcart": "the model of an inversion is not read",
+}  # fmt: skip
+MODELS = ("ifile", "material", "pfile", "efile", "vimaterial", "ablock")
+ALTERING = (*MODELS[:-1], "randomblock", "randomize", "prefilter", "geodynbc", "mparcart")
 _OPTIONS = {  # of commands that are carried over
-    "grid": dict.fromkeys(
-        ("mlat", "mlon", "proj", "ellps", "datum", "lon_p", "lat_p", "scale"),
-        "places are projected about the origin of the grid here",
-    )
-    | {"extrapolate": "values outside the model are those of its edge"},
+    "grid": {"extrapolate": "values outside the model are those of its edge"},
     "supergrid": dict.fromkeys(
         ("gp", "dc", "width"), "boundaries.layer sets the absorbing layers, whose defaults are kept"
     ),

@@ -1,16 +1,20 @@
 """The earth of an SW4 input: blocks painted one over the other, and files, in their order.
 
 Blocks that reach over the whole grid make layers until something comes that does not; later ones,
-and those with sides, are blocks here, too. A property p of a block is p + pgrad z, at the depth z
-below z = 0 (not below the top of the block; SW4's MaterialBlock.C).
+and those with sides, are blocks here, too, or, with a gradient, text models of SPECFEM. A property
+p of a block is p + pgrad d, at the depth d below z = 0 or, with topography, below the ground (not
+below the top of the block; SW4's MaterialBlock.C). `absdepth` counts depths from z = 0 over
+topography, too. `globalmaterial` raises smaller velocities of all blocks and files: max(vmin, v + g
+d), which is linear on either side of the depth where it begins to act.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 from seismo.errors import ScenarioError
@@ -18,7 +22,8 @@ from seismo.scenario.convert.converted_run import ConvertedRun, short
 from seismo.scenario.convert.sw4_commands import InputCommand
 
 _PROPERTIES = ("vp", "vs", "rho", "qp", "qs")
-_GRADIENTS = {"vpgrad": "vp", "vsgrad": "vs", "rhograd": "rho"}
+_GRADIENTS = ("vpgrad", "vsgrad", "rhograd")
+_CONSTANT = re.compile("c[1-6][1-6]")
 _SIDES = ("x1", "x2", "y1", "y2", "z1", "z2")
 _FILES = {"rfile": "rfile", "sfile": "sfile", "gmg": "geomodelgrids"}  # command: format
 _SW4_NAMES = {"vp": "Cp", "vs": "Cs", "rho": "Rho", "qp": "Qp", "qs": "Qs"}
@@ -50,6 +55,7 @@ class ModelPainter:
         attenuates: whether SW4 uses qp and qs.
         least: smallest vp and vs (`globalmaterial`) in m/s.
         crs: of sfiles: the projection of the input.
+        on_ground: whether depths of blocks count from ground that is not level.
     """
 
     run: ConvertedRun
@@ -57,8 +63,10 @@ class ModelPainter:
     attenuates: bool
     least: dict[str, float]
     crs: str = ""
+    on_ground: bool = False
     column: list[ColumnInterval] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
+    intervals_of_bodies: list[ColumnInterval] = field(default_factory=list)
 
     def paint_block(self, command: InputCommand) -> None:
         """Add a block, as layers or as a body.
@@ -69,15 +77,44 @@ class ModelPainter:
         properties = self._properties(command)
         limits = {key: command.number(key) for key in _SIDES if command.has(key)}
         for key in command.beyond({*_PROPERTIES, *_GRADIENTS, *_SIDES, "absdepth"}):
-            self.run.leave_out(command.label_of(key), "blocks have no such option here")
+            reason = "blocks have no such option here"
+            self.run.leave_out(command.label_of(key), reason, alters=True)
         interval = (limits.get("z1", -math.inf), limits.get("z2", math.inf))
         if interval[0] >= self.size[2] or interval[1] <= 0.0:
             self.run.leave_out(command.label, "this block lies outside the grid")
             return
-        if self.bodies or not self._covers(limits):
-            self._add_body(command, properties, limits)
-        else:
+        is_absolute = command.options.get("absdepth", "0") in ("1", "true", "yes")
+        in_column = not (self.bodies or not self._covers(limits))
+        varies = any(slope for _, slope in properties.values()) or limits.keys() & {"z1", "z2"}
+        if self.on_ground and varies and in_column == is_absolute:
+            kind = "layers count from the ground" if in_column else "bodies count from z = 0"
+            self.run.leave_out(command.label, f"depths of {kind} here", alters=True)
+        if in_column:
             self._add_to_column(properties, interval)
+        else:
+            self._add_bodies(properties, limits)
+
+    def paint_constants(self, command: InputCommand) -> None:
+        """Add an anisotropic block: constants on the axes of the grid, those left out are 0.
+
+        Raises:
+            ScenarioError: an option is no number.
+        """
+        known = [key for key in command.options if key == "rho" or _CONSTANT.fullmatch(key)]
+        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        for key in command.beyond({*known, *_SIDES}):
+            reason = "anisotropic blocks have no such option here"
+            self.run.leave_out(command.label_of(key), reason, alters=True)
+        axes = "z" if self._covers(limits) else "xyz"
+        sides = {
+            axis: [short(limits.get(f"{axis}1", 0.0)), short(limits.get(f"{axis}2", length))]
+            for axis, length in zip("xyz", self.size, strict=True)
+            if axis in axes and limits.keys() & {f"{axis}1", f"{axis}2"}
+        }
+        if self.on_ground and "z" in sides:
+            self.run.leave_out(command.label, "depths of bodies count from z = 0 here", alters=True)
+        kind = {"type": "block", **sides} if sides else {"type": "uniform"}
+        self.bodies.append(kind | {key: short(command.number(key)) for key in known})
 
     def add_file(self, command: InputCommand, exists: Callable[[str], Any]) -> None:
         """Add a model file.
@@ -104,6 +141,8 @@ class ModelPainter:
                 "as '+proj=tmerc +datum=WGS84 +units=m +lon_0=-123 +lat_0=35'",
             )
         # Air and water have no values in these files; those of the rock below go on there.
+        if self.least:
+            body["minimum"] = dict(self.least)
         body["missing"] = "column"
         body["outside"] = "keep" if self.column else "nearest"
         self.bodies.append(body)
@@ -117,7 +156,8 @@ class ModelPainter:
             ScenarioError: no block says what is at some depth.
         """
         if not self.column:
-            if not self.bodies or self.bodies[0]["type"] != "volume":
+            first = self.bodies[0] if self.bodies else {}
+            if first.get("outside") != "nearest" and first.get("type") != "uniform":
                 raise ScenarioError(
                     f"{self.run.source}: no block reaches over the whole grid: the model is not "
                     "complete; add one with vp, vs and rho as the first"
@@ -127,15 +167,20 @@ class ModelPainter:
         for interval in self.column:
             # The first layer goes on upwards, the last one downwards.
             top = max(interval.top, 0.0)
-            if min(interval.bottom, self.size[2]) > top:
-                layers.append(self._layer(interval, top))
-        return [{"type": "layers", "layers": _joined(layers)}, *self.bodies]
+            bottom = min(interval.bottom, self.size[2])
+            if bottom > top:
+                for span in self._limited(ColumnInterval(top, bottom, interval.properties)):
+                    layers.append(self._layer(span, span.top))
+        section: dict[str, Any] = {"type": "layers"}
+        if self.on_ground:
+            section["relative_to"] = "ground"
+        return [{**section, "layers": _joined(layers)}, *self.bodies]
 
     def fastest(self) -> float:
-        """Return the largest sqrt(vp^2 + 2 vs^2) of the layers in m/s, which SW4's step is of."""
+        """Return the largest sqrt(vp^2 + 2 vs^2) of blocks in m/s, which SW4's step is of."""
         ends = [
             {name: value + slope * z for name, (value, slope) in interval.properties.items()}
-            for interval in self.column
+            for interval in (*self.column, *self.intervals_of_bodies)
             for z in (max(interval.top, 0.0), min(interval.bottom, self.size[2]))
         ]
         return max(
@@ -157,11 +202,26 @@ class ModelPainter:
                 )
                 continue
             slope = 0.0 if name in ("qp", "qs") else command.number(f"{name}grad", 0.0)
-            if value < self.least.get(name, 0.0):
-                value = self.least[name]
-                self.run.remark("model", f"{name} of {command.where}: the least, of globalmaterial")
             properties[name] = (value, slope)
         return properties
+
+    def _limited(self, interval: ColumnInterval) -> list[ColumnInterval]:
+        """Return the parts of an interval in which no, or every, velocity is below the least."""
+        crossings = {
+            (self.least[name] - value) / slope
+            for name, (value, slope) in interval.properties.items()
+            if name in self.least and slope
+        }
+        inside = sorted(z for z in crossings if interval.top < z < interval.bottom)
+        intervals = []
+        for top, bottom in pairwise([interval.top, *inside, interval.bottom]):
+            properties = dict(interval.properties)
+            for name in self.least.keys() & properties.keys():
+                value, slope = properties[name]
+                if value + 0.5 * slope * (top + bottom) < self.least[name]:
+                    properties[name] = (self.least[name], 0.0)
+            intervals.append(ColumnInterval(top, bottom, properties))
+        return intervals
 
     def _covers(self, limits: dict[str, float]) -> bool:
         return all(
@@ -198,27 +258,52 @@ class ModelPainter:
                 layer[f"{name}_gradient"] = short(slope)
         return layer
 
-    def _add_body(
-        self, command: InputCommand, properties: dict[str, Linear], limits: dict[str, float]
-    ) -> None:
-        low = limits.get("z1", 0.0)
-        high = limits.get("z2", self.size[2])
-        middle = 0.5 * (low + high)
-        body: dict[str, Any] = {"type": "block"}
-        for axis, length in zip("xyz", self.size, strict=True):
+    def _add_bodies(self, properties: dict[str, Linear], limits: dict[str, float]) -> None:
+        """Add a block with sides, cut where `globalmaterial` begins to act."""
+        sides: dict[str, Any] = {}
+        for axis, length in zip("xy", self.size, strict=False):
             if f"{axis}1" in limits or f"{axis}2" in limits:
                 first = limits.get(f"{axis}1", 0.0)
-                body[axis] = [short(first), short(limits.get(f"{axis}2", length))]
-        for name, (value, slope) in properties.items():
-            body[name] = short(value + slope * middle)
-            if slope:
-                self.run.leave_out(
-                    command.label_of(f"{name}grad"),
-                    f"a block has one value: that at its middle, z = {middle:g} m; several blocks "
-                    "come closer",
-                )
-        if len(body.keys() & set(_PROPERTIES)):
-            self.bodies.append(body)
+                sides[axis] = [short(first), short(limits.get(f"{axis}2", length))]
+        low = limits.get("z1", 0.0)
+        high = limits.get("z2", self.size[2])
+        self.intervals_of_bodies.append(ColumnInterval(low, high, properties))
+        intervals = self._limited(self.intervals_of_bodies[-1])
+        for span in intervals:
+            if not span.properties:
+                continue
+            ends = [short(span.top), short(span.bottom)]
+            if any(slope for _, slope in span.properties.values()):
+                self.bodies.append(self._graded(span, sides))
+            else:
+                depths = {"z": ends} if len(intervals) > 1 or limits.keys() & {"z1", "z2"} else {}
+                rock = {name: short(value) for name, (value, _) in span.properties.items()}
+                self.bodies.append({"type": "block", **sides, **depths, **rock})
+
+    def _graded(self, span: ColumnInterval, sides: dict[str, Any]) -> dict[str, Any]:
+        """Return a body whose properties change linearly with depth: a model of eight points."""
+        x, y = (
+            sides.get(axis, [0.0, length]) for axis, length in zip("xy", self.size, strict=False)
+        )
+        ticks = (x, y, (-span.bottom, -span.top))
+        lines = [
+            " ".join(f"{axis[0]:.12g}" for axis in ticks)
+            + " "
+            + " ".join(f"{axis[1]:.12g}" for axis in ticks),
+            " ".join(f"{axis[1] - axis[0]:.12g}" for axis in ticks),
+            "2 2 2",
+            "0 0 0 0 0 0",
+        ]
+        for z, north, east in product(*reversed(ticks)):
+            properties = [
+                value - slope * z
+                for value, slope in (span.properties.get(n, (0.0, 0.0)) for n in _PROPERTIES)
+            ]
+            lines.append(" ".join(f"{number:.12g}" for number in (east, north, z, *properties)))
+        number = 1 + sum(body.get("format") == "specfem" for body in self.bodies)
+        name = self.run.add_side_file(f"body{number}.xyz", ("\n".join(lines) + "\n").encode())
+        names = {key: key for key in span.properties}
+        return {"type": "volume", "path": name, "format": "specfem", **names, "outside": "keep"}
 
 
 def _joined(layers: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seismo.scenario.convert.converted_run import ConvertedRun
 from seismo.scenario.convert.sw4_commands import InputCommand
+from seismo.scenario.convert.sw4_projection import ToGrid
 
 _QUANTITIES = {
     "displacement": "displacement", "velocity": "velocity", "div": "divergence",
@@ -12,7 +13,7 @@ _QUANTITIES = {
 
 
 def add_receivers(
-    run: ConvertedRun, commands: list[InputCommand], lines: list[tuple[int, str]]
+    run: ConvertedRun, commands: list[InputCommand], lines: list[tuple[int, str]], to_grid: ToGrid
 ) -> None:
     """Add the receivers of `rec` and `sac` lines; those in HDF5 files are left out.
 
@@ -20,6 +21,7 @@ def add_receivers(
         run: that is converted.
         commands: rec, sac, rechdf5, sachdf5.
         lines: of the input, with their numbers.
+        to_grid: longitude and latitude to x and y of SW4's grid.
     """
     in_files = [command for command in commands if command.name.endswith("hdf5")]
     listed = [command for command in commands if command not in in_files]
@@ -33,10 +35,14 @@ def add_receivers(
             first = next(c for c in listed if c.options.get("variables") == kind)
             run.leave_out(first.label_of("variables"), "no quantity of receivers here")
     path = run.path_from_target(run.source)
-    if in_files:
-        # A list without the lines that the reader refuses.
-        numbers = {command.where.rpartition(":")[2] for command in listed}
-        kept = [line for number, line in lines if str(number) in numbers]
+    if in_files or any(command.has("lat", "lon") for command in listed):
+        # A list without the lines that the reader refuses, by x and y of SW4's projection.
+        by_number = {command.where.rpartition(":")[2]: command for command in listed}
+        kept = [
+            _on_grid(line, by_number[str(number)], to_grid)
+            for number, line in lines
+            if str(number) in by_number
+        ]
         path = run.add_side_file("receivers.in", ("\n".join(kept) + "\n").encode())
     quantities = [_QUANTITIES[kind] for kind in kinds if kind in _QUANTITIES]
     run.sections["receivers"] = [
@@ -47,8 +53,18 @@ def add_receivers(
     ]  # fmt: skip
     run.remark(
         "receivers",
-        "The rec lines of the input, read where they stand. Components are along x, y, z (down); "
+        "The rec lines of the input. Components are along x, y, z (down); "
         "exports turn them to north and east (nsew) with `geographic`.",
     )
     if {"div", "curl"} & set(kinds):
         run.remark("receivers", "Divergence and rotation are of the velocity: rates of SW4's.")
+
+
+def _on_grid(line: str, command: InputCommand, to_grid: ToGrid) -> str:
+    """Return a line with x and y in place of lat and lon."""
+    if not command.has("lat", "lon"):
+        return line
+    x, y = to_grid(command.number("lon"), command.number("lat"))
+    name, *words = line.split()
+    others = [word for word in words if word.partition("=")[0] not in ("lat", "lon")]
+    return " ".join([name, f"x={x:.3f}", f"y={y:.3f}", *others])

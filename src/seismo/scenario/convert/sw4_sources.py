@@ -15,6 +15,7 @@ from typing import Any
 from seismo.errors import ScenarioError
 from seismo.scenario.convert.converted_run import ConvertedRun, short
 from seismo.scenario.convert.sw4_commands import InputCommand
+from seismo.scenario.convert.sw4_projection import ToGrid
 from seismo.scenario.convert.sw4_time_functions import SAMPLED, same_wavelet, sampled, window
 from seismo.scenario.text_files import read_lines
 
@@ -29,10 +30,17 @@ DEFAULT_TYPE = "RickerInt"
 
 @dataclass(frozen=True)
 class SourceFrame:
-    """What sources refer to: azimuth of x in degrees, and whether the scenario has `geographic`."""
+    """What sources refer to.
+
+    Attributes:
+        azimuth: of x in degrees.
+        on_earth: whether the scenario has `geographic`.
+        to_grid: longitude and latitude to x and y of SW4's grid.
+    """
 
     azimuth: float
     on_earth: bool
+    to_grid: ToGrid
 
 
 def source_of(
@@ -51,29 +59,35 @@ def source_of(
         ScenarioError: an option is malformed, or the source has no place.
     """
     if command.has("sacbase", "sacbasedisp"):
-        run.leave_out(command.label, "moments and forces of SAC files are not read: give dfile=")
+        reason = "moments and forces of SAC files are not read: give dfile="
+        run.leave_out(command.label, reason, alters=True)
         return None
-    for key in command.beyond(_KNOWN):
+    for key in command.beyond({*_KNOWN, "event"}):
         run.leave_out(command.label_of(key), "sources have no such option here")
     is_force = command.has(*_FORCES)
     wavelet = _wavelet(run, command, not is_force, duration, number)
     if wavelet is None:
         return None
     time_function = wavelet.pop("time_function", None)
-    source = {"type": "force" if is_force else "moment_tensor", "position": _position(command)}
+    source = {
+        "type": "force" if is_force else "moment_tensor",
+        "position": _position(command, frame),
+    }
     source |= _force(command) if is_force else _moment(command, frame)
     if time_function:
         source["time_function"] = time_function
     return source | {"wavelet": wavelet}
 
 
-def _position(command: InputCommand) -> dict[str, Any]:
+def _position(command: InputCommand, frame: SourceFrame) -> dict[str, Any]:
     level = "depth" if command.has("depth") else "z"
     depth = short(command.number(level))
     if command.has("lat", "lon"):
-        place_on_earth = {"longitude": command.number("lon"), "latitude": command.number("lat")}
-        return {**place_on_earth, "depth": depth}
-    return {"x": short(command.number("x")), "y": short(command.number("y")), "z": depth}
+        x, y = frame.to_grid(command.number("lon"), command.number("lat"))
+    else:
+        x = command.number("x")
+        y = command.number("y")
+    return {"x": short(round(x, 3)), "y": short(round(y, 3)), level: depth}
 
 
 def _force(command: InputCommand) -> dict[str, Any]:
@@ -91,8 +105,7 @@ def _moment(command: InputCommand, frame: SourceFrame) -> dict[str, Any]:
         strike, dip, rake = (command.number(key, 0.0) for key in _ANGLES)
         if not frame.on_earth:
             strike -= frame.azimuth
-        angles = {"strike": short(strike), "dip": short(dip), "rake": short(rake)}
-        return {**angles, "moment": short(size)}
+        return {**_upright(strike, dip, rake), "moment": short(size)}
     components = {key: size * command.number(key, 0.0) for key in _TENSOR}
     if not any(components.values()):
         raise ScenarioError(
@@ -101,6 +114,17 @@ def _moment(command: InputCommand, frame: SourceFrame) -> dict[str, Any]:
     if frame.on_earth and frame.azimuth:
         components = turned(components, frame.azimuth)
     return {"components": {key[1:]: short(size) for key, size in components.items() if size}}
+
+
+def _upright(strike: float, dip: float, rake: float) -> dict[str, float]:
+    """Return angles of the same mechanism whose dip is between 0 and 90 degrees."""
+    dip %= 360.0
+    if dip > 180.0:  # as that of 360 - dip on the other side
+        strike, dip, rake = strike + 180.0, 360.0 - dip, rake + 180.0
+    if dip > 90.0:
+        strike, dip, rake = strike + 180.0, 180.0 - dip, -rake
+    rake = (rake + 180.0) % 360.0 - 180.0
+    return {"strike": short(strike % 360.0), "dip": short(dip), "rake": short(rake)}
 
 
 def turned(components: dict[str, float], azimuth: float) -> dict[str, float]:
@@ -139,7 +163,7 @@ def _wavelet(
         function = SAMPLED[kind]
     else:
         reason = "no grid carries an impulse" if kind == "Dirac" else "SW4 has no such type"
-        run.leave_out(command.label, f"type={kind}: {reason}; choose another one")
+        run.leave_out(command.label, f"type={kind}: {reason}; choose another one", alters=True)
         return None
     rows = sampled(function, frequency, acts_on_moment, duration - delay)
     if function.rate is not None and acts_on_moment:
