@@ -19,7 +19,7 @@ from seismo.runs.assessment.percent import in_percent
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.memory_storage import beside_contacts, weakened
+from seismo.solver.memory_storage import beside_contacts, too_few_bits, weakened
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
@@ -125,6 +125,9 @@ def _weakened(setup: Discretization) -> str:
     """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
     storage = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and setup.grid.dimensions == 2):
+        return ""
+    relaxation = setup.earth.relaxation
+    if relaxation is None or too_few_bits(relaxation, setup.scenario, setup.physics):
         return ""
     sources = [source for shot in setup.shots for source in shot.sources]
     return beside_contacts(setup.contacts, setup.grid) or weakened(
