@@ -27,12 +27,19 @@ SOON = 8  # steps
 def outcome(
     document: dict, base: str, parts, ranks: SerialCommunicator, make=CpuBackend
 ) -> dict[str, np.ndarray] | None:
-    """Give every record, and fields that all points have, of every shot; None but on rank 0."""
+    """Run a scenario, and give what `records_and_fields` gives."""
     scenario = from_dict(document, base)
     backend = make(scenario.precision)
     simulation = Simulation(discretize(scenario), backend, parts and tuple(parts), ranks)
     simulation.advance(7)
     simulation.advance(simulation.total_steps - 7)
+    return records_and_fields(simulation, ranks)
+
+
+def records_and_fields(
+    simulation: Simulation, ranks: SerialCommunicator
+) -> dict[str, np.ndarray] | None:
+    """Give every record, and fields that all points have, of every shot; None but on rank 0."""
     setup, found = simulation.setup, {}
     for shot in range(setup.batch):
         for group in setup.groups:

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+import yaml
 
 import solver
 from seismo import check
@@ -15,6 +16,7 @@ from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.model.cells import GridCells
 from seismo.model.loss import effective_medium
+from seismo.runs.assessment.percent import in_percent
 from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
@@ -437,3 +439,33 @@ def test_check_says_what_time_steps_do_to_given_relaxation_times():
         errors.append(causes["relaxation times in time steps"])
     assert 3.5 < errors[0] / errors[1] < 4.5
     assert errors[0] > 1e-4
+
+
+@pytest.mark.usefixtures("no_remedies")
+def test_the_earth_is_the_same_whatever_the_sources():
+    """Velocities are those at 1 Hz: by Kjartansson's law 2.2 % above them at 8 Hz for Q = 30."""
+    velocities = []
+    for frequency in (2.0, 8.0):
+        document = six_wavelengths_of_fluid(2000.0, frequency, 30.0)
+        del document["attenuation"]
+        resolved = from_dict(document)
+        assert resolved.attenuation.reference_frequency == 1.0
+        assert "reference_frequency: 1.0" in resolved.to_yaml()
+        relaxation = discretize(resolved).earth.relaxation
+        y = relaxation.cell_value("p", 30.0, 1.0, 0.0)
+        omega = 2.0 * math.pi * 4.0  # in both bands
+        velocities.append(
+            float(relaxation.velocity_ratio("p", y) * relaxation.phase_velocity("p", y, omega))
+        )
+        change = frequency ** (math.atan(1.0 / 30.0) / math.pi) - 1.0
+        said = str(check(document, backend="cpu"))
+        assert f"at 1 Hz: up to {in_percent(change)} faster at the dominant {frequency:g}" in said
+    assert velocities == pytest.approx([4.0 ** (math.atan(1.0 / 30.0) / math.pi)] * 2, rel=1e-3)
+
+
+def test_resolved_relaxation_times_load_again():
+    document = six_wavelengths_of_fluid(2000.0, 8.0, 30.0)
+    document["model"] = [{"type": "uniform", "vp": 2000.0}]
+    document["attenuation"] = {"relaxation": {"p": [[0.0101, 0.01]]}}
+    scenario = from_dict(document)
+    assert from_dict(yaml.safe_load(scenario.to_yaml())) == scenario

@@ -172,7 +172,10 @@ def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
         reference = document["attenuation"]["reference_frequency"]
         media = [
             AttenuatingMedium(
-                rock.vp, rock.vs, rock.rho, *(constant_q(layer[q], reference) for q in ("qp", "qs"))
+                rock.vp,
+                rock.vs,
+                rock.rho,
+                *(constant_q(layer.get(q, np.inf), reference) for q in ("qp", "qs")),
             )
             for rock, layer in zip(media, layers, strict=True)
         ]

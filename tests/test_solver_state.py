@@ -29,7 +29,7 @@ def fill(simulation, step: int, numbers: dict[str, np.ndarray]) -> None:
     simulation.step = step
     state = simulation.state()
     assert state.keys() == numbers.keys()
-    for name, (array, _) in state.items():
+    for name, (array, *_) in state.items():
         array[:] = simulation.backend.array(numbers[name])
 
 
@@ -105,7 +105,7 @@ def test_no_array_is_held_twice(name, dimensions) -> None:
 def test_rows_of_layer_memory_begin_on_lines() -> None:
     """Those between the layers at their ends, as the fields' rows do: loads straddle no lines."""
     simulation = solver.build(solver.plan("acoustic", 3, cells=(30, 13, 13), steps=1))
-    held = [place for _, places in simulation.state().values() for place in places]
+    held = [place for _, places, _ in simulation.state().values() for place in places]
     rows = [place for place in held if re.match(r"layer\.\w+\.\d\.1", place.array_name)]
     assert len({place.array_name.split(".")[2] for place in rows}) == 8
     assert all(n % LINE == 0 for place in rows for n in (place.first, *place.strides[:-1]))
@@ -129,7 +129,7 @@ def test_the_plan_counts_the_state_on_a_card() -> None:
 def assert_counted(simulation) -> None:
     simulation.step = simulation.total_steps
     setup, backend = simulation.setup, simulation.backend
-    held = sum(array.nbytes for array, _ in simulation.state().values())
+    held = sum(array.nbytes for array, *_ in simulation.state().values())
     planned, beyond = memory_of(setup, backend), 0
     if backend.at_once and setup.physics.at_once:
         rows = 2 * setup.reach * len(setup.physics.fields)

@@ -2,8 +2,9 @@
 
 P, SV and SH waves in a half-space and in two layers over one, on the surface and at depth, against
 the amplitudes of up and down going waves in all layers (`seismo.exact.incident_plane`); vector L2
-of all receivers. Then the largest velocity outside of the box in the whole of such runs, over the
-largest inside, in single precision with the default options; and the same in space.
+of all receivers; and in soft ground on rock of which one loses energy and the other none. Then the
+largest velocity outside of the box in the whole of such runs, over the largest inside, in single
+precision with the default options; and the same in space.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from seismo.backends.select import choose
 from seismo.exact import incident_plane, metrics
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
+from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.scenario import from_dict
 from seismo.solver.incident_background import box_of, plane_waves
 from seismo.solver.simulation import build
@@ -22,7 +24,9 @@ from seismo.solver.simulation import build
 HALF_SPACE = ((0.0, 4000.0, 2300.0, 2500.0),)
 LAYERS = ((0.0, 1500.0, 600.0, 1900.0), (150.0, 2200.0, 1200.0, 2100.0),
           (433.0, 4000.0, 2300.0, 2500.0))  # fmt: skip
+SOFT_ON_ROCK = ((0.0, 1600.0, 800.0, 1800.0), (150.0, 3464.0, 2000.0, 2300.0))
 FREQUENCY = 4.0
+ATTENUATION = {"reference_frequency": FREQUENCY, "mechanisms": 6, "band": [0.3, 20.0]}
 AZIMUTH = 33.0
 
 
@@ -44,13 +48,33 @@ def scenario(wave: str, incidence: float, layers, h: float, duration: float) -> 
     }  # fmt: skip
 
 
-def against_exact(wave: str, incidence: float, layers, ppw: float, bar: float) -> cases.Row:
-    """Compare traces."""
+def lossy(document: dict, loses: int) -> list[Medium]:
+    """Let one layer of a scenario lose energy, qp 40 and qs 20; return the media of all."""
+    layers = document["model"][0]["layers"]
+    media = [Medium(layer["vp"], layer["vs"], layer["rho"]) for layer in layers]
+    qualities = {"qp": 40.0, "qs": 20.0}
+    document["attenuation"] = ATTENUATION
+    layers[loses] |= qualities if document["physics"] == "elastic" else {"qs": qualities["qs"]}
+    moduli = [constant_q(quality, FREQUENCY) for quality in qualities.values()]
+    rock = media[loses]
+    media[loses] = AttenuatingMedium(rock.vp, rock.vs, rock.rho, *moduli)
+    return media
+
+
+def against_exact(
+    wave: str, incidence: float, layers, ppw: float, bar: float, loses: int | None = None
+) -> cases.Row:
+    """Compare traces; `loses` is the number of the layer that loses energy."""
     h = layers[0][2] / (2.5 * FREQUENCY) / ppw
     document = scenario(wave, incidence, layers, h, 4.0)
+    media = [Medium(*rock) for _, *rock in layers]
+    where = "half-space" if len(layers) == 1 else "layers"
+    if loses is not None:
+        media = lossy(document, loses)
+        where = f"Q 20 in {('the soft layer', 'the rock')[loses]} alone"
     run = cases.simulate(document)
     (source,) = plane_waves(run.simulation.setup)
-    stack = Stack(tuple(Medium(*rock) for _, *rock in layers), tuple(top for top, *_ in layers))
+    stack = Stack(tuple(media), tuple(top for top, *_ in layers))
     samples = source.signal(np.arange(2 * run.times.size) * run.dt, 0)
     places = document["receivers"][0]["positions"]
     exact = incident_plane.velocity(
@@ -59,7 +83,6 @@ def against_exact(wave: str, incidence: float, layers, ppw: float, bar: float) -
     )  # fmt: skip
     traces = run.components(*(("vy",) if wave == "SH" else ("vx", "vz")))
     error = metrics.relative_l2(traces, exact[..., : run.times.size])
-    where = "half-space" if len(layers) == 1 else "layers"
     return cases.Row(
         f"plane {wave} wave, {incidence:g} degrees, {where}", f"{ppw:g} ppw", error, bar,
         reference="global matrix",
@@ -107,6 +130,13 @@ def case(quick: bool) -> list[cases.Row]:
     rows = [against_exact(wave, angle, HALF_SPACE, 10.0, 1e-3) for wave, angle in angles]
     layered = [("SH", 50.0)] if quick else [("P", 50.0), ("SV", 25.0), ("SH", 50.0)]
     rows += [against_exact(wave, angle, LAYERS, 10.0, 0.01) for wave, angle in layered]
+    parts = [("SH", 0.0, 0)] if quick else [
+        (wave, angle, loses) for loses in (0, 1)
+        for wave, angle in (("SH", 0.0), ("SH", 50.0), ("SV", 25.0), ("P", 0.0), ("P", 40.0))
+    ]  # fmt: skip
+    rows += [
+        against_exact(wave, angle, SOFT_ON_ROCK, 20.0, 0.003, loses) for wave, angle, loses in parts
+    ]
     rows += [
         left_outside(f"{wave} {angle:g} degrees, layers", scenario(wave, angle, LAYERS, h, 3.0),
                      f"{6.0 * 10.0 / h:.2g} ppw")

@@ -132,16 +132,25 @@ class Subdomain:
         shots = array.size // self.volume
         return array[self.before : self.before + shots * self.volume].reshape(shots, *self.shape)
 
-    def global_block(self, array_name: str) -> GlobalBlock:
-        """Return the global indices of a field's flat array, with halo and images beyond faces."""
-        (_, y0, z0) = self.padded.lo
-        (nx, y1, z1) = self.padded.hi
+    @property
+    def with_images(self) -> Box:
+        """Owned points and the images beyond faces: no point of a neighbour."""
+        halo = {a: [self.halo * n for n in self.cut.get(a, (False, False))] for a in AXES}
+        lo = [n + halo[a][0] for a, n in zip(AXES, self.padded.lo, strict=True)]
+        hi = [n - halo[a][1] for a, n in zip(AXES, self.padded.hi, strict=True)]
+        return Box(triple(lo), triple(hi))
+
+    def global_block(self, array_name: str, box: Box) -> GlobalBlock:
+        """Return the global indices of a field's flat array in a box, `padded` or `with_images`."""
+        (_, y0, z0) = box.lo
+        (nx, y1, z1) = box.hi
         shots = (self.shots.start, self.shots.stop)
         # One range of global indices for each axis of the block: shot, z, y, x.
         ranges = (shots, (z0, z1), (y0, y1), (-self.halo, nx + self.halo))
         y_stride, z_stride = self.strides
         strides = (self.volume, z_stride, y_stride, 1)
-        return GlobalBlock(array_name, self.before, strides, tuple((pair,) for pair in ranges))
+        first = int(self.flat(-self.halo, y0, z0))
+        return GlobalBlock(array_name, first, strides, tuple((pair,) for pair in ranges))
 
     def inside(self, array) -> np.ndarray:
         """Return the owned points of a flat array, (shot, z, y, x)."""

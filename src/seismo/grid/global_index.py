@@ -39,10 +39,9 @@ class GlobalBlock:
 
     @staticmethod
     def read(entry: Mapping[str, Any]) -> GlobalBlock:
-        """Return the block of a checkpoint's JSON entry; earlier ones have `whole` for the name."""
-        name = entry["array_name"] if "array_name" in entry else entry["whole"]
+        """Return the block of a checkpoint's JSON entry."""
         ranges = tuple(tuple((a, b) for a, b in axis) for axis in entry["index"])
-        return GlobalBlock(name, entry["first"], tuple(entry["strides"]), ranges)
+        return GlobalBlock(entry["array_name"], entry["first"], tuple(entry["strides"]), ranges)
 
     def block(self, flat: np.ndarray) -> np.ndarray:
         """Return a view of the block in a flat array.
@@ -74,15 +73,31 @@ class GlobalBlock:
 
 
 class CheckpointArray(NamedTuple):
-    """An array that the next step needs, and the blocks of global arrays in it."""
+    """An array that the next step needs, and the blocks of global arrays in it.
+
+    Attributes:
+        array: the numbers.
+        blocks: what it holds for all; a halo is no part of them, as steps exchange only what they
+            read in halos, and leave the rest as it was.
+        halos: the same blocks with their halos, which are filled too; None where there are none.
+    """
 
     array: Any
     blocks: list[GlobalBlock]
+    halos: list[GlobalBlock] | None = None
+
+    @property
+    def filled(self) -> list[GlobalBlock]:
+        """The blocks that are filled from a checkpoint."""
+        return self.blocks if self.halos is None else self.halos
 
     def renamed(self, prefix: str) -> CheckpointArray:
         """Return the same with a prefix to the names of the global arrays."""
-        blocks = [replace(one, array_name=prefix + one.array_name) for one in self.blocks]
-        return CheckpointArray(self.array, blocks)
+        blocks, halos = (
+            some and [replace(one, array_name=prefix + one.array_name) for one in some]
+            for some in (self.blocks, self.halos)
+        )
+        return CheckpointArray(self.array, blocks or [], halos)
 
 
 def index_range(first: int, last: int) -> IndexRanges:

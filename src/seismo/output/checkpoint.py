@@ -25,7 +25,7 @@ from seismo.output.atomic_file import HiddenFile, refusal
 from seismo.output.sealed_json import sealed, unsealed
 
 FORMAT = "seismo checkpoint"
-VERSION = 3
+VERSION = 4
 KEPT = 2
 BLOCK = 64 << 20  # bytes fetched, summed and written at once
 _HEADER = "header.json"
@@ -142,7 +142,7 @@ def fill(paths: Sequence[Path], own_path: Path, state: State, put: Callable) -> 
 def _layout(state: State) -> dict[str, Any]:
     """Return types, shapes and global blocks of arrays."""
     return {
-        "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, _) in state.items()},
+        "arrays": {name: [str(a.dtype), list(a.shape)] for name, (a, *_) in state.items()},
         "places": {name: [dict(vars(p)) for p in entry.blocks] for name, entry in state.items()},
     }
 
@@ -157,7 +157,9 @@ def _fill_same_layout(path: Path, arrays: BackendArrays, put: Callable) -> None:
 def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
     """Fill one array after the other from the blocks in all files."""
     sources = [_BlockSource(path) for path in paths]
-    for name, (array, blocks) in state.items():
+    for name, entry in state.items():
+        array = entry.array
+        blocks = entry.filled
         numbers = np.zeros(array.size, array.dtype)
         is_filled = np.zeros(array.size, bool)
         for source in sources:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import ValidationInfo, model_validator
 
 from seismo.scenario import units
 from seismo.scenario.auto_values import AutoOrCount
@@ -15,6 +15,7 @@ from seismo.scenario.base import (
     Quantity,
     ScenarioSection,
 )
+from seismo.scenario.model_parts import given_parameters
 
 Pairs = tuple[tuple[PositiveTime, PositiveTime], ...]
 _MOST = 8
@@ -55,10 +56,10 @@ def attenuated_by(attenuation: Attenuation | None) -> set[str]:
 class Attenuation(ScenarioSection):
     """How media whose qp or qs the model gives attenuate."""
 
-    reference_frequency: PositiveFrequency | None = Field(
-        None,
-        description="frequency at which phase velocities are vp and vs; default: the lowest "
-        "dominant frequency of the wavelets",
+    reference_frequency: PositiveFrequency = Field(
+        1.0,
+        description="frequency at which phase velocities are vp and vs: the earth does not change "
+        "with the sources",
     )
     law: Literal["constant", "kjartansson", "kolsky", "power"] = Field(
         "constant",
@@ -92,7 +93,18 @@ class Attenuation(ScenarioSection):
             raise ValueError("corner and exponent belong to law: power; give both, or none")
         if self.band is not None and not self.band[0] < self.band[1]:
             raise ValueError("band has to grow: write the lower frequency first")
-        law_keys = {"reference_frequency", "law", "band", "mechanisms"} & self.model_fields_set
+        # A resolved scenario has all defaults.
+        law_keys = {
+            name
+            for name in {"reference_frequency", "law", "band", "mechanisms"} & self.model_fields_set
+            if getattr(self, name) != type(self).model_fields[name].default
+        }
         if self.relaxation is not None and law_keys:
             raise ValueError(f"relaxation stands in place of {', '.join(sorted(law_keys))}")
         return self
+
+
+def resolved_law(attenuation: Attenuation | None, info: ValidationInfo) -> Attenuation | None:
+    """Return the law of a scenario's media that lose energy, for its results to have it."""
+    loses = {"qp", "qs"} & given_parameters(info.data.get("model", ()))
+    return Attenuation() if attenuation is None and loses else attenuation

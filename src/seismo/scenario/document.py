@@ -8,6 +8,7 @@ from html import escape
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     PrivateAttr,
     ValidationError,
     ValidationInfo,
@@ -28,7 +29,7 @@ from seismo.scenario import (
     rock_rules,
     rules,
 )
-from seismo.scenario.attenuation import Attenuation, attenuated_by
+from seismo.scenario.attenuation import Attenuation, attenuated_by, resolved_law
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.checkpoint import Checkpoint
 from seismo.scenario.draft import Draft, draft_of, draft_of_data
@@ -96,8 +97,8 @@ class Scenario(ScenarioSection):
     model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
         description="parts of the earth model, applied in order"
     )
-    attenuation: Attenuation | None = Field(
-        None, description="how media that lose energy (qp, qs) do so"
+    attenuation: Annotated[Attenuation | None, AfterValidator(resolved_law)] = Field(
+        None, validate_default=True, description="how media that lose energy (qp, qs) do so"
     )
     averaging: Literal["effective", "point"] = Field(
         "effective",

@@ -28,11 +28,10 @@ def relaxation_of(scenario: Scenario) -> Relaxation | None:
     if not scenario.equation.attenuates:
         return None
     spec = scenario.attenuation or Attenuation()
-    reference = spec.reference_frequency or dominant_frequency(scenario)
     try:
         if spec.relaxation is not None:
             return prescribed(spec.relaxation.times, scenario.dimensions)
-        law = Law(spec.law, reference, spec.corner or 0.0, spec.exponent or 0.0)
+        law = Law(spec.law, spec.reference_frequency, spec.corner or 0.0, spec.exponent or 0.0)
         return fit(law, spec.band or band_of(scenario), spec.mechanisms)
     except SeismoError as error:
         raise scenario.mistake("attenuation", problem=str(error)) from None

@@ -17,7 +17,7 @@ def background(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the coefficients (row) at the first corner of a box, and by stage the even rows.
 
-    Rows beyond the grid are as the last one; what is not kept of a coefficient is 1.
+    Rows beyond the grid are as the last one.
 
     Args:
         setup: the run.
@@ -37,6 +37,5 @@ def background(
         # Planes z with their halo, and y with its own where the earth varies along it.
         middle = array.shape[1] // 2
         along = np.broadcast_to(array[:, middle, 0], nz + 2 * setup.halo)
-        kept = along[rows + setup.halo]
-        model[name] = np.where(np.isfinite(kept) & (kept != 0.0), kept, 1.0)
+        model[name] = along[rows + setup.halo]
     return model, {stage: planes[rows] for stage, planes in setup.even.items()}

@@ -36,6 +36,8 @@ _ABOVE = 1e-3  # of the damping: frequency that stands for zero
 _CUT = 1e-12  # of the spectrum: frequencies that are left out
 _PASSED = (2.2, 2.8)  # points per wavelength in the half-space: none below, all above
 _EARLIER = 0.06  # of a delay: so much earlier come waves of 9 steps a period
+_LEAST = 1e-3  # of the incident motion: the largest in the column, also of grazing waves
+_MOST = 30.0  # of the incident motion at the bottom of the box, reflections included
 _SPARE = 64  # samples before the first step and behind the last, which filters reach
 
 
@@ -91,15 +93,7 @@ class IncidentWave:
                 for factor, m in self._column.reading(one.stage, name, matrix).items():
                     reading.setdefault(factor, []).append(_placed(m, ends[n], ends[-1]))
         sums = {factor: sum(some[1:], some[0]).tocsr() for factor, some in reading.items()}
-        # The column, one frequency after another.
-        transfer = np.zeros((ends[-1], spectrum.s.size), complex)
-        for n, s in enumerate(spectrum.s):
-            if self._wave.evanescent and s.imag == 0.0:
-                s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
-            mode = self._mode(s)
-            unknowns = self._column.fields(mode)
-            for factor, matrix in sums.items():
-                transfer[:, n] += (matrix @ unknowns) * number(mode, factor)
+        transfer = self._transfer(spectrum, sums, ends[-1])
         # Filters of the same columns serve several fields.
         filters: dict[tuple, RetardedFilters] = {}
         for n, (one, rows, _) in enumerate(acting):
@@ -127,6 +121,57 @@ class IncidentWave:
                 segments,
                 filters[kind]._replace(lags=filters[kind].lags - self._ahead),
             )
+
+    def _transfer(
+        self, spectrum: Spectrum, sums: Mapping[MatrixFactor, sparse.csr_array], rows: int
+    ) -> np.ndarray:
+        """Return what matrices read from the column (row, frequency).
+
+        Raises:
+            ScenarioError: the column's motion is not of the wave's size.
+        """
+        transfer = np.zeros((rows, spectrum.s.size), complex)
+        physics = self._setup.physics
+        every_row = sparse.eye_array(self._rows, format="csr")
+        moved = [
+            self._column.reading(physics.stages[0].name, field.name, every_row)
+            for field in physics.fields
+            if field.name in ("vx", "vy", "vz")
+        ]
+        motion = np.zeros((len(moved), self._rows, spectrum.s.size), complex)
+        # The column, one frequency after another.
+        for n, s in enumerate(spectrum.s):
+            if self._wave.evanescent and s.imag == 0.0:
+                s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
+            mode = self._mode(s)
+            unknowns = self._column.fields(mode)
+            for factor, matrix in sums.items():
+                transfer[:, n] += (matrix @ unknowns) * number(mode, factor)
+            for component, matrices in zip(motion, moved, strict=True):
+                for factor, matrix in matrices.items():
+                    component[:, n] += (matrix @ unknowns[: matrix.shape[1]]) * number(mode, factor)
+        self._refuse_unlike(spectrum, motion)
+        return transfer
+
+    def _refuse_unlike(self, spectrum: Spectrum, motion: np.ndarray) -> None:
+        """Raise ScenarioError where motion (component, row, frequency) is not of the wave's size.
+
+        Below the box there is the incident wave, and what the earth above it reflects: its energy
+        is no larger.
+        """
+        wave_peak = float(np.abs(spectrum.to_time(np.ones(spectrum.s.size))).max())
+        peaks = np.sqrt((spectrum.to_time(motion) ** 2).sum(axis=0)).max(axis=-1)
+        bottom = float(peaks[self.box.last[2]])
+        if _LEAST * wave_peak <= peaks.max() and bottom <= _MOST * wave_peak:
+            return  # not where either is not a number
+        scenario = self._setup.scenario
+        number_of_source = self._setup.shots[0].points.index(self._wave)
+        problem = (
+            f"a plane wave of {wave_peak:.3g} m/s moves the bottom of its box at {bottom:.3g} m/s, "
+            "which no layers above it reflect: the grid's equations have no such wave in this "
+            "earth; change margin, grid.spacing or the rock there, and please report the scenario"
+        )
+        raise scenario.mistake("sources", number_of_source, problem=problem)
 
     def segments(self, columns: WaveColumns, band: SignalBand) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each delay's signals, and the delays in steps of all of them."""

@@ -75,7 +75,7 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
     storage = scenario.attenuation.storage if scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
-    problem = _problem(relaxation, scenario, setup.physics)
+    problem = too_few_bits(relaxation, scenario, setup.physics)
     problem = problem or beside_contacts(setup.contacts, grid)
     if any(source.type == "plane_wave" for source in scenario.sources):
         problem = "plane waves are added to memory variables of 32 bits"
@@ -150,7 +150,7 @@ def losses(
     return float((rate.mean(-1) * np.linalg.norm(ends - starts, axis=-1)[..., 0]).max())
 
 
-def _problem(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> str:
+def too_few_bits(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> str:
     """Return why variables cannot be kept in 16 bits; "" where they can."""
     if scenario.precision != "float32":
         return f"precision is {scenario.precision}"

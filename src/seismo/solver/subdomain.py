@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants
-from seismo.equations.table import Physics
+from seismo.equations.table import Physics, Stage
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
@@ -173,7 +173,7 @@ class SubdomainSolver:
         self.incident = IncidentInjection(backend, self.fields, setup.incident_terms)
         # Images outside mirror faces, after the stage that writes the field.
         self.images = [
-            {s.name: self._images(faces, physics, s.writes, parity) for s in physics.stages}
+            {s.name: self._images(faces, physics, s, parity) for s in physics.stages}
             for parity in physics.parities
         ]
 
@@ -198,8 +198,12 @@ class SubdomainSolver:
         # Stages may share their memory.
         memories = {id(m.array): m for stage in self.stages for m in stage.memories}.values()
         fields = self.fields
+        stored, filled = (
+            {name: [self.subdomain.global_block(f"field.{name}", box)] for name in fields.wavefield}
+            for box in (self.subdomain.with_images, self.subdomain.padded)
+        )
         arrays = {
-            name: CheckpointArray(a, [self.subdomain.global_block(f"field.{name}")])
+            name: CheckpointArray(a, stored[name], filled[name])
             for name, a in fields.wavefield.items()
             if not fields.physics.named(name).on_surface
         }
@@ -210,9 +214,10 @@ class SubdomainSolver:
             for launch in image(self._backend, None, face, self.subdomain, array):
                 launch()
 
-    def _images(self, faces, physics: Physics, names, parity: int):
-        # Those of some rows alone are read where the ground is level beside a face, as 0.
-        named = (physics.named(name) for name in names)
+    def _images(self, faces, physics: Physics, stage: Stage, parity: int):
+        # As in halos: memory variables are not read there. Fields of some rows alone are read where
+        # the ground is level beside a face, as 0.
+        named = (physics.named(name) for name in physics.exchanged(stage))
         written = tuple(f for f in named if f.buffer is None and not f.on_surface)
         arrays = self.fields.arrays(parity)
         return bind_images(self._backend, faces, written, self.subdomain, lambda name: arrays[name])

@@ -19,12 +19,13 @@ from seismo.runs.assessment.percent import in_percent
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.solver.attenuation import band_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.memory_storage import beside_contacts, weakened
+from seismo.solver.memory_storage import beside_contacts, too_few_bits, weakened
 from seismo.solver.waves import Passage
 
 _QUALITIES = np.array([1.0, 1.5, 2.5, 5.0, 20.0])  # over the least one, at which the fit is tried
 _TRIED = 24  # points along an axis at which quality factors by direction are compared
 _ALIKE = 1e-3  # differences by direction that are not told
+_UNCHANGED = 5e-4  # of phase velocities, which are not told
 _LOOSE = 0.05  # errors of 1/Q that are warned of
 _STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
 _CLOSER = 0.8  # of an error, that is less of it
@@ -41,6 +42,8 @@ class AttenuationFit:
         loss: largest relative error of 1/Q inside the band.
         velocity: largest relative error of phase velocities there.
         rise: largest ratio of unrelaxed to given velocities.
+        dominant: [Hz] frequency of the sources, the lowest of their dominant ones.
+        faster: largest ratio of phase velocities there to given ones.
         spread: largest relative differences of 1/Q of P and of SV waves, of any direction, from
             1/qp and 1/qs.
         weakened: why memory variables are not in 16 bits, where they could have been: waves are
@@ -54,6 +57,8 @@ class AttenuationFit:
     loss: float
     velocity: float
     rise: float
+    dominant: float
+    faster: float
     spread: tuple[float, float]
     weakened: str
     numbers: float
@@ -74,12 +79,21 @@ class AttenuationFit:
             return f"{count} given relaxation times; vp and vs are the unrelaxed ones; {cost}"
         low, high = self.relaxation.band
         return (
-            f"law {law.name}, vp and vs at {law.reference_frequency:.4g} Hz; {_counted(count)} "
+            f"law {law.name}, vp and vs at {law.reference_frequency:.4g} Hz{self._change()}; "
+            f"{_counted(count)} "
             f"1/Q to {in_percent(self.loss)} and phase velocities to "
             f"{100.0 * self.velocity:.1g} % from {low:.3g} to {high:.3g} Hz (Q {self.least:g} and "
             f"more); unrelaxed velocities are up to {in_percent(self.rise - 1.0)} higher; "
             f"{cost}"
         )
+
+    def _change(self) -> str:
+        """Describe how phase velocities differ at the dominant frequency from the given ones."""
+        change = self.faster - 1.0
+        if abs(change) < _UNCHANGED:
+            return ""
+        which = "faster" if change > 0.0 else "slower"
+        return f": up to {in_percent(abs(change))} {which} at the dominant {self.dominant:.3g} Hz"
 
     def as_dict(self) -> dict[str, float | int | str | tuple[float, float]]:
         """Plain data."""
@@ -93,6 +107,7 @@ class AttenuationFit:
             "loss_error": self.loss,
             "velocity_error": self.velocity,
             "unrelaxed_over_given": self.rise,
+            "dominant_over_given": self.faster,
             "difference_by_direction": self.spread,
             "storage": 16 if self.relaxation.scale else 32,
         }
@@ -109,13 +124,17 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
     loss = 0.0
     velocity = 0.0
     rise = 1.0
+    faster = 1.0
     if relaxation.law and math.isfinite(least):
         loss, velocity = _law_errors(relaxation, least)
         y = relaxation.cell_value("p", least, 1.0, 0.0)
         rise = float(max(relaxation.velocity_ratio(wave, y).max() for wave in ("p", "s")))
+        omega = 2.0 * math.pi * setup.dominant_frequency
+        faster = float(relaxation.law.phase_velocity(1.0 / least, omega))
     plain = lossless(equation, setup.grid.dimensions)
     return AttenuationFit(
-        relaxation, least, loss, velocity, rise, _spread(setup), _weakened(setup),
+        relaxation, least, loss, velocity, rise, setup.dominant_frequency, faster,
+        _spread(setup), _weakened(setup),
         setup.physics.numbers_per_point,
         plain.physics(setup.grid.dimensions).numbers_per_point,
     )  # fmt: skip
@@ -125,6 +144,9 @@ def _weakened(setup: Discretization) -> str:
     """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
     storage = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and setup.grid.dimensions == 2):
+        return ""
+    relaxation = setup.earth.relaxation
+    if relaxation is None or too_few_bits(relaxation, setup.scenario, setup.physics):
         return ""
     sources = [source for shot in setup.shots for source in shot.sources]
     return beside_contacts(setup.contacts, setup.grid) or weakened(

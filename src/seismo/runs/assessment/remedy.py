@@ -231,7 +231,7 @@ def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
 def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
     """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid.
 
-    Where they err by little, 2 without one.
+    Where they err by little, 2 without one; 1 where the coarser grid has no such contact.
     """
     error = _of_contacts(expected)
     if error < _LITTLE * setup.scenario.grid.accuracy:
@@ -240,7 +240,7 @@ def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
         coarse_error = _of_contacts(expected_error(discretize(of_spacing(setup, _COARSER))))
     except SeismoError:
         return 1.0
-    return min(2.0, max(1.0, math.log(coarse_error / error) / math.log(_COARSER)))
+    return min(2.0, max(1.0, math.log(max(coarse_error, error) / error) / math.log(_COARSER)))
 
 
 def _of_contacts(expected: Expected) -> float:
