@@ -165,9 +165,6 @@ class Volume:
         key = (x.shape, x.tobytes(), *(() if y is None else (y.shape, y.tobytes())))
         if key not in self._placed:
             across = self.placement.coordinates(y, x)[1 - len(self.axes) :]
-            if self.axes[-1].startswith("longitude"):
-                turns = np.round((across[1] - 0.5 * sum(self.reach[-1])) / 360.0)
-                across = (across[0], across[1] - 360.0 * turns)
             self._placed.clear()
             self._placed[key] = across
         return self._placed[key]

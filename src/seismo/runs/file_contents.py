@@ -19,6 +19,7 @@ from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.equations.registry import PARAMETERS
 from seismo.grid.grid import AXES
+from seismo.grid.longitude import nearest_turn
 from seismo.model.cells import SLAB, tensor
 from seismo.output.array_sets import RECORDING
 from seismo.output.results_file import ResultsWriter
@@ -188,7 +189,8 @@ def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np
     if setup.scenario.geographic is not None:
         projection = Projection(setup.scenario.geographic)
         (x, y, _) = positions.T
-        coordinates["longitude"], coordinates["latitude"] = projection.to_geographic(x, y)
+        longitude, coordinates["latitude"] = projection.to_geographic(x, y)
+        coordinates["longitude"] = nearest_turn(longitude, 0.0)
         coordinates["x_azimuth"] = projection.x_azimuth(x, y)
     return coordinates
 
