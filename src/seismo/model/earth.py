@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from typing import TypeGuard
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -93,7 +94,7 @@ class Earth:
     @property
     def gridded(self) -> bool:
         """Whether a part varies within cells anywhere, as files do."""
-        return any(isinstance(model_part, Gridded | Volume) for model_part in self.model_parts)
+        return any(map(_varies_within_cells, self.model_parts))
 
     def turned(self, least: float) -> str:
         """Describe which model file seems transposed where vp / vs falls below a least value."""
@@ -203,7 +204,7 @@ class Earth:
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return which boxes low to high (z, y, x in m; broadcast shape) are not uniform.
 
-        Gridded parts vary everywhere (`gridded`) and are ignored.
+        Gridded parts that vary everywhere (`gridded`) are ignored.
         """
         boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         result = np.zeros((), bool)
@@ -218,7 +219,7 @@ class Earth:
         """
         boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         for k, model_part in enumerate(self.model_parts):
-            if isinstance(model_part, Gridded | Volume):
+            if _varies_within_cells(model_part):
                 (top, *_), (bottom, *_) = boxes.of_part(k)
                 varies = model_part.steps if density else model_part.varies
                 if varies(top.min(), bottom.max()):
@@ -229,6 +230,13 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
+
+
+def _varies_within_cells(model_part: EarthPart) -> TypeGuard[Gridded | Volume]:
+    """Whether a part is a file of which boxes are not uniform anywhere."""
+    return isinstance(model_part, Volume) or (
+        isinstance(model_part, Gridded) and not model_part.cells
+    )
 
 
 @lru_cache

@@ -31,6 +31,7 @@ class VolumeBlock:
 
     ticks: tuple[np.ndarray, ...]
     samples: Mapping[str, np.ndarray]
+    cells: bool = False  # whether samples are those of cells, not values to interpolate
 
     @cached_property
     def solid(self) -> np.ndarray | None:
@@ -47,6 +48,8 @@ class VolumeBlock:
             np.interp(c, ticks, np.arange(ticks.size)).reshape((1,) * (rank - c.ndim) + c.shape)
             for c, ticks in zip(coordinates, self.ticks, strict=True)
         ]
+        if self.cells:
+            return {name: closest(array, indices) for name, array in self.samples.items()}
         interpolated = {name: interpolate(array, indices) for name, array in self.samples.items()}
         if self.solid is not None:
             share = interpolate(self.solid, indices)

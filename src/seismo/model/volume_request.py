@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class VolumeRequest:
         """Return the part of the earth that a reader found; see `Volume`."""
         # Columns are filled by the readers: nothing is missing in them.
         missing = "refuse" if self.section.missing == "column" else self.section.missing
+        if self.section.interpolation == "cells":
+            blocks = tuple(replace(block, cells=True) for block in blocks)
         return Volume(
             blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key
         )  # fmt: skip
