@@ -33,6 +33,7 @@ from seismo.model.layered import (
     Uniform,
 )
 from seismo.model.random_medium import RandomMedium
+from seismo.model.source_spheres import SourceSpheres
 from seismo.model.volume import Volume
 
 Range = tuple[float, float] | None
@@ -58,6 +59,7 @@ class Earth:
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         growth: moduli are larger by so many times their y.
         frame: of the grid: over topography coordinates are x, y, s; and of the parts.
+        spheres: about sources, drawn over all parts.
     """
 
     model_parts: tuple[EarthPart, ...]
@@ -68,6 +70,7 @@ class Earth:
     relaxation: Relaxation | None = None
     growth: float = 0.0
     frame: GroundFrame = field(default_factory=GroundFrame)
+    spheres: SourceSpheres | None = None
 
     @cached_property
     def stiffer(self) -> Earth:
@@ -87,6 +90,8 @@ class Earth:
     @property
     def layered(self) -> bool:
         """Whether the earth varies with its vertical coordinate only."""
+        if self.spheres is not None:
+            return False
         if self.frame.topography is not None:
             return all(isinstance(model_part, Uniform) for model_part in self.model_parts)
         return all(model_part.layered for model_part in self.model_parts)
@@ -121,6 +126,8 @@ class Earth:
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
         for k, model_part in enumerate(self.model_parts):
             model_part.paint(fields, *points.of_part(k))
+        if self.spheres is not None:
+            self.spheres.paint(fields, z, y, x)
         if self.conversion is None:
             _check(fields, (z, y, x), self)
         else:
