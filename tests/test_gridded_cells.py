@@ -6,6 +6,7 @@ import xarray
 
 from seismo.model import build_earth, cell_average
 from seismo.model.cells import GridCells
+from seismo.model.extremes import extremes_of
 from seismo.runs.check import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.scenario import from_dict
@@ -178,3 +179,20 @@ def test_check_says_what_samples_mean(keys, said, capsys):
     part = {"type": "array", **{name: np.full((31, 31), UPPER[name]) for name in UPPER}, **keys}
     print_plan(make_plan(from_dict(scenario([part]))), Console(width=200))
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("three", [False, True])
+def test_extremes_have_the_rocks_of_all_cells(three):
+    """A sample that no node of a coarser or shifted grid meets limits the time step as well."""
+    shape = (12, 12, 12) if three else (12, 12)
+    vp = np.full(shape, 2000.0)
+    vp[(5,) * len(shape)] = 6000.0
+    part = ArrayPart.model_validate({"type": "array", "interpolation": "cells", "vp": vp,
+                                     "spacing": H})  # fmt: skip
+    limits = (0.0, 110.0)
+    clamp = (limits, limits if three else None, limits)
+    earth = build_earth([part], ".", ("vp",), clamp=clamp)
+    for h in (4.0, 7.0, 9.9, 23.0):
+        nodes = np.arange(0.0, 110.0, h)
+        points = GridCells(nodes, nodes if three else None, nodes, {"z": h, "y": h, "x": h})
+        assert extremes_of(earth, points).vp_max == 6000.0

@@ -26,7 +26,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.axes import ANGLES, TURNS, angles_at, azimuth_at
-from seismo.model.interpolation import closest, interpolate
+from seismo.model.interpolation import closest, closest_numbers, interpolate
 from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
@@ -101,15 +101,19 @@ class GridField:
         Raises:
             ModelError: the file has the axis y and the run is 2-D.
         """
-        indices = self._indices(z, y, x)
         if nearest:
-            return closest(self.samples, indices) * self.factor
+            return self.samples[self.numbers(z, y, x)] * self.factor
+        indices = self._indices(z, y, x)
         with np.errstate(invalid="ignore"):
             interpolated = interpolate(self.samples, indices)
         infinite = ~np.isfinite(interpolated)
         if infinite.any():
             interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
         return interpolated * self.factor
+
+    def numbers(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the numbers along its axes of the closest points to coordinates in m."""
+        return closest_numbers(self.samples.shape, self._indices(z, y, x))
 
     def _indices(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> list[np.ndarray]:
         """Return fractional indices of coordinates in m along the axes, all of one rank."""
@@ -226,11 +230,11 @@ class Gridded:
         between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)
         for nearest, where in ((self.cells, True), (True, between)):
             if np.any(where):
-                read = {
-                    name: grid.at(z, y, x, nearest)
-                    for name, grid in self.thin.items()
-                    if name in fields and name not in TURNS
-                }
+                plain = {n: g for n, g in self.thin.items() if n in fields and n not in TURNS}
+                if self.cells:
+                    read = _of_cells(plain, z, y, x)
+                else:
+                    read = {name: grid.at(z, y, x, nearest) for name, grid in plain.items()}
                 if ANGLES.keys() & fields.keys():
                     read |= angles_at(self.thin, z, y, x, nearest)
                 if "azimuth" in self.thin:
@@ -258,6 +262,20 @@ class Gridded:
         """
         rho = self.grids.get("rho")
         return rho is not None and rho.steepest(top, bottom) > GENTLE
+
+
+def _of_cells(
+    grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return values of cells at coordinates in m, found once for grids of the same points."""
+    numbers = {}
+    read = {}
+    for name, grid in grids.items():
+        points = (grid.axes, grid.origin, grid.spacing, grid.samples.shape, grid.above)
+        if points not in numbers:
+            numbers[points] = grid.numbers(z, y, x)
+        read[name] = grid.samples[numbers[points]] * grid.factor
+    return read
 
 
 def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
