@@ -118,3 +118,14 @@ def test_check_says_what_spheres_there_are(capsys):
         make_plan(from_dict(scenario(SHALE, [0.0], isotropic_source="auto"))), Console(width=200)
     )
     assert "spheres     1 of 100 m about sources: delta turns to epsilon" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("keys", "said"), [
+    ({}, "give isotropic_source: auto"),
+    ({"isotropic_source": "auto"}, "move sources out of rock of unlike epsilon and delta"),
+])  # fmt: skip
+def test_a_finer_grid_is_no_remedy(keys, said):
+    plan = make_plan(from_dict(scenario(SHALE, [0.0], h=6.25, **keys)))
+    (line,) = [line for line in plan.warnings if "will err by" in line] or [plan.remedy]
+    assert said in line
+    assert "use a grid.spacing" not in line
