@@ -152,6 +152,7 @@ def test_the_physics_has_what_the_arrays_give(tmp_path):
         assert [n for n in names if getattr(scenario.model[0], n) is not None] == [
             n for n in names if n in extra
         ]
+        assert scenario.model[0].interpolation == "cells"  # a sample is a point of their grids
         assert (scenario.sources[0].type == "explosion") == ("vs" in extra)
     assert discretize(converted(tmp_path, rho=rho)[0]).earth.sample(
         np.array(0.0), None, np.array(0.0)

@@ -71,6 +71,7 @@ CASES = {  # in the order of the page
     "fluid_solid": "Water over rock",
     "lossy_sea_bed": "Water over rock that attenuates",
     "dipping_contact": "Contacts that dip",
+    "gridded_model": "Contacts in gridded models",
     "surface_wave_dispersion": "Surface waves of a soft layer",
     "convergence": "Order of convergence",
     "scheme_dispersion": "Dispersion relation of the scheme",

@@ -28,6 +28,7 @@ import numpy as np
 
 from seismo.acquisition.rupture import Rupture, RuptureReader, net_slip
 from seismo.errors import ModelError
+from seismo.grid.longitude import nearest_turn
 
 _NUMBER = r"\s*=\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _UNKNOWN = -90.0  # files say -99 or -999
@@ -243,7 +244,8 @@ def _onset(path: Path, header: str, centre: tuple[float, float, float]) -> float
         )
     start = [_number(path, header, name) for name in ("LON", "LAT", "DEP")]
     per_degree = math.radians(1.0) * _RADIUS
-    east = per_degree * math.cos(math.radians(centre[1])) * (centre[0] - start[0])
+    difference = float(nearest_turn(centre[0] - start[0], 0.0))
+    east = per_degree * math.cos(math.radians(centre[1])) * difference
     return math.hypot(east, per_degree * (centre[1] - start[1]), centre[2] - start[2]) / speed
 
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.grid.longitude import nearest_turn
 
 _ELLIPSOID = "WGS84"
 _EARTH_RADIUS = 6.371e6  # m, mean
@@ -37,7 +38,8 @@ _EARTH_RADIUS = 6.371e6  # m, mean
 def definition_of(longitude: float, latitude: float) -> str:
     """Return PROJ's definition of the projection about a place (degrees), to east and north."""
     return (
-        f"+proj=aeqd +lat_0={latitude!r} +lon_0={longitude!r} +datum={_ELLIPSOID} +units=m +no_defs"
+        f"+proj=aeqd +lat_0={latitude!r} +lon_0={float(nearest_turn(longitude, 0.0))!r} "
+        f"+datum={_ELLIPSOID} +units=m +no_defs"
     )
 
 
@@ -55,7 +57,7 @@ class Projection:
             ScenarioError: pyproj is not installed.
         """
         self.ground = ground
-        self._origin = float(geographic.longitude), float(geographic.latitude)
+        self._origin = float(nearest_turn(geographic.longitude, 0.0)), float(geographic.latitude)
         self._azimuth = float(geographic.azimuth)
         pyproj = _pyproj()
         longitude, latitude = self._origin
@@ -64,14 +66,18 @@ class Projection:
 
     def to_grid(self, longitude: Any, latitude: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x and y in m of longitudes and latitudes in degrees (numbers or equal arrays)."""
-        east, north = self._project(np.asarray(longitude, float), np.asarray(latitude, float))
+        near_origin = nearest_turn(longitude, self._origin[0])
+        east, north = self._project(near_origin, np.asarray(latitude, float))
         return north_east(np.asarray(north), np.asarray(east), -self._azimuth)
 
     def to_geographic(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return longitudes and latitudes in degrees of x and y in m (numbers or equal arrays)."""
+        """Return longitudes and latitudes in degrees of x and y in m (numbers or equal arrays).
+
+        Longitudes are within half a turn of the origin's: they do not jump at the date line.
+        """
         north, east = north_east(np.asarray(x, float), np.asarray(y, float), self._azimuth)
         longitude, latitude = self._project(east, north, inverse=True)
-        return np.asarray(longitude), np.asarray(latitude)
+        return nearest_turn(longitude, self._origin[0]), np.asarray(latitude)
 
     def x_azimuth(self, x: Any, y: Any) -> np.ndarray:
         """Return the direction of +x, in degrees clockwise from north there, at x and y in m."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.grid.longitude import MOST
 from seismo.scenario.text_files import look_alike
 
 ParsedRow = TypeVar("ParsedRow")
@@ -19,7 +20,7 @@ NumberedLines = list[tuple[int, str]]  # number in the file, text
 
 CODE = ("network", "station", "location")
 GEOGRAPHIC = ("longitude", "latitude", "depth")
-_DEGREES = {"longitude": (-180.0, 360.0), "latitude": (-90.0, 90.0)}
+_DEGREES = {"longitude": (-MOST, MOST), "latitude": (-90.0, 90.0)}
 _PART = re.compile(r"[A-Za-z0-9_-]{0,16}\Z")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from seismo.equations.formula import Formula
 from seismo.equations.isotropic_planes import IsotropicPlanes
 from seismo.equations.parameters import Condition, Conversion, Gradual
+from seismo.equations.slow_waves import SlowWaves
 from seismo.equations.terms import SourceTerm, Term
 
 if TYPE_CHECKING:
@@ -109,13 +110,12 @@ class Physics:
         fastest: function(extremes) -> the fastest wave in m/s, which limits the time step
             (`seismo.model.extremes.Extremes`).
         fastest_along: the same of waves along single axes, where these are slower.
-        conversion: of parameters that the model gives to those that it works with; None where
-            these are the same.
+        conversion: of parameters that the model gives to its own; None where these are the same.
         conditions: what the parameters have to fulfil together.
         about_sources: what the medium at a source should fulfil, else `check` says the problem.
+        slow_waves: which sources send that do not fulfil it; None of equations without.
         gradual: what should not jump from node to node, else `check` says the problem.
-        broad_sources: whether sources are spread so broadly that they send no waves too short for
-            the grid, where there are such at all frequencies.
+        broad_sources: whether sources are spread, and send no waves too short for the grid.
         smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
             where receivers read them (else `seismo.solver.layered_reading`).
         layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
@@ -156,6 +156,7 @@ class Physics:
     conversion: Conversion | None = None
     conditions: tuple[Condition, ...] = ()
     about_sources: tuple[Condition, ...] = ()
+    slow_waves: SlowWaves | None = None
     gradual: Gradual | None = None
     broad_sources: bool = False
     smooth_across_layers: bool = False

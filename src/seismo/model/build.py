@@ -39,6 +39,8 @@ from seismo.model.volume_files import read_volume
 from seismo.scenario.base import ScenarioSection
 from seismo.scenario.model_files import format_of
 from seismo.scenario.model_parts import (
+    ArrayPart,
+    FilePart,
     GradientPart,
     LayersPart,
     ModelPart,
@@ -196,7 +198,7 @@ def _build(
             )
             grids = dict(zip(files, read, strict=True))
             _check_order(files, grids, key, region)
-            return _on_grids(grids, key)
+            return _on_grids(grids, section, key)
         case "volume":
             return read_volume(section, _written(section), base, key, region, projection)
         case "random":
@@ -207,18 +209,20 @@ def _build(
                 partial(grid_of_array, array, section, (*key, name), region, spacing)
                 for name, array in arrays.items()
             )
-            return _on_grids(dict(zip(arrays, taken, strict=True)), key)
+            return _on_grids(dict(zip(arrays, taken, strict=True)), section, key)
     raise ModelError(f"{section.type!r} is not known", *key, "type")
 
 
-def _on_grids(grids: dict[str, GridField], key: tuple[str | int, ...]) -> Gridded:
+def _on_grids(
+    grids: dict[str, GridField], section: FilePart | ArrayPart, key: tuple[str | int, ...]
+) -> Gridded:
     if grids.keys() >= ANGLES.keys() and unlike(grids["theta"], grids["phi"]):
         raise ModelError(
             "stands on other points than theta, and an axis is interpolated by both of its angles: "
             "give both the same shape, axes, origin and spacing",
             *key, "phi",
         )  # fmt: skip
-    return Gridded(grids)
+    return Gridded(grids, cells=getattr(section, "interpolation", "") == "cells")
 
 
 def _written(section: ScenarioSection) -> dict[str, Any]:

@@ -21,6 +21,7 @@ GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary e
 # different places of each axis, so that a flat face in any direction is met to within h / 2N
 # (Fibonacci in 2-D, good lattice points of Hua & Wang 1981 in 3-D; odd generators centre them).
 _LATTICE = {2: (144, (1, 89)), 3: (101, (1, 141, 85))}
+_END = 0.5 - 1e-6  # cells from the centre to just inside a corner
 SLAB = 1 << 19  # samples evaluated at once
 
 Samples = Mapping[str, np.ndarray]
@@ -114,6 +115,12 @@ def lattice(rank: int) -> np.ndarray:
     """Return points that fill a cell evenly (rank, samples), in cells from its centre."""
     count, generators = _LATTICE[rank]
     return np.outer(generators, (np.arange(count) + 0.5) / count) % 1.0 - 0.5
+
+
+def corners(rank: int) -> np.ndarray:
+    """Return points just inside the corners of a cell (rank, 2^rank), in cells from its centre."""
+    ends = [(-_END, _END)] * rank
+    return np.stack([axis.ravel() for axis in np.meshgrid(*ends, indexing="ij")])
 
 
 def slopes(samples: np.ndarray, points: np.ndarray) -> np.ndarray:

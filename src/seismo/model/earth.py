@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from typing import TypeGuard
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -32,6 +33,7 @@ from seismo.model.layered import (
     Uniform,
 )
 from seismo.model.random_medium import RandomMedium
+from seismo.model.source_spheres import SourceSpheres
 from seismo.model.volume import Volume
 
 Range = tuple[float, float] | None
@@ -57,6 +59,7 @@ class Earth:
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
         growth: moduli are larger by so many times their y.
         frame: of the grid: over topography coordinates are x, y, s; and of the parts.
+        spheres: about sources, drawn over all parts.
     """
 
     model_parts: tuple[EarthPart, ...]
@@ -67,6 +70,7 @@ class Earth:
     relaxation: Relaxation | None = None
     growth: float = 0.0
     frame: GroundFrame = field(default_factory=GroundFrame)
+    spheres: SourceSpheres | None = None
 
     @cached_property
     def stiffer(self) -> Earth:
@@ -86,6 +90,8 @@ class Earth:
     @property
     def layered(self) -> bool:
         """Whether the earth varies with its vertical coordinate only."""
+        if self.spheres is not None:
+            return False
         if self.frame.topography is not None:
             return all(isinstance(model_part, Uniform) for model_part in self.model_parts)
         return all(model_part.layered for model_part in self.model_parts)
@@ -93,7 +99,7 @@ class Earth:
     @property
     def gridded(self) -> bool:
         """Whether a part varies within cells anywhere, as files do."""
-        return any(isinstance(model_part, Gridded | Volume) for model_part in self.model_parts)
+        return any(map(_varies_within_cells, self.model_parts))
 
     def turned(self, least: float) -> str:
         """Describe which model file seems transposed where vp / vs falls below a least value."""
@@ -120,6 +126,8 @@ class Earth:
         fields = {name: np.full(shape, PARAMETERS[name].start) for name in names}
         for k, model_part in enumerate(self.model_parts):
             model_part.paint(fields, *points.of_part(k))
+        if self.spheres is not None:
+            self.spheres.paint(fields, z, y, x)
         if self.conversion is None:
             _check(fields, (z, y, x), self)
         else:
@@ -203,7 +211,7 @@ class Earth:
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
         """Return which boxes low to high (z, y, x in m; broadcast shape) are not uniform.
 
-        Gridded parts vary everywhere (`gridded`) and are ignored.
+        Gridded parts that vary everywhere (`gridded`) are ignored.
         """
         boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         result = np.zeros((), bool)
@@ -218,7 +226,7 @@ class Earth:
         """
         boxes = self.frame.boxes(self.inside(*low), self.inside(*high))
         for k, model_part in enumerate(self.model_parts):
-            if isinstance(model_part, Gridded | Volume):
+            if _varies_within_cells(model_part):
                 (top, *_), (bottom, *_) = boxes.of_part(k)
                 varies = model_part.steps if density else model_part.varies
                 if varies(top.min(), bottom.max()):
@@ -229,6 +237,13 @@ class Earth:
         """Return coordinates moved into the interior."""
         limits_z, limits_y, limits_x = self.clamp
         return _clip(z, limits_z), None if y is None else _clip(y, limits_y), _clip(x, limits_x)
+
+
+def _varies_within_cells(model_part: EarthPart) -> TypeGuard[Gridded | Volume]:
+    """Whether a part is a file of which boxes are not uniform anywhere."""
+    return isinstance(model_part, Volume) or (
+        isinstance(model_part, Gridded) and not model_part.cells
+    )
 
 
 @lru_cache

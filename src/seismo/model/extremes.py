@@ -21,6 +21,7 @@ from seismo.model.cells import (
     SLAB,
     GridCells,
     Samples,
+    corners,
     lattice,
     offsets,
     tensor,
@@ -28,6 +29,7 @@ from seismo.model.cells import (
 )
 from seismo.model.earth import Earth
 from seismo.model.gridded import Gridded
+from seismo.model.layered import Uniform
 from seismo.model.volume import Volume
 
 _STIFF = {"c11", "c22", "c33"}
@@ -114,7 +116,8 @@ def _at_nodes(
 ) -> Iterator[Samples]:
     """Sample nodes, and the cells about them that a contact cuts, slab by slab."""
     y = points.y
-    within = lattice(2 if y is None else 3)
+    rank = 2 if y is None else 3
+    within = corners(rank) if _is_told_by_corners(earth, points) else lattice(rank)
     if earth.layered:
         within = np.stack([offsets(column.SAMPLES), np.zeros(column.SAMPLES)])
     count = max(1, SLAB // (points.x.size * (1 if y is None else y.size)))
@@ -126,6 +129,22 @@ def _at_nodes(
         yield samples
         if cells:
             yield from (samples for _, samples in uneven_cells(earth, axes, points.spacing, within))
+
+
+def _is_told_by_corners(earth: Earth, points: GridCells) -> bool:
+    """Whether all rocks of a cell are at its corners: cells of files are no smaller than it."""
+    if earth.frame.topography is not None or earth.spheres is not None:
+        return False
+    gridded = [p for p in earth.model_parts if isinstance(p, Gridded) and p.cells]
+    uniform = [p for p in earth.model_parts if isinstance(p, Uniform)]
+    if not gridded or len(gridded) + len(uniform) < len(earth.model_parts):
+        return False
+    grids = [grid for model_part in gridded for grid in model_part.grids.values()]
+    if len({(grid.axes, grid.origin, grid.spacing) for grid in grids}) > 1:
+        return False
+    steps = zip(grids[0].axes, grids[0].spacing, strict=True)
+    sizes = ((points.spacing[axis], step) for axis, step in steps)
+    return all(isinstance(size, float) and size <= step for size, step in sizes)
 
 
 def _hidden(earth: Earth, extremes: Extremes) -> bool:

@@ -6,6 +6,12 @@ interpolated as such (`seismo.model.axes`); beyond the edges of the file its
 outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
 varying along its own axis) it is done one axis after the other, several times faster than point by
 point.
+
+Where samples are cells, each is the rock of a box about its point, which ends midway to the next:
+
+    samples       a       b       c
+    linear     ...a----a+b/2----b+c/2----c...
+    cells      ...a a a a|b b b b|c c c c...
 """
 
 from __future__ import annotations
@@ -14,19 +20,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
 from seismo.errors import ModelError
 from seismo.model.axes import ANGLES, TURNS, angles_at, azimuth_at
-from seismo.model.interpolation import closest, interpolate
+from seismo.model.interpolation import closest, closest_numbers, interpolate
 from seismo.model.layered import Bounds, ParameterFields
 
 AXES = "zyx"
 USUAL_AXES = {1: "z", 2: "zx", 3: "zyx"}  # by their number
 GENTLE = 1.1  # ratio of densities at neighbouring points that makes no contact
 _ROUNDING = 1e-9  # of weights that add up to 1
+_WITHIN = 1e-6  # of a cell, by which a box may reach beyond it
 Limits = tuple[float, float]
 
 
@@ -94,6 +101,22 @@ class GridField:
         Raises:
             ModelError: the file has the axis y and the run is 2-D.
         """
+        if nearest:
+            return self.samples[self.numbers(z, y, x)] * self.factor
+        indices = self._indices(z, y, x)
+        with np.errstate(invalid="ignore"):
+            interpolated = interpolate(self.samples, indices)
+        infinite = ~np.isfinite(interpolated)
+        if infinite.any():
+            interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
+        return interpolated * self.factor
+
+    def numbers(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the numbers along its axes of the closest points to coordinates in m."""
+        return closest_numbers(self.samples.shape, self._indices(z, y, x))
+
+    def _indices(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> list[np.ndarray]:
+        """Return fractional indices of coordinates in m along the axes, all of one rank."""
         rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
         indices: list[np.ndarray] = []
         for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
@@ -106,14 +129,26 @@ class GridField:
                 )
             index = (np.asarray(index, float) - start) / step - self.above * (name == "z")
             indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
-        if nearest:
-            return closest(self.samples, indices) * self.factor
-        with np.errstate(invalid="ignore"):
-            interpolated = interpolate(self.samples, indices)
-        infinite = ~np.isfinite(interpolated)
-        if infinite.any():
-            interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
-        return interpolated * self.factor
+        return indices
+
+    def unlike(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return which boxes low to high (z, y, x in m) reach into cells of unlike samples."""
+        first = []
+        cells = []
+        ends = zip(self._indices(*low), self._indices(*high), self.samples.shape, strict=True)
+        for begin, end, count in ends:
+            lowest = np.clip(np.floor(begin + 0.5 + _WITHIN), 0, count - 1).astype(np.intp)
+            highest = np.clip(np.ceil(end - 0.5 - _WITHIN), 0, count - 1).astype(np.intp)
+            first.append(lowest)
+            cells.append(np.maximum(highest - lowest, 0))
+        samples = self.samples[tuple(first)]
+        result = np.zeros(samples.shape, bool)
+        for steps in product(*(range(int(most.max()) + 1) for most in cells)):
+            further = zip(first, steps, cells, strict=True)
+            result |= (
+                self.samples[tuple(n + np.minimum(k, most) for n, k, most in further)] != samples
+            )
+        return result
 
     def varies(self, top: float, bottom: float) -> bool:
         """Whether there is more than one value between two depths in m, anywhere."""
@@ -153,10 +188,12 @@ class Gridded:
 
     Nothing lies between a fluid and a solid: from one point of the file to the next the earth is as
     at the nearer of them where vs is 0 at one only. What is `removed` is 0 everywhere.
+    Samples are `cells`, or values between which it is interpolated.
     """
 
     grids: Mapping[str, GridField]
     removed: frozenset[str] = frozenset()
+    cells: bool = False
 
     @cached_property
     def thin(self) -> dict[str, GridField]:
@@ -189,15 +226,15 @@ class Gridded:
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:
         """Overwrite everything."""
-        share = self.solid.at(z, y, x) if self.solid else np.zeros(())
+        share = self.solid.at(z, y, x) if self.solid and not self.cells else np.zeros(())
         between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)
-        for nearest, where in ((False, True), (True, between)):
+        for nearest, where in ((self.cells, True), (True, between)):
             if np.any(where):
-                read = {
-                    name: grid.at(z, y, x, nearest)
-                    for name, grid in self.thin.items()
-                    if name in fields and name not in TURNS
-                }
+                plain = {n: g for n, g in self.thin.items() if n in fields and n not in TURNS}
+                if self.cells:
+                    read = _of_cells(plain, z, y, x)
+                else:
+                    read = {name: grid.at(z, y, x, nearest) for name, grid in plain.items()}
                 if ANGLES.keys() & fields.keys():
                     read |= angles_at(self.thin, z, y, x, nearest)
                 if "azimuth" in self.thin:
@@ -208,8 +245,11 @@ class Gridded:
             fields[name][...] = 0.0
 
     def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
-        """Return False: files vary everywhere, which `Earth.gridded` tells."""
-        return np.zeros((), bool)
+        """Return which boxes edges of cells cut; values vary everywhere (`Earth.gridded`)."""
+        if not self.cells:
+            return np.zeros((), bool)
+        unlike = [grid.unlike(low, high) for grid in self.thin.values()]
+        return np.logical_or.reduce(np.broadcast_arrays(*unlike))
 
     def varies(self, top: float, bottom: float) -> bool:
         """Whether any file has more than one value between two depths in m."""
@@ -222,6 +262,20 @@ class Gridded:
         """
         rho = self.grids.get("rho")
         return rho is not None and rho.steepest(top, bottom) > GENTLE
+
+
+def _of_cells(
+    grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return values of cells at coordinates in m, found once for grids of the same points."""
+    numbers = {}
+    read = {}
+    for name, grid in grids.items():
+        points = (grid.axes, grid.origin, grid.spacing, grid.samples.shape, grid.above)
+        if points not in numbers:
+            numbers[points] = grid.numbers(z, y, x)
+        read[name] = grid.samples[numbers[points]] * grid.factor
+    return read
 
 
 def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.grid.longitude import nearest_turn
 from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.scenario.text_files import read_lines
 
@@ -23,14 +24,21 @@ _SHORT = 0.1  # of the length of an axis; steps of noise add up to less, those o
 _MOST_NODES = 100  # of a regular grid for each line of the file
 
 
-def read_height_lines(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def read_height_lines(
+    path: Path, meridian: float | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return rows (n), columns (m), both rising, and heights (n, m), NaN where none is given.
+
+    Args:
+        path: of the file.
+        meridian: in degrees, about which x are longitudes; None where they are none.
 
     Raises:
         ModelError: it is no such text, its points stand on no regular grid, or that is too large.
     """
     table, line_numbers = _table_of(path)
     x, y, heights = table.T
+    x = x if meridian is None else nearest_turn(x, meridian)
     columns, rows = _regular_grid(x, y, path)
     refuse_what_does_not_fit(path, 8 * rows.count * columns.count)
     samples = np.full((rows.count, columns.count), np.nan)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.grid.longitude import around
 from seismo.model.array_files import READERS, brief, listing, refuse_what_does_not_fit
 from seismo.model.height_lines import read_height_lines
 from seismo.model.netcdf_files import axis_of, engine_of, kind_of
@@ -73,19 +74,18 @@ class Heights:
             ModelError: it leaves the file, or the file has no values there.
         """
         (low_row, high_row), (low, high) = self.placement.reach(region)
-        shift = 0.0
-        if self.placement.projection is not None and not self.placement.crs:  # of any turn
-            middle = 0.5 * float(self.columns[0] + self.columns[-1])
-            shift = 360.0 * round((0.5 * (low + high) - middle) / 360.0)
-        columns = self.columns + shift
         names = ("y", "x")
+        columns = self.columns
+        samples = self.samples
         if self.placement.projection is not None and not self.placement.crs:
             names = ("latitude", "longitude")
+            columns, numbers = around(columns, 0.5 * (low + high))
+            samples = samples[:, numbers]
         kept = (
             self._kept(names[0], self.rows, (low_row, high_row)),
             self._kept(names[1], columns, (low, high)),
         )
-        samples = self.samples[kept[0], kept[1]]
+        samples = samples[kept[0], kept[1]]
         if not np.isfinite(samples).all():
             bad = np.argwhere(~np.isfinite(samples))[0]
             raise ModelError(
@@ -285,11 +285,13 @@ def _of_geotiff(
 
 
 def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] | None) -> Heights:
-    rows, columns, samples = read_height_lines(path)
     degrees = section.coordinates == "degrees" or (
         section.coordinates is None and projection is not None and section.crs is None
     )
-    return Heights(path, rows, columns, samples, _placement(section, degrees, projection, path))
+    placement = _placement(section, degrees, projection, path)
+    meridian = float(placement.coordinates(np.zeros(()), np.zeros(()))[1]) if degrees else None
+    rows, columns, samples = read_height_lines(path, meridian)
+    return Heights(path, rows, columns, samples, placement)
 
 
 def _placement(

@@ -31,11 +31,16 @@ def interpolate(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarra
 
 def closest(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
     """Return the values of the closest points (broadcast shape of the indices)."""
-    last = np.subtract(samples.shape, 1)
+    return samples[closest_numbers(samples.shape, indices)]
+
+
+def closest_numbers(
+    shape: tuple[int, ...], indices: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Return the numbers along each axis of the closest points."""
+    last = np.subtract(shape, 1)
     rounded = (np.floor(index + 0.5) for index in indices)
-    return samples[
-        tuple(np.clip(k, 0, n).astype(np.intp) for k, n in zip(rounded, last, strict=True))
-    ]
+    return tuple(np.clip(k, 0, n).astype(np.intp) for k, n in zip(rounded, last, strict=True))
 
 
 def _on_own_axes(indices: Sequence[np.ndarray]) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.grid.longitude import around, unwrapped
 from seismo.model.array_files import (
     brief,
     check_dataset,
@@ -55,6 +56,13 @@ class NetcdfAxis(NamedTuple):
     ticks: np.ndarray
     order: np.ndarray
 
+    def around(self, low: float, high: float) -> NetcdfAxis:
+        """Return longitudes as they rise about the middle of two."""
+        if self.kind != "longitude":
+            return self
+        ticks, numbers = around(self.ticks, 0.5 * (low + high))
+        return self._replace(ticks=ticks, order=self.order[numbers])
+
 
 def read_netcdf(request: VolumeRequest) -> Volume:
     """Read what a region needs of a file.
@@ -78,7 +86,9 @@ def read_netcdf(request: VolumeRequest) -> Volume:
         axes = _axes(dataset, arrays[name], section, path)
         _refuse_other_axes(arrays, name, path)
         placement = _placement(axes, section, request.region, path, request.projection)
-        kept = _needed(axes, placement, request.region)
+        limits = _limits(axes, placement, request.region)
+        axes = [axis.around(*ends) for axis, ends in zip(axes, limits, strict=True)]
+        kept = [_needed(axis, *ends) for axis, ends in zip(axes, limits, strict=True)]
         refuse_what_does_not_fit(path, 8 * len(arrays) * int(np.prod([len(k) for k in kept])))
         samples = {
             name: _samples(array, name, variables[name], axes, kept, path)
@@ -195,6 +205,8 @@ def axis_of(
                 f"{path}: its coordinates {name} are in {brief(unit)}; give them in m or km", "path"
             )
         ticks = ticks * LENGTHS[unit]
+    elif kind == "longitude":
+        ticks = unwrapped(ticks)
     has_depths = section if kind == "depth" else None
     if has_depths and _points_up(name, ticks, attributes, has_depths, path):
         ticks = -ticks
@@ -260,24 +272,19 @@ def _placement(
     return Placement()
 
 
-def _needed(
+def _limits(
     axes: list[NetcdfAxis], placement: Placement, region: Mapping[str, tuple[float, float]]
-) -> list[np.ndarray]:
-    """Return the numbers of the ticks along each axis that a region needs, and one more."""
-    across = placement.reach(region)
-    depths = tuple(z - placement.ground for z in region["z"])
-    kept = []
-    for axis, (low, high) in zip(axes, [depths, *across[-len(axes) + 1 :]], strict=True):
-        low_tick = low
-        high_tick = high
-        if axis.kind == "longitude":  # of any turn
-            turns = 360.0 * np.round((0.5 * (low + high) - np.mean(axis.ticks[[0, -1]])) / 360.0)
-            low_tick = low - turns
-            high_tick = high - turns
-        first = max(0, int(np.searchsorted(axis.ticks, low_tick)) - 2)
-        last = min(axis.ticks.size, int(np.searchsorted(axis.ticks, high_tick)) + 2)
-        kept.append(np.arange(min(first, axis.ticks.size - 1), max(last, 1)))
-    return kept
+) -> list[tuple[float, float]]:
+    """Return the least and the largest coordinate of a region along each axis."""
+    low, high = (z - placement.ground for z in region["z"])
+    return [(low, high), *placement.reach(region)[-len(axes) + 1 :]]
+
+
+def _needed(axis: NetcdfAxis, low: float, high: float) -> np.ndarray:
+    """Return the numbers of the ticks that a region from low to high needs, and one more."""
+    first = max(0, int(np.searchsorted(axis.ticks, low)) - 2)
+    last = min(axis.ticks.size, int(np.searchsorted(axis.ticks, high)) + 2)
+    return np.arange(min(first, axis.ticks.size - 1), max(last, 1))
 
 
 def _samples(
@@ -285,12 +292,11 @@ def _samples(
 ) -> np.ndarray:
     """Return the values of one parameter in SI, NaN where there are none."""
     numbers = {axis.name: axis.order[k] for axis, k in zip(axes, kept, strict=True)}
-    slices = {
-        d: slice(int(n.min()), int(n.max()) + 1) for d, n in numbers.items()
-    }  # read in the file's order,
-    block = array.isel(slices).transpose(*numbers).values.astype(float)
-    flips = tuple(slice(None, None, -1 if n[0] > n[-1] else 1) for n in numbers.values())
-    samples = block[flips]  # turned where its coordinates fall
+    name_of_last = axes[-1].name
+    last = numbers[name_of_last]
+    # Longitudes that go around the earth begin anew in the file.
+    runs = np.split(last, 1 + np.flatnonzero(np.abs(np.diff(last)) != 1))
+    samples = np.concatenate([_read(array, numbers | {name_of_last: run}) for run in runs], -1)
     samples = np.where(samples == _MISSING, np.nan, samples)
     if np.isnan(samples).all():
         raise ModelError(
@@ -298,6 +304,16 @@ def _samples(
         )
     unit = str(array.attrs.get("units", ""))
     return in_si(samples, name, unit, getattr(spec, "units", None), f"{path}: {array.name}")
+
+
+def _read(array: Any, numbers: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return values at consecutive numbers, rising or falling, along each axis by its name."""
+    slices = {
+        d: slice(int(n.min()), int(n.max()) + 1) for d, n in numbers.items()
+    }  # read in the file's order,
+    block: np.ndarray = array.isel(slices).transpose(*numbers).values.astype(float)
+    # turned where its coordinates fall
+    return block[tuple(slice(None, None, -1 if n[0] > n[-1] else 1) for n in numbers.values())]
 
 
 def _with_unit(axis: NetcdfAxis) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.grid.longitude import around, unwrapped
 from seismo.model.array_files import brief, listing, refuse_what_does_not_fit
 from seismo.model.interpolation import interpolate
 from seismo.model.placement import Across, on_the_earth
@@ -145,17 +146,21 @@ def _grid(
                 "of latitudes and longitudes: the depths of the top of a layer",
                 "path",
             )
-        plane = planes[0].sortby(list(planes[0].dims))
-        ticks = [np.asarray(plane[d].values, float) for d in plane.dims]
-        middle = 0.5 * (limits[1][0] + limits[1][1])
-        ticks[1] = ticks[1] + 360.0 * np.round((middle - ticks[1].mean()) / 360.0)
+        plane = planes[0]
+        latitudes, longitudes = (np.asarray(plane[d].values, float) for d in plane.dims)
+        longitudes = unwrapped(longitudes)
+        order = [np.argsort(latitudes), np.argsort(longitudes)]
+        longitudes, numbers = around(longitudes[order[1]], 0.5 * sum(limits[1]))
+        ticks = [latitudes[order[0]], longitudes]
+        order[1] = order[1][numbers]
         ends = [(float(t[0]), float(t[-1])) for t in ticks]
         kept = [
             slice(max(0, int(np.searchsorted(t, low)) - 1), int(np.searchsorted(t, high)) + 2)
             for t, (low, high) in zip(ticks, limits, strict=True)
         ]
-        refuse_what_does_not_fit(path, 8 * int(plane[tuple(kept)].size))
-        depths = plane[tuple(kept)].values.astype(float)
+        plane = plane[tuple(numbers[k] for numbers, k in zip(order, kept, strict=True))]
+        refuse_what_does_not_fit(path, 8 * int(plane.size))
+        depths = plane.values.astype(float)
     if depths.size == 0 or not np.isfinite(depths).all():
         raise ModelError(f"{path}: has no depths at some places of the grid", "path")
     inside = tuple(t[k] for t, k in zip(ticks, kept, strict=True))

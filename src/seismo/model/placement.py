@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.grid.longitude import nearest_turn
 from seismo.model.array_files import brief
 from seismo.scenario.optional_package import optional_package
 
@@ -55,7 +56,7 @@ class Placement:
         first, second = self.projection.to_geographic(x, across)
         if not self.crs:
             return second, first
-        east, north = self._transformer.transform(first, second)
+        east, north = self._transformer.transform(nearest_turn(first, 0.0), second)
         east = np.asarray(east) - self.origin[0]
         north = np.asarray(north) - self.origin[1]
         cosine = math.cos(math.radians(self.azimuth))
@@ -81,7 +82,7 @@ class Placement:
 
     def reference(self, longitude: float, latitude: float) -> tuple[float, float]:
         """Return the coordinates of a place in the reference system."""
-        east, north = self._transformer.transform(longitude, latitude)
+        east, north = self._transformer.transform(nearest_turn(longitude, 0.0), latitude)
         return float(east), float(north)
 
     @cached_property

@@ -31,6 +31,7 @@ class VolumeBlock:
 
     ticks: tuple[np.ndarray, ...]
     samples: Mapping[str, np.ndarray]
+    cells: bool = False  # whether samples are those of cells, not values to interpolate
 
     @cached_property
     def solid(self) -> np.ndarray | None:
@@ -47,6 +48,8 @@ class VolumeBlock:
             np.interp(c, ticks, np.arange(ticks.size)).reshape((1,) * (rank - c.ndim) + c.shape)
             for c, ticks in zip(coordinates, self.ticks, strict=True)
         ]
+        if self.cells:
+            return {name: closest(array, indices) for name, array in self.samples.items()}
         interpolated = {name: interpolate(array, indices) for name, array in self.samples.items()}
         if self.solid is not None:
             share = interpolate(self.solid, indices)
@@ -168,9 +171,6 @@ class Volume:
         key = (x.shape, x.tobytes(), *(() if y is None else (y.shape, y.tobytes())))
         if key not in self._placed:
             across = self.placement.coordinates(y, x)[1 - len(self.axes) :]
-            if self.axes[-1].startswith("longitude"):
-                turns = np.round((across[1] - 0.5 * sum(self.reach[-1])) / 360.0)
-                across = (across[0], across[1] - 360.0 * turns)
             self._placed.clear()
             self._placed[key] = across
         return self._placed[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class VolumeRequest:
             for name in ("vp", "vs")
             if getattr(written, name, None) is not None
         }
+        if self.section.interpolation == "cells":
+            blocks = tuple(replace(block, cells=True) for block in blocks)
         return Volume(
             blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key,
             minimum=minimum,

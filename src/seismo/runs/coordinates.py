@@ -8,6 +8,7 @@ from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.point_source import PointSource
 from seismo.acquisition.projection import Projection
 from seismo.grid.grid import AXES
+from seismo.grid.longitude import nearest_turn
 from seismo.scenario.topography import datum_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.ground import true_positions
@@ -42,7 +43,8 @@ def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np
     if setup.scenario.geographic is not None:
         projection = Projection(setup.scenario.geographic)
         (x, y, _) = positions.T
-        coordinates["longitude"], coordinates["latitude"] = projection.to_geographic(x, y)
+        longitude, coordinates["latitude"] = projection.to_geographic(x, y)
+        coordinates["longitude"] = nearest_turn(longitude, 0.0)
         coordinates["x_azimuth"] = projection.x_azimuth(x, y)
     return coordinates
 

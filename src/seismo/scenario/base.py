@@ -29,6 +29,7 @@ from pydantic_core import core_schema
 from seismo.equations.parameters import CONSTANTS, LEAST_CONSTANT, RHO, Parameter
 from seismo.equations.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
+from seismo.grid.longitude import MOST
 from seismo.scenario import units
 from seismo.scenario.auto_values import AutoOrCount
 
@@ -267,7 +268,7 @@ Angle = Annotated[float, Quantity(units.ANGLE, ge=-360.0, le=360.0)]
 Dip = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=90.0)]
 Incidence = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=89.0)]
 ParticleVelocity = Annotated[float, Quantity(units.VELOCITY), AfterValidator(_not_zero)]
-Longitude = Annotated[float, Quantity(units.ANGLE, ge=-180.0, le=360.0)]
+Longitude = Annotated[float, Quantity(units.ANGLE, ge=-MOST, le=MOST)]
 Latitude = Annotated[float, Quantity(units.ANGLE, ge=-90.0, le=90.0)]
 Interval = Annotated[tuple[Length, Length], AfterValidator(_increasing)]
 Corners = Annotated[tuple[Frequency, Frequency, Frequency, Frequency], AfterValidator(_increasing)]

@@ -40,7 +40,7 @@ from seismo.scenario.output import Output
 from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
 from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
-from seismo.scenario.sources import Source, Survey
+from seismo.scenario.sources import ISOTROPIC_SOURCE, Source, Survey
 from seismo.scenario.stand_ins import Mended, with_stand_ins
 from seismo.scenario.topography import TopographySection
 from seismo.scenario.volume_part import missing_volumes
@@ -104,6 +104,7 @@ class Scenario(ScenarioSection):
         "effective",
         description="staggered properties: effective medium (averaged), or values at the points",
     )
+    isotropic_source: Literal["none", "auto"] = Field("none", description=ISOTROPIC_SOURCE)
     sources: Annotated[tuple[Source, ...], Field(min_length=1)] = Field(
         description="sources, acting together"
     )

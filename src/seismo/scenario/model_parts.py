@@ -28,7 +28,14 @@ from seismo.scenario.base import (
 from seismo.scenario.gradient_ends import ends_of
 from seismo.scenario.grid import or_one_length
 from seismo.scenario.model_files import FILES, Axes, FileOrigin, GriddedFile, SampleSpacing
-from seismo.scenario.part_keys import ChangingPart, DepthPart, Keys, keys_of, with_parameters
+from seismo.scenario.part_keys import (
+    ChangingPart,
+    DepthPart,
+    GriddedPart,
+    Keys,
+    keys_of,
+    with_parameters,
+)
 from seismo.scenario.random_part import RandomPart
 from seismo.scenario.volume_part import VolumePart
 
@@ -232,14 +239,14 @@ class PolygonPart(ChangingPart):
 
 
 @with_parameters(_file)
-class FilePart(ChangingPart):
+class FilePart(GriddedPart):
     """Properties read from gridded files, each with its own format."""
 
     type: Literal["file"]
 
 
 @with_parameters(_array)
-class ArrayPart(ChangingPart):
+class ArrayPart(GriddedPart):
     """Properties in arrays from Python, resampled as gridded files are.
 
     Coordinates and units of an xarray.DataArray count; of a NumPy array, or without them, the keys

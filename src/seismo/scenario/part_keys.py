@@ -39,3 +39,13 @@ class ChangingPart(ScenarioSection):
             known = ", ".join(f"'{name}'" for name in PARAMETERS if name not in CONSTANTS)
             raise ValueError(f"changes nothing: give at least one of {known}, or elastic constants")
         return self
+
+
+class GriddedPart(ChangingPart):
+    """A part whose properties are samples at points."""
+
+    interpolation: Literal["linear", "cells"] = Field(
+        "linear",
+        description="between samples: linear, or cells, each of which is one rock and ends midway "
+        "to the next sample",
+    )

@@ -43,6 +43,10 @@ FRAMES = {
 }
 TensorFrame = Literal["aki_richards", "gcmt", "enu"]
 TimeFunction = Literal["moment_rate", "moment"]
+ISOTROPIC_SOURCE = (
+    "auto: where a source in anisotropic rock would send slow waves of acoustic equations, delta "
+    "turns to epsilon in a sphere of half a dominant wavelength about it"
+)
 _TIME_FUNCTION = "what the wavelet is: the moment rate, or the moment itself"
 
 

@@ -42,7 +42,9 @@ def _periods(entry: Mapping[str, Any]) -> Any:
 # Possible values of keys that no rule compares with others, by their sections; or functions of the
 # entry that they are in.
 _STAND_INS: dict[tuple[str, ...], dict[str, Any]] = {
-    (): dict.fromkeys(("title", "precision", "averaging", "checkpoint", "event"), _LEFT_OUT),
+    (): dict.fromkeys(
+        ("title", "precision", "averaging", "isotropic_source", "checkpoint", "event"), _LEFT_OUT
+    ),
     ("grid",): dict.fromkeys(("order", "stencil", "accuracy", "decomposition"), _LEFT_OUT),
     ("time",): dict.fromkeys(("step", "courant", "dispersion_removal"), _LEFT_OUT),
     ("boundaries",): {"layer": _LEFT_OUT},

@@ -12,7 +12,7 @@ from pydantic import ValidatorFunctionWrapHandler, WrapValidator
 from seismo.equations.parameters import VP, VS, Parameter
 from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection, value_of
-from seismo.scenario.part_keys import ChangingPart, Keys, keys_of, with_parameters
+from seismo.scenario.part_keys import GriddedPart, Keys, keys_of, with_parameters
 
 VOLUMES = {  # formats by suffix
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
@@ -77,7 +77,7 @@ def _variable(parameter: Parameter) -> Keys:
 
 
 @with_parameters(_variable)
-class VolumePart(ChangingPart):
+class VolumePart(GriddedPart):
     """Several properties from one file, taken at the place of every point of the grid.
 
     Files with longitudes and latitudes, or with a `crs`, need the section `geographic`.

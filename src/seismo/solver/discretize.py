@@ -31,6 +31,7 @@ from seismo.solver.ground import PlaneAboveGroundError, topography_of
 from seismo.solver.growing_rows import refuse_growing_contacts
 from seismo.solver.half_precision import halved
 from seismo.solver.incident_background import refuse_background
+from seismo.solver.isotropic_sources import with_spheres
 from seismo.solver.long_steps import clear_axes, lengthened, refuse_long_steps
 from seismo.solver.medium import even_planes, read_earth
 from seismo.solver.memory_storage import relaxing
@@ -145,9 +146,9 @@ def _on_grid(
         partial(refuse_unfit, scenario, physics),
         partial(refuse_unrefined, level, physics),
     ]
-    # Of two grids the coarser one has rows of all depths.
-    steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)
-    (earth, extremes, sample), placed_shots, groups, *_ = gathered(steps)
+    steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)  # of all depths
+    read, placed_shots, groups, *_ = gathered(steps)
+    earth, extremes, sample = with_spheres(read, level, physics, placed_shots, ground)
     faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)
     shots = [with_plane_waves(shot, earth, grid, extremes) for shot in faults]
     # Closure of a free surface, by what lies among its rows.

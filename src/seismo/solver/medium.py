@@ -78,15 +78,23 @@ def read_earth(
 
     Of a grid that is a part of the `region` it is the earth of that.
     """
-    cells = scenario.averaging == "effective"
     earth = earth_of(scenario, region or grid, physics, relaxation, topography)
+    return earth, *statistics_of(scenario, earth, grid, physics, topography)
+
+
+def statistics_of(
+    scenario: Scenario, earth: Earth, grid: Grid, physics: Physics,
+    topography: Topography | None = None,
+) -> tuple[Extremes, MediaSample]:  # fmt: skip
+    """Return the extremes and the media of an earth on a grid, from one pass over its nodes."""
+    cells = scenario.averaging == "effective"
     with _placed(scenario):
         # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, GridCells.of(grid), cells, sample.take, physics.derived)
         if topography is not None and extremes.fluid:
             refuse_water(scenario, earth, topography)
-        return earth, extremes, sample
+        return extremes, sample
 
 
 def earth_of(

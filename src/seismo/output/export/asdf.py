@@ -16,11 +16,11 @@ from seismo.acquisition.moment_tensor import (
     scalar_moment,
     to_gcmt,
 )
+from seismo.grid.longitude import nearest_turn
 from seismo.output.atomic_file import HiddenFile
 from seismo.output.export.obspy_stream import LETTERS, SEISMIC, inventory_of, stream_of
 from seismo.output.export.seismograms import (
     Recording,
-    between_180,
     ground,
     hypocentre,
     origin_date,
@@ -82,7 +82,7 @@ def _event(results: Results, shot: str) -> Any:
     origin = module.Origin(
         resource_id=_identifier(module, name, "origin"),
         time=obspy.UTCDateTime(origin_date(results)),
-        longitude=between_180(source["longitude"]), latitude=source["latitude"],
+        longitude=float(nearest_turn(source["longitude"], 0.0)), latitude=source["latitude"],
         depth=source.get("depth", source["z"] - ground(results)),
     )  # fmt: skip
     event = module.Event(resource_id=_identifier(module, name, "event"), origins=[origin])

@@ -13,12 +13,12 @@ from io import BytesIO
 from typing import Any
 
 from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
+from seismo.grid.longitude import nearest_turn
 from seismo.output.export.obspy_stream import SEISMIC
 from seismo.output.export.seismograms import (
     CodeLengths,
     Recording,
     Seismogram,
-    between_180,
     ground,
     origin_date,
     recordings,
@@ -70,7 +70,10 @@ def _event(recording: Recording) -> dict[str, Any]:
     }
     source = recording.hypocentre
     if {"longitude", "latitude"} <= source.keys():
-        header |= {"evlo": between_180(source["longitude"]), "evla": source["latitude"]}
+        header |= {
+            "evlo": float(nearest_turn(source["longitude"], 0.0)),
+            "evla": source["latitude"],
+        }
     if (tensor := tensor_of(source)) is not None and "y" in source:  # in 2-D it is one per metre
         header |= {"mag": magnitude_of(scalar_moment(tensor)), "imagtyp": "imw"}
     if "z" in source:

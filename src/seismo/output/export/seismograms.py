@@ -25,6 +25,7 @@ import numpy as np
 from seismo.acquisition.moment_tensor import tensor_from_grid
 from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
+from seismo.grid.longitude import nearest_turn
 from seismo.output.array_sets import TraceSet
 from seismo.output.export.selection import ExportSelection
 from seismo.output.results import Results
@@ -204,7 +205,7 @@ class Recording:
             )
         return {
             "latitude": self.coordinates["latitude"][receiver],
-            "longitude": between_180(self.coordinates["longitude"][receiver]),
+            "longitude": float(nearest_turn(self.coordinates["longitude"][receiver], 0.0)),
             "elevation": self.elevation(receiver),
             "depth": self.depth(receiver),
         }
@@ -332,11 +333,6 @@ def hypocentre(results: Results, shot: str) -> dict[str, Any]:
         if math.isfinite(float(value))
     }
     return {**first, **known}
-
-
-def between_180(longitude: float) -> float:
-    """Return a longitude from -180 to below 180 degrees."""
-    return (longitude + 180.0) % 360.0 - 180.0
 
 
 def ground(results: Results) -> float:

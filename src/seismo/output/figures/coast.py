@@ -17,6 +17,7 @@ from matplotlib.collections import LineCollection
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
+from seismo.grid.longitude import nearest_turn
 from seismo.scenario.optional_package import optional_package
 
 COAST = ("physical", "coastline")
@@ -117,9 +118,8 @@ def _pieces(
     corners = np.meshgrid(axes["x"][[0, -1]], axes["y"][[0, -1]])
     edges, parallels = projection.to_geographic(*corners)
     middle = projection.to_geographic(np.mean(corners[0]), np.mean(corners[1]))[0]
-    # Longitudes within half a turn of the map's.
-    turned = (longitude - middle + 180.0) % 360.0 - 180.0
-    edges = (edges - middle + 180.0) % 360.0 - 180.0
+    turned = nearest_turn(longitude, middle)
+    edges = nearest_turn(edges, middle)
     inside = np.ones(len(turned), bool)
     for degrees, limits in ((turned, edges), (latitude, parallels)):
         beyond = _WITHIN * float(np.ptp(limits))

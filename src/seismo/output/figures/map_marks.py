@@ -23,6 +23,7 @@ from matplotlib.ticker import MaxNLocator
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
+from seismo.grid.longitude import nearest_turn
 from seismo.output.figures.coast import draw_coast
 from seismo.output.figures.relief import draw_relief
 from seismo.output.figures.style import RECEIVER_COLOUR
@@ -200,6 +201,8 @@ def _label_edge(
 
 
 def _degrees(value: float, letters: str) -> str:
+    if letters == "EW":
+        value = float(nearest_turn(value, 0.0))
     return f"{abs(round(value, 6)):g}\N{DEGREE SIGN}{letters[int(value < 0.0)]}"
 
 

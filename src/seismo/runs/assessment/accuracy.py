@@ -41,6 +41,12 @@ from seismo.runs.assessment.near_contacts import (
 )
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.sideways import sideways_error
+from seismo.runs.assessment.slow_waves import (
+    SLOW,
+    SPHERES,
+    slow_wave_error,
+    sphere_error,
+)
 from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, slowed, surface_error
 from seismo.solver.discretization import Discretization
@@ -119,6 +125,7 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((STEPPED, step_error(setup)))
     causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
+    causes += [(SLOW, slow_wave_error(setup)), (SPHERES, sphere_error(setup))]
     if setup.earth.layered and setup.scenario.equation.layered:
         contacts = layered_error(setup)
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
+from seismo.grid.longitude import nearest_turn
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.topography import datum_of
 from seismo.solver.discretization import Discretization
@@ -99,6 +100,7 @@ def _better(
         return "put its longitude and latitude nearer to them"
     centre = 0.5 * (sources.min(axis=0) + sources.max(axis=0))
     longitude, latitude = map(float, projection.to_geographic(*centre))
+    longitude = float(nearest_turn(longitude, 0.0))
     there = Projection(SimpleNamespace(longitude=longitude, latitude=latitude, azimuth=0.0))
     moved = (
         np.stack(there.to_grid(*projection.to_geographic(*positions.T)), axis=1)

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.registry import EQUATIONS, PARAMETERS
+from seismo.equations.registry import PARAMETERS
 from seismo.model.bodies import Block, Polygon, Sphere
 from seismo.model.layered import DepthProfile, EarthPart, Uniform
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
-from seismo.scenario.model_parts import given_in, rock_sections
 from seismo.solver.discretization import Discretization
 
 _SAMPLED = {2: 81, 3: 25}  # points along each axis, besides the middle of the part
@@ -46,17 +45,6 @@ def kept(setup: Discretization) -> WarningLines:
             f"{key_path(('model', k))}{location and f' ({location})'}: gives velocities, and keeps "
             f"{keeps} of the rock that it lies over; give {without} for rock without, or its own"
         )
-
-
-def constant_density(setup: Discretization) -> WarningLines:
-    """Name densities that differ within the model where the equation takes none."""
-    takes = {parameter.name for parameter in setup.scenario.equation.parameters}
-    dense = [s for _, s in rock_sections(setup.scenario.model) if "rho" in given_in(s)]
-    if "rho" in takes or len({str(section.rho) for section in dense}) < 2:
-        return
-    felt = [e.name for e in EQUATIONS.values() if {p.name for p in e.parameters} == takes | {"rho"}]
-    remedy = f"; physics: {felt[0]} takes it" if felt else ""
-    yield f"model: rho differs within it, but these waves are those of constant density{remedy}"
 
 
 def _named(model_part: EarthPart) -> Mapping[str, Any]:

@@ -43,6 +43,7 @@ from seismo.runs.assessment.odd_media import medium_name
 from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import rounded_down
 from seismo.runs.assessment.resolution import LayerResolution
+from seismo.runs.assessment.slow_waves import REMEDIES, SLOW
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencils_for, surface_error
@@ -104,7 +105,7 @@ def inaccurate(
         case "dispersion":
             yield _dispersed(setup, layers, expected, dispersion)
         case "error":
-            keys = {FITTED: "attenuation", ROUNDED: "precision"}
+            keys = {FITTED: "attenuation", ROUNDED: "precision", SLOW: "isotropic_source"}
             key = keys.get(expected.causes[0][0], "grid.spacing")
             yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
 
@@ -254,7 +255,7 @@ def _falling(share: float, power: float) -> float:
 
 def _moves(setup: Discretization) -> dict[str, str]:
     """Return the causes that a finer grid does not mend, and what does."""
-    return {} if reads_layers(setup) else _MOVES
+    return REMEDIES | ({} if reads_layers(setup) else _MOVES)
 
 
 def mended(setup: Discretization, expected: Expected) -> Expected:
@@ -267,6 +268,7 @@ def _disperses(setup: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
     known = {
         PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, ROUNDED, LEVEL, *_FALLS,
+        *REMEDIES,
     }  # fmt: skip
     what = expected.causes[0][0]
     return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)

@@ -17,10 +17,11 @@ from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
+from seismo.runs.assessment.dropped_properties import dropped
 from seismo.runs.assessment.geography import depths, depths_over_ground, directions, off_the_plane
 from seismo.runs.assessment.ground_checks import GROUND
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
-from seismo.runs.assessment.kept_properties import constant_density, kept
+from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.longer_steps import no_longer_steps
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import near_contacts, near_maps
@@ -331,7 +332,7 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 # Of all grids of a run together.
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
-    outside, otherwise, kept, constant_density, *MOMENTS, *TIMING, unlike_the_motion,
+    outside, otherwise, kept, dropped, *MOMENTS, *TIMING, unlike_the_motion,
     kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, _layer_strength, _little_damping,
     _flat, *GROUND,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from seismo.runs.assessment.accuracy import layer_errors, percent
 from seismo.runs.check import Plan
 from seismo.runs.check.ground import ground_facts
 from seismo.runs.check.refinement import refinement_facts
+from seismo.runs.check.sample_facts import sample_facts
 from seismo.runs.check.sources import source_facts
 from seismo.runs.progress import clock_time, rate
 from seismo.scenario.units import with_unit
@@ -76,6 +77,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
     )
     yield from _files(plan)
+    yield from sample_facts(setup)
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)

@@ -151,7 +151,8 @@ def _add_model(
     if units is None:
         units = "km/s" if largest < _SLOW else "m/s"
         run.remark("model", f"Assumed: velocities are in {units}, the largest is {largest:g}.")
-    section: dict[str, Any] = {"type": "file"}
+    # A sample is one point of those programs' grids.
+    section: dict[str, Any] = {"type": "file", "interpolation": "cells"}
     for name in _PROPERTIES:
         if name not in arrays:
             continue
