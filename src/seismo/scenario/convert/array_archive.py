@@ -26,6 +26,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.scenario.convert.converted_run import ConvertedRun, physics_with, short
+from seismo.scenario.npy_files import UNPACKED, read_npz
 
 _NAMES = {
     "vp": ("vp", "v", "velocity"), "vs": ("vs",), "rho": ("rho", "density"), "qp": ("qp",),
@@ -100,16 +101,15 @@ def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> No
 
 def _read(run: ConvertedRun) -> dict[str, np.ndarray]:
     try:
-        with np.load(run.source, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        arrays, unread = read_npz(run.source, {name for names in _NAMES.values() for name in names})
+    except UNPACKED as error:
         reason = " ".join(str(error).split())
         raise ScenarioError(f"{run.source}: is no readable archive of arrays: {reason}") from None
     known = {}
     for name, others in _NAMES.items():
         if present := [other for other in others if other in arrays]:
             known[name] = arrays.pop(present[0])
-    for name in arrays:
+    for name in (*arrays, *unread):
         run.leave_out(f"{run.source}: {name}", "no array of a scenario has this name")
     for name, array in known.items():
         if not np.issubdtype(array.dtype, np.number) or not np.isfinite(array).all():
