@@ -140,6 +140,8 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
         notes = filter(None, [where + each, reason, why])
         rank_request.report(Progress("device", note="; ".join(notes)))
+        if choice.caution:
+            rank_request.report(Progress("caution", note=choice.caution))
         return _run(rank, choice, checked, rank_request, known)
 
     return spread(ranks, choices, one)
