@@ -303,3 +303,12 @@ def test_results_are_read_from_their_own_file_alone(tmp_path, kind):
                 _ = results.model
         else:
             assert "vp" not in results.model
+
+
+@pytest.mark.parametrize("words", [("resume", "x.run"), ("convert", "x.npz"), ("info", "x.h5")])
+def test_links_to_themselves_are_refused(tmp_path, words):
+    path = tmp_path / words[1]
+    path.symlink_to(path.name)
+    code, said = call(words[0], str(path))
+    assert code == 2
+    assert str(path) in said

@@ -177,7 +177,7 @@ def resume_on(
     Raises:
         SeismoError: as `resume` does, on one rank or on all.
     """
-    run_directory = Path(folder).resolve()
+    run_directory = Path(os.path.realpath(folder))
     if not run_directory.exists() and (done := _published(run_directory)) is not None:
         request.report(_complete_already(done))
         return open_results(done) if ranks.first else None
