@@ -359,6 +359,18 @@ def test_codes_of_what_the_system_refuses(error, code):
     assert cli.code_of(other) == (4 if code == 4 else 70)
 
 
+@pytest.mark.parametrize(("options", "said"), [([], b""), (["-W", "default"], b"overflow")])
+def test_warnings_of_libraries_are_for_who_asks(options, said):
+    code = (
+        "import sys; import numpy; from seismo import cli; sys.argv[1:] = []\n"
+        "cli._call = lambda *words, **keys: int(numpy.exp([999.0])[0] < 1.0)\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (said in done.stderr) if said else not done.stderr
+
+
 def test_a_run_whose_lines_nobody_reads_ends(tmp_path):
     """As `seismo run pulse.yaml 2>&1 | head -2` does."""
     (tmp_path / "pulse.yaml").write_text(SCENARIO)

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
@@ -234,6 +235,9 @@ app.add_typer(show.app, name="show")
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit; the entry point of `seismo`."""
     command_line = sys.argv[1:] if arguments is None else arguments
+    if arguments is None and not sys.warnoptions:
+        # Those of libraries help nobody on a command line; `python -W error -m seismo` shows them.
+        warnings.simplefilter("ignore")
     # A batch system ends a job with SIGTERM: leave as from an error, so that nothing stays behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     # Imports make 100,000 objects that stay: seldom search them for unreachable ones. The last
