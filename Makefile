@@ -43,10 +43,11 @@ $(VENV)/installed-test: $(BIN)/python pyproject.toml
 	@$(INSTALL) --editable '.[test]'
 	@touch $(VENV)/in-place $@
 
+# It has what tests and the site need.
 $(VENV)/installed-dev: $(BIN)/python pyproject.toml
 	@echo "Installing seismo[dev] into $(VENV)"
 	@$(INSTALL) --editable '.[dev]'
-	@touch $(VENV)/in-place $@
+	@touch $(VENV)/in-place $(VENV)/installed-test $(VENV)/installed-docs $@
 
 $(VENV)/installed-docs: $(BIN)/python pyproject.toml
 	@echo "Installing seismo[docs] into $(VENV)"

@@ -3,8 +3,9 @@
     scenarios   YAML changed at random, its text or its tree, checked
     files       model files, tables, station lists and wavelets, made up or damaged, checked
     earths      models, faults, events and stations on the earth, in formats of others, checked
+    others      ruptures in HDF5, heights, grids that lists name, archives to convert
     results     results with flipped bits, read and compared
-    runs        run directories with flipped bits, or other files in them, gone on with
+    runs        run directories with flipped bits, or other files in them, looked at, gone on with
     caches      kernel caches with flipped, cut or exchanged files, run with
 
 Whatever comes in, a command ends with a documented exit code and, where that is not 0, with a line
@@ -28,6 +29,7 @@ import tempfile
 import time
 import traceback
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +42,7 @@ import yaml
 from seismo import cli
 from seismo.errors import ScenarioError, StoppedError
 from seismo.output.results import open_results
+from seismo.output.sealed_json import sealed
 from seismo.runs import run
 from seismo.runs.signals import Signals
 
@@ -502,6 +505,157 @@ def earth(folder: Path, chosen: random.Random) -> str:
     return allowed(*call("check", str(folder / "s.yaml")), 0, 1, 2, 4, 75)
 
 
+SUBFAULT = [
+    *((name, "f4") for name in ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT", "VS",
+                                "DEN", "RAKE", "SLIP1")),
+    ("NT1", "i4"), ("SLIP2", "f4"), ("NT2", "i4"), ("SLIP3", "f4"), ("NT3", "i4"),
+]  # fmt: skip
+OTHERS = {  # kinds, and what of a scenario on the earth names their files
+    "rupture": {"SOURCE": "{type: finite_fault, path: f.h5}"},
+    "heights": {"model:": "topography: {type: file, path: h.nc, outside: nearest}\nmodel:"},
+    "layers": {"PART": "{type: volume, path: m.lst, vp: vp, vs: vs, rho: rho}"},
+}
+
+
+def rupture(path: Path) -> None:
+    """Write two subfaults."""
+    row = (-118.0, 34.0, 2.0, 30, 60, 1e10, 0.1, 0.1, 2.9e5, 2.6, 70, 100, 4, 0, 0, 0, 0)
+    with h5py.File(path, "w") as opened:
+        opened["POINTS"] = np.array([row, row], SUBFAULT)
+        opened["SR1"] = np.array([0, 500, 500, 0] * 2, "f4")
+
+
+def grid(path: Path, name: str, number: float, engine: str) -> None:
+    """Write heights or depths by latitude and longitude."""
+    axes = {"lat": np.linspace(33.8, 34.2, 9), "lon": np.linspace(-118.3, -117.7, 9)}
+    data = xarray.Dataset({name: (("lat", "lon"), np.full((9, 9), number))}, axes)
+    for axis, unit in (("lat", "degrees_north"), ("lon", "degrees_east")):
+        data[axis].attrs["units"] = unit
+    data[name].attrs["units"] = "m"
+    data.to_netcdf(path, engine=engine)
+
+
+def elsewhere(path: Path, chosen: random.Random) -> None:
+    """Let an object of an HDF5 file lead to another file, or claim what is not stored."""
+    with h5py.File(path, "r+") as opened:
+        name = chosen.choice(list(opened))
+        shape = getattr(opened[name], "shape", ())
+        kind = getattr(opened[name], "dtype", np.dtype("f4"))
+        del opened[name]
+        secret = [("/etc/passwd", 0, max(1, int(np.prod(shape))) * kind.itemsize)]
+        match chosen.randrange(6):
+            case 0:
+                opened[name] = h5py.ExternalLink(chosen.choice(["/etc/passwd", "pipe"]), "/x")
+            case 1:
+                opened[name] = h5py.SoftLink(chosen.choice(["/", f"/{name}", "/SR1", "/nothing"]))
+            case 2:
+                opened.create_dataset(name, shape or (1,), kind, external=secret)
+            case 3:
+                layout = h5py.VirtualLayout(shape or (1,), kind)
+                layout[...] = h5py.VirtualSource("other.h5", "values", shape or (1,))
+                opened.create_virtual_dataset(name, layout)
+            case 4:
+                huge = [chosen.choice([1, 1 << 20, 1 << 40])] * max(1, len(shape))
+                opened.create_dataset(name, huge, kind, chunks=(1,) * len(huge))
+            case _:
+                opened[name] = chosen.choice([h5py.Empty("f4"), "text", 1.0, np.zeros((0, 0))])
+
+
+def strings(path: Path, chosen: random.Random) -> None:
+    """Append collections of strings that overlap."""
+    length = chosen.choice([0, 16, 24, 1 << 16, 1 << 40, (1 << 64) - 1])
+    collection = b"GCOL\x01\0\0\0" + length.to_bytes(8, "little")
+    filling = chosen.choice([bytes(16), b"\x01" * 16, chosen.randbytes(16)])
+    with path.open("ab") as stream:
+        stream.write((collection + filling) * chosen.choice([1, 100, 32_768]))
+
+
+def odd_kind(path: Path, chosen: random.Random) -> None:
+    """Put a pipe, a device, a folder or a link to itself in place of a file."""
+    path.unlink()
+    match chosen.randrange(4):
+        case 0:
+            os.mkfifo(path)
+        case 1:
+            path.symlink_to("/dev/zero")
+        case 2:
+            path.mkdir()
+        case _:
+            path.symlink_to(path.name)
+
+
+def removed(path: Path) -> None:
+    """Remove whatever is at a path."""
+    if path.is_dir() and not path.is_symlink():
+        path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
+def other(folder: Path, chosen: random.Random) -> str:
+    """Check a scenario, or convert an archive, with a hostile file."""
+    if chosen.random() < 0.25:
+        return archive(folder, chosen)
+    if not (folder / "pipe").exists():
+        os.mkfifo(folder / "pipe")
+    name = chosen.choice(list(OTHERS))
+    text = EARTH
+    for old, new in OTHERS[name].items():
+        text = text.replace(old, new)
+    text = text.replace("  - PART\n", "").replace("SOURCE", SOURCES["e.cmt"])
+    (folder / "s.yaml").write_text(text.replace("FORM", "specfem"))
+    (folder / "stations.specfem").write_text(STATION_FILES["specfem"])
+    (folder / "e.cmt").write_text(CMT)
+    path = folder / {"rupture": "f.h5", "heights": "h.nc", "layers": "a.grd"}[name]
+    for one in (path, folder / "m.lst"):
+        removed(one)
+    (folder / "m.lst").write_text("a.grd 2.6 5.5 3.2 500 300 0\nb.grd 2.7 6.0 3.5 500 300 1\n")
+    engine = chosen.choice(["h5netcdf", "h5netcdf", "scipy"])
+    if name == "rupture":
+        rupture(path)
+    else:
+        grid(path, "z", 300.0 if name == "heights" else 0.0, engine)
+        grid(folder / "b.grd", "z", 2000.0, "scipy")
+    is_hdf5 = path.read_bytes()[:4] == b"\x89HDF"
+    match chosen.randrange(6):
+        case 0 | 1 if is_hdf5:
+            elsewhere(path, chosen)
+        case 2 if is_hdf5:
+            strings(path, chosen)
+        case 3:
+            odd_kind(path, chosen)
+        case 4 if is_hdf5:
+            odd_hdf5(path, chosen)
+        case _:
+            path.write_bytes(flipped(path.read_bytes(), chosen, 8))
+    return allowed(*call("check", str(folder / "s.yaml")), 0, 1, 2, 4, 75)
+
+
+def archive(folder: Path, chosen: random.Random) -> str:
+    """Convert an archive of arrays."""
+    path = folder / "a.npz"
+    removed(path)
+    arrays = {"vp": np.full((21, 31), 2000.0), "spacing": 10.0, "dt": 1e-3,
+              "wavelet": np.ones(40), "sources": [[5, 5]], "receivers": [[6, 7]]}  # fmt: skip
+    np.savez_compressed(path, **arrays)
+    match chosen.randrange(4):
+        case 0:
+            odd_kind(path, chosen)
+        case 1:
+            path.write_bytes(flipped(path.read_bytes(), chosen, 8))
+        case _:
+            name = chosen.choice([*arrays, "other"])
+            member = npy(chosen) + bytes(chosen.choice([0, 0, 1 << 28]))
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+                for key, array in arrays.items():
+                    with target.open(f"{key}.npy", "w") as stream:
+                        np.save(stream, array) if key != name else stream.write(member)
+                if name == "other":
+                    target.writestr("other.npy", member)
+    words = ("convert", str(path), "-o", str(folder / "a.yaml"), "--force")
+    return allowed(*call(*words), 0, 1, 2, 4, 75)
+
+
 def sound_run(folder: Path, name: str) -> Path:
     """Return the results of a run that nothing is wrong with, made once for a folder."""
     (folder / "s.yaml").write_text(RUN)
@@ -567,6 +721,14 @@ def going_on(folder: Path, chosen: random.Random) -> str:
                 path.write_bytes(flipped(path.read_bytes(), chosen, 3))
     if chosen.random() < 0.2:
         (place / "lock").symlink_to(victim)
+    if chosen.random() < 0.2:
+        odd_kind(chosen.choice([p for p in place.iterdir() if p.is_file()]), chosen)
+    if chosen.random() < 0.3:
+        (place / "status.json").unlink(missing_ok=True)
+        beat = {key: chosen.choice(ODD[:20]) for key in ("state", "updated", "progress", "pid")}
+        (place / "status.json").write_text(sealed({"format": "seismo status", "version": 1} | beat))
+    if problem := allowed(*call("status", str(folder / "x.h5")), 0):
+        return f"status: {problem}"
     words = ("resume", str(place), "--quiet")
     if chosen.random() < 0.3:
         words = ("run", str(folder / "s.yaml"), "--quiet", "--resume", "-o", str(folder / "x.h5"))
@@ -611,7 +773,7 @@ def prepared(kind: str, folder: Path) -> None:
 Case = Callable[[Path, random.Random], str]
 KINDS: dict[str, tuple[Case, int]] = {  # and how many cases a child has
     "scenarios": (scenario, BATCH), "files": (file, BATCH), "earths": (earth, BATCH),
-    "results": (result, BATCH),
+    "others": (other, BATCH), "results": (result, BATCH),
     "runs": (going_on, 1), "caches": (cached, 1),
 }  # fmt: skip
 

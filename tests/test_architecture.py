@@ -268,10 +268,7 @@ def test_only_its_own_folder_names_an_equation():
 
 
 def test_importing_seismo_needs_only_the_core_dependencies():
-    """A plain `pip install .` must run: extras are imported where they are used.
-
-    The exact solutions need scipy; the layers see to it that nothing of the solver imports them.
-    """
+    """A plain `pip install .` must run: extras are imported where they are used."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     core = {re.split(r"[<>=\[ ]", need)[0].lower() for need in project["dependencies"]}
     # The import name of pyyaml; what numba, pydantic and matplotlib always bring themselves.
@@ -288,15 +285,10 @@ def test_importing_seismo_needs_only_the_core_dependencies():
             "messages",
         )
     }
-    # Imported for plane waves alone, which say what is missing (`solver/incident_terms`).
-    late |= {
-        PACKAGE / "solver" / f"{name}.py"
-        for name in ("column_formulas", "incident_column", "incident_wave")
-    }
     mistakes = [
         f"{path.relative_to(ROOT)} imports {sorted(extra)} at the top"
         for path in files()
-        if PACKAGE / "exact" not in path.parents and path not in late
+        if path not in late
         if (extra := outside_imports(tree(path)) - core)
     ]
     assert not mistakes, every(mistakes)

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import solver
 from seismo import check
 from seismo.equations import anisotropic_loss, rock_conversions

@@ -323,6 +323,54 @@ def test_a_closed_pipe_is_quiet(words):
     assert process.wait() == cli.PIPE_CLOSED
 
 
+@pytest.mark.parametrize(
+    ("words", "code"), [(["schema"], 75), (["--version"], 75), (["check", "absent.yaml"], 2)]
+)
+def test_output_that_has_no_room_is_no_fault_of_the_program(tmp_path, words, code):
+    """A full disk behind stdout or stderr."""
+    full = os.open("/dev/full", os.O_WRONLY)
+    channel = {"stdout" if code == 75 else "stderr": full}
+    done = subprocess.run(
+        [sys.executable, "-m", "seismo", *words], cwd=tmp_path,
+        **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | channel), check=False,
+    )  # fmt: skip
+    os.close(full)
+    assert done.returncode == code
+    if code == 75:
+        assert done.stderr.decode().startswith("output: cannot be written: ")
+        assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MemoryError(), 4), (OSError(errno.ENOMEM, "Cannot allocate memory"), 4),
+        (RuntimeError("can't start new thread"), 4),
+        (ImportError("x.so: failed to map segment from shared object"), 4),
+        (OSError(errno.ENOSPC, "No space left on device"), 75), (OSError("else"), 70),
+        (BlockingIOError(errno.EAGAIN, "write could not complete without blocking"), 75),
+        (ZeroDivisionError(), 70),
+    ],
+)  # fmt: skip
+def test_codes_of_what_the_system_refuses(error, code):
+    assert cli.code_of(error) == code
+    other = OSError("Could not find/load shared object file")  # as llvmlite says
+    other.__context__ = error
+    assert cli.code_of(other) == (4 if code == 4 else 70)
+
+
+@pytest.mark.parametrize(("options", "said"), [([], b""), (["-W", "default"], b"overflow")])
+def test_warnings_of_libraries_are_for_who_asks(options, said):
+    code = (
+        "import sys; import numpy; from seismo import cli; sys.argv[1:] = []\n"
+        "cli._call = lambda *words, **keys: int(numpy.exp([999.0])[0] < 1.0)\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (said in done.stderr) if said else not done.stderr
+
+
 def test_a_run_whose_lines_nobody_reads_ends(tmp_path):
     """As `seismo run pulse.yaml 2>&1 | head -2` does."""
     (tmp_path / "pulse.yaml").write_text(SCENARIO)

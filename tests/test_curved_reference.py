@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.exact import layered_plane, metrics, shear
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.equations import elastic_constants as constants
 from seismo.errors import SeismoError
 from seismo.exact import acoustic, anisotropic, whole_space

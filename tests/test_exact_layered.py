@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.errors import SeismoError
 from seismo.exact import acoustic, layered, layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium

@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.exact import acoustic, layered, layered_plane, metrics, viscoelastic, whole_space
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.exact import acoustic, layered, layered_plane, metrics, shear, whole_space
 from seismo.exact import viscoelastic as anelastic
 from seismo.exact.medium import Medium

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from seismo.errors import SeismoError
 from seismo.exact import interface, layered_plane, scheme, surface_waves
 from seismo.exact.medium import Medium

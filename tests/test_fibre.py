@@ -8,8 +8,6 @@ of the spacing to half a wavelength. The bar is 0.5 % of each channel, where it 
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import seismo
 import solver
 from seismo.acquisition.fibre import fibre_of

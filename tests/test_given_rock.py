@@ -5,8 +5,6 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import seismo
 import solver
 from seismo.equations import elastic_constants as constants

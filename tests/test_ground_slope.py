@@ -163,7 +163,6 @@ def exact_gradients(lamb, run):
 )
 def test_strains_of_lambs_problem(order, bar, monkeypatch):
     """On the ground, half a cell, one, two and five below it; of the largest gradient there."""
-    pytest.importorskip("scipy", reason="exact solutions need the validation extra")
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "validation"))
     import cases
     import dipping_ground as lamb

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import solver
 from seismo.equations import elastic_constants as constants
 from seismo.equations import plane_waves

@@ -8,7 +8,8 @@ import xarray
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.scenario import parse
+from seismo.runs.compatibility import identity_of, refuse_another
+from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize
 
 PLACE = SimpleNamespace(longitude=140.0, latitude=36.0, azimuth=30.0)
@@ -109,3 +110,15 @@ def test_what_cannot_be_is_one_line(japan, change, message):
     with pytest.raises(ScenarioError, match=message) as caught:
         discretize(parse(text, "s.yaml"))
     assert "\n" not in str(caught.value)
+
+
+def test_a_run_is_known_by_its_grids_too(japan):
+    """It does not go on with others."""
+    (japan / "s.yaml").write_text(TEXT)
+    setup = discretize(load(japan / "s.yaml"))
+    backend = SimpleNamespace(name="cpu")
+    before = identity_of(setup, backend)
+    (japan / "crust.grd").write_bytes((japan / "basin.grd").read_bytes())
+    now = identity_of(setup, backend)
+    with pytest.raises(ScenarioError, match=r"model\[0\].path.*crust\.grd has changed since"):
+        refuse_another(before, now, setup.scenario)

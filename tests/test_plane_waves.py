@@ -5,8 +5,6 @@ layered earth is rounding and the error of short filters, 1e-6 of the motion; wa
 evanescent somewhere begin 8 periods early, which leaves 1e-5.
 """
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -426,12 +424,6 @@ def test_check_says_what_it_does():
     stepping = setup.total_steps * (setup.grid.size / 1e8 + launching)
     found = seconds(setup, 1e8, RooflineMachine("cpu", {"threads": 1}))
     assert found == pytest.approx(stepping + extra)
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
-    with pytest.raises(ScenarioError, match=r"needs the package scipy; .*seismo\[plane_waves\]"):
-        build(from_dict(scenario()))
 
 
 def test_a_box_between_periodic_sides():

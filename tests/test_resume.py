@@ -16,12 +16,13 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import yaml
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output import checkpoint
 from seismo.output.lock import Lock
-from seismo.output.sealed_json import sealed
+from seismo.output.sealed_json import sealed, unsealed
 from seismo.runs import compatibility, deadline, run_loop
 from seismo.runs import run as runner
 from seismo.runs.request import Request
@@ -163,6 +164,65 @@ def test_a_run_that_is_asked_to_stop_goes_on_to_the_same_bits(tmp_path, every_st
     with resume(f"{path}.run", Request(report=said.append)):
         assert_complete(path, wanted)
     assert sum(progress.note.startswith("going on from step ") for progress in said) == 1
+
+
+def test_a_scenario_that_was_edited_meanwhile_is_refused(tmp_path, every_step, monkeypatch):
+    """By its key and line, as `run --resume` does; without the file a run goes on."""
+    monkeypatch.chdir(tmp_path)
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(yaml.safe_dump(SHORT, sort_keys=False))
+    stopped(scenario, tmp_path / "s.h5", 30)
+    text = scenario.read_text()
+    edited = text.replace("x: 300.0", "x: 310.0", 1)
+    assert edited != text
+    scenario.write_text(edited)
+    with pytest.raises(
+        ScenarioError, match=r"s\.yaml:\d+:\d+: grid\.extent\.x: .* run with 300\.0;"
+    ):
+        resume("s.h5.run")
+    scenario.write_text(f"# longer\n{text}")
+    stopped_again = Signals()
+    with pytest.raises(StoppedError):
+        resume("s.h5.run", Request(report=stop_at(60, stopped_again), signals=stopped_again))
+    scenario.unlink()
+    resume("s.h5.run").close()
+
+
+def test_a_scenario_that_was_changed_in_python_is_not_that_of_its_file(
+    tmp_path, every_step, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text(yaml.safe_dump(SHORT, sort_keys=False))
+    stopped(seismo.load(scenario).changed({"time.duration": 0.19}), tmp_path / "s.h5", 30)
+    with resume("s.h5.run") as results:
+        assert "duration: 0.19" in results.scenario
+
+
+def test_a_checkpoint_of_absurd_size_is_damaged(tmp_path, every_step):
+    """Members that unpack to more than the file, ranks that nobody has."""
+    stopped(SHORT, tmp_path / "x.h5", 30)
+    folder = tmp_path / "x.h5.run"
+    (path, *_) = checkpoint.checkpoint_files(folder)
+    for changes, said in (
+        ({"ranks": 10**12}, "is of 1000000000000 ranks"), ({"ranks": "2"}, "is of '2' ranks"),
+        ({"results": "../x.h5"}, "is no name that a file can have"),
+        ({"results": 5}, "does not say its results"),
+        ({"text": "#" * (1 << 20)}, "are larger than the file"),
+    ):  # fmt: skip
+        with zipfile.ZipFile(path) as archive:
+            header = unsealed(archive.read("header.json"))
+        victim = folder / path.name
+        kept = victim.read_bytes()
+        for other in checkpoint.checkpoint_files(folder):
+            if other != victim:
+                other.unlink()
+        packing = zipfile.ZIP_DEFLATED if "text" in changes else zipfile.ZIP_STORED
+        with zipfile.ZipFile(victim, "w", packing) as archive:
+            archive.writestr("header.json", sealed(header | changes))
+        with pytest.raises((ScenarioError, StorageError), match=said):
+            resume(folder)
+        victim.write_bytes(kept)
 
 
 def test_a_part_says_that_it_is_one_and_how_far_it_goes(tmp_path, every_step):

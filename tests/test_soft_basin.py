@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import soft_basin
 

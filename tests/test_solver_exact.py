@@ -10,8 +10,6 @@ about three times what was measured, so that a loss of accuracy shows long befor
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import solver
 from seismo.equations.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError

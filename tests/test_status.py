@@ -160,6 +160,92 @@ def test_a_damaged_sign_of_life(scenario, tmp_path, damage):
     assert ("status.json cannot be read" in state.explanation) == (damage != "gone")
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "link", "long", "folder"])
+def test_a_sign_of_life_that_is_no_small_file(scenario, tmp_path, kind):
+    """It is not waited for, not read to its end, and no link is followed."""
+    stop(scenario)
+    beat = tmp_path / "s.h5.run" / NAME
+    beat.rename(tmp_path / "beat")
+    match kind:
+        case "pipe":
+            os.mkfifo(beat)
+        case "device":
+            beat.symlink_to("/dev/zero")
+        case "link":
+            beat.symlink_to(tmp_path / "beat")
+        case "long":
+            beat.touch()
+            os.truncate(beat, 3 << 30)
+        case _:
+            beat.mkdir()
+    (state,) = status_of(tmp_path / "s.h5")
+    assert (state.state, state.checkpoint, state.progress) == ("died", 130, None)
+    assert "status.json cannot be read" in state.explanation
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"updated": "now"}, {"updated": 10**400}, {"updated": None}, {"state": ["running"]},
+        {"state": "asleep"}, {"message": 1}, {"pid": "x"}, {"host": None}, {"duration": "long"},
+        {"device": 3}, {"progress": None}, {"progress": []}, {"progress": {"phase": 1}},
+        {"step": "1"}, {"steps": 1.5}, {"steps": 10**400}, {"peak": 7}, {"health": [1]},
+        {"health": {"power": "much"}}, {"elapsed": float("nan")}, {"colour": "red"},
+        {"peak": {"field": "p", "unit": "Pa", "latest": "high", "largest": 1.0}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_sign_of_life_of_other_types(scenario, tmp_path, command_line, changes):
+    """Sealed by whoever wrote it."""
+    stop(scenario)
+    folder = tmp_path / "s.h5.run"
+    known = unsealed((folder / NAME).read_text())
+    if not changes.keys() <= known.keys():
+        changes = {"progress": known["progress"] | changes}
+    change(folder, **changes)
+    code, out, err = command_line("status", "s.h5")
+    assert (code, err) == (0, "")
+    assert out.startswith("s.h5: died\n")
+    assert "status.json cannot be read: it" in out
+
+
+def test_broken_waves_are_no_damage(scenario, tmp_path):
+    stop(scenario)
+    folder = tmp_path / "s.h5.run"
+    known = unsealed((folder / NAME).read_text())["progress"]
+    change(folder, progress=known | {"peak": known["peak"] | {"latest": float("nan")}})
+    assert status_of(tmp_path / "s.h5")[0].state == "stopped"
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(5.0, "running"), (7200.0, "unknown")])
+def test_a_sign_of_life_from_the_future(scenario, tmp_path, ahead, expected):
+    """Clocks differ by seconds; by two hours nobody can tell how long it is silent."""
+    stop(scenario)
+    change(tmp_path / "s.h5.run", state="running", host="node7", updated=time.time() + ahead)
+    (state,) = status_of(tmp_path / "s.h5")
+    assert (state.state, state.age) == (expected, 0.0)
+    assert ("node7, whose clock is 2 h 00 min ahead of this one" in str(state)) == (
+        expected == "unknown"
+    )
+
+
+def test_a_run_that_goes_on_says_from_where_while_it_prepares(scenario, tmp_path):
+    """Not 0 % beside a checkpoint."""
+    stop(scenario)
+    states = []
+
+    def look(progress: Progress) -> None:
+        if progress.phase == "build":
+            until = time.monotonic() + 10.0
+            while not (states and states[-1].progress.phase == "build"):
+                states[:] = status_of(tmp_path / "s.h5")
+                assert time.monotonic() < until
+
+    seismo.run(scenario, resume=True, progress=look).close()
+    assert "  progress    build, to go on from step 130\n" in str(states[-1])
+    assert states[-1].line == "running  build, to go on from step 130"
+
+
 def test_no_run_at_all(scenario, tmp_path):
     with pytest.raises(ScenarioError, match=r"neither results s\.h5 nor a run to them"):
         status_of(scenario)

@@ -5,8 +5,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 import solver
 import test_vti
 from seismo.equations import elastic_constants as constants

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
 ROOT = Path(__file__).parents[1]
 CASE = """
 import json, sys

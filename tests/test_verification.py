@@ -1,6 +1,5 @@
 """`seismo verify` compares small runs with exact solutions, and notices what is wrong."""
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -49,12 +48,6 @@ def test_a_case_of_no_such_name():
     with pytest.raises(ScenarioError, match="no case is called so; there are: acoustic, 2-D"):
         select_cases(["lamp"])
     assert len(select_cases(["3-D"])) == 3
-
-
-def test_scipy_is_named_where_it_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ScenarioError, match=r"pip install 'seismo\[validation\]'"):
-        select_cases()
 
 
 def test_what_cannot_be_used_is_refused(command_line, monkeypatch):

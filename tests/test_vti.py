@@ -4,9 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("scipy", reason="exact solutions need the validation extra")
-
 from pydantic import TypeAdapter
 
 import solver

@@ -23,7 +23,7 @@ from seismo.acquisition.quakeml import read_quakeml
 from seismo.errors import ModelError, printable
 from seismo.model.placement import transformer_to
 from seismo.scenario.source_files import EventSource
-from seismo.scenario.text_files import LARGEST, version_of
+from seismo.scenario.text_files import LARGEST, no_file, version_of
 from seismo.scenario.wavelet import GaussianRateWavelet, Wavelet
 
 _LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more
@@ -120,10 +120,9 @@ def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
         ModelError: the file is missing or malformed, or none or several events are meant.
     """
     path = Path(base or ".") / source.path
-    version = version_of(path)
-    if version is None:
-        raise ModelError(f"no such file as {path}; give QuakeML or CMTSOLUTION", "path")
-    events = _read(path, version)
+    if problem := no_file(path, "give QuakeML or CMTSOLUTION"):
+        raise ModelError(problem, "path")
+    events = _read(path, version_of(path))
     named = [e for e in events if source.id is None or e.id.endswith(source.id)]
     if len(named) == 1:
         if isinstance(named[0], EventProblem):

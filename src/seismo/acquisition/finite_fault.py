@@ -38,7 +38,7 @@ from seismo.acquisition.wavelets import SourceWavelet
 from seismo.errors import ModelError
 from seismo.model import Earth
 from seismo.scenario.source_files import FiniteFaultSource
-from seismo.scenario.text_files import version_of
+from seismo.scenario.text_files import no_file, version_of
 
 MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
 
@@ -106,11 +106,10 @@ def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
         ModelError: it is missing or malformed, or has no rigidity that is asked for.
     """
     path = Path(base or ".") / source.path
-    version = version_of(path)
-    if version is None:
-        raise ModelError(f"no such file as {path}; give a rupture in SRF", "path")
+    if problem := no_file(path, "give a rupture in SRF"):
+        raise ModelError(problem, "path")
     sigma = sigma_of(source.smoothing) if source.smoothing else 0.0
-    rupture = _read(path, sigma, version)
+    rupture = _read(path, sigma, version_of(path))
     if source.rigidity == "file" and rupture.rigidities is None:
         raise ModelError(
             f"{path} has no shear velocities and densities (VS, DEN of SRF 2.0): use model",

@@ -18,6 +18,7 @@ from seismo.errors import ModelError
 
 _ROUNDING = 1e-6  # of what a subfault moves in all
 _LONGEST = 1e6  # s, after which no subfault of an earthquake slips
+_LARGEST = 1e20  # m3, area times slip: a million times the largest earthquake's
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +177,7 @@ class RuptureReader:
         rates = SlipRates(slips.onset, slips.step, starts, np.array(self._rates))
         rupture = Rupture(path, self.count, slips, np.array(self._slipped), rates)
         _refuse_late(rupture)
+        _refuse_large(rupture)
         return rupture
 
 
@@ -189,5 +191,17 @@ def _refuse_late(rupture: Rupture) -> None:
             f"{rupture.where(slip)}: subfault {rupture.slips.subfault[slip] + 1} slips from "
             f"{first[slip]:.6g} to {last[slip]:.6g} s, and an earthquake takes less than "
             f"{_LONGEST:g} s; check the unit of its times (s)",
+            "path",
+        )
+
+
+def _refuse_large(rupture: Rupture) -> None:
+    is_large = ~(np.abs(rupture.potencies) < _LARGEST)
+    if is_large.any():
+        slip = int(is_large.argmax())
+        raise ModelError(
+            f"{rupture.where(slip)}: subfault {rupture.slips.subfault[slip] + 1} slips by "
+            f"{rupture.slipped[slip]:.6g} m over {rupture.slips.area[slip]:.6g} m2, more than any "
+            "earthquake; check the units of its slip and its area",
             "path",
         )

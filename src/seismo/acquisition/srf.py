@@ -17,7 +17,10 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,8 @@ from seismo.scenario.text_files import shown_word
 
 _CM = 1e-2
 _LARGEST = 2 << 30  # bytes of text
+_LONGEST = 64 << 20  # characters of a line
+_DIGITS = 12  # of a count
 _RATES = "slip rates in cm/s"
 _EXPECTED = "expected SRF 1.0 or 2.0, a finite fault (PLANE, POINTS)"
 
@@ -48,8 +53,7 @@ def read_srf(path: Path) -> Rupture:
     for number, line in lines:
         words = line.split()
         if words[0] == "PLANE":
-            for _ in range(2 * _count(path, number, words)):
-                next(lines, None)
+            deque(islice(lines, 2 * _count(path, number, words)), 0)
         elif words[0] == "POINTS":
             points = _count(path, number, words)
             for _ in range(points):
@@ -72,7 +76,11 @@ def _lines(path: Path) -> LineIterator:
             raise ModelError(f"{path} is larger than {_LARGEST >> 30} GB; {_EXPECTED}", "path")
         opened: Any = gzip.open if path.suffix == ".gz" else open
         with opened(path, "rt", encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
+            size = 0  # of the text, which may be packed
+            for number, line in enumerate(iter(partial(stream.readline, _LONGEST), ""), 1):
+                size += len(line)
+                if len(line) == _LONGEST or size > _LARGEST:
+                    raise _wrong(path, number, f"the text, or this line, is too long; {_EXPECTED}")
                 text = line.strip()
                 if text and not text.startswith("#"):
                     yield number, text
@@ -82,7 +90,7 @@ def _lines(path: Path) -> LineIterator:
 
 
 def _count(path: Path, number: int, words: list[str]) -> int:
-    if len(words) != 2 or not words[1].isdigit():
+    if len(words) != 2 or not words[1].isdecimal() or len(words[1]) > _DIGITS:
         raise _wrong(path, number, f"expected {words[0]} and a number of them")
     return int(words[1])
 

@@ -11,13 +11,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from seismo.acquisition.rupture import Rupture, RuptureReader
 from seismo.acquisition.srf import add_subfault
 from seismo.errors import ModelError
-from seismo.scenario.hdf5_files import open_hdf5
+from seismo.model.array_files import (
+    brief,
+    check_dataset,
+    dataset_of,
+    refuse_what_does_not_fit,
+)
+from seismo.scenario.hdf5_files import bytes_of, is_hollow, open_hdf5
+from seismo.scenario.npy_files import MALFORMED
 
 _ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")
 _SIZES = ("RAKE", "SLIP1", "NT1", "SLIP2", "NT2", "SLIP3", "NT3")
@@ -30,10 +36,10 @@ def read_srf_hdf5(path: Path) -> Rupture:
         ModelError: a dataset or a number is missing, or does not fit the others.
     """
     try:
-        with open_hdf5(path) as file:
+        with open_hdf5(path, locking="best-effort") as file:
             points, rates = _datasets(path, file)
-    except OSError as error:
-        raise ModelError(f"{path} cannot be read: {error}", "path") from None
+    except MALFORMED as error:
+        raise ModelError(f"{path} cannot be read: {brief(error)}", "path") from None
     reader = RuptureReader()
     starts = np.zeros(3, np.int64)
     for index, row in enumerate(points):
@@ -61,11 +67,33 @@ def read_srf_hdf5(path: Path) -> Rupture:
 
 def _datasets(path: Path, file: Any) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the subfaults, and the slip rates cm/s in three directions."""
-    if not isinstance(file.get("POINTS"), h5py.Dataset) or "SR1" not in file:
+    inside = list(file)
+    if "POINTS" not in inside or "SR1" not in inside:
         raise ModelError(f"{path} has no datasets POINTS and SR1: no SRF-HDF5", "path")
-    points = file["POINTS"][...]
+    points = _numbers(path, file, "POINTS", "V")
     needed = {*_ABOUT, *_SIZES, "VS", "DEN"}
     if missing := sorted(needed - set(points.dtype.names or ())):
         raise ModelError(f"{path}: POINTS lacks {', '.join(missing)}", "path")
+    if odd := sorted(name for name in needed if points.dtype[name].kind not in "fiu"):
+        raise ModelError(f"{path}: {', '.join(odd)} of POINTS are no numbers", "path")
     names = ("SR1", "SR2", "SR3")
-    return points, [np.asarray(file[n][...] if n in file else [], float).ravel() for n in names]
+    return points.ravel(), [
+        _numbers(path, file, n, "fiu").astype(float).ravel() if n in inside else np.zeros(0)
+        for n in names
+    ]
+
+
+def _numbers(path: Path, file: Any, name: str, kinds: str) -> np.ndarray:
+    """Read a dataset of this file, of some kinds of NumPy's types."""
+    try:
+        dataset = dataset_of(file, name, path)
+    except ModelError as error:
+        raise ModelError(f"{name} {error.problem}", "path") from None
+    where = check_dataset(dataset, path, "path", kinds)
+    if dataset.shape is None or is_hollow(dataset):
+        raise ModelError(
+            f"{where} has the shape {dataset.shape}, of which the file holds next to nothing",
+            "path",
+        )
+    refuse_what_does_not_fit(where, bytes_of(dataset))
+    return dataset[...]

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from seismo.backends.forked import has_lost_threads
+
 BANDWIDTH_BYTES = 128 * 2**20  # several times the caches of most machines
 _REPEATS = 4
 _UNLIMITED = 1 << 60  # control groups write huge numbers where there is no limit
@@ -46,6 +48,8 @@ def most_threads() -> int:
 
 def threads() -> int:
     """Return the threads that Numba runs on, which need not be imported for that (0.2 s)."""
+    if has_lost_threads():
+        return 1
     numba = sys.modules.get("numba")
     return numba.get_num_threads() if numba else most_threads()
 

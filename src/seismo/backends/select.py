@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.forked import REMEDY, has_lost_threads
 from seismo.backends.gpu.compile_server import detect_and_start_server
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
 from seismo.backends.gpu.requirements import able_gpus, is_able, problems
@@ -38,12 +39,14 @@ class BackendChoice:
         note: what a user is told, in one line.
         make: function (precision) -> backend.
         together: GPUs that share the run, None where it was not asked for any number.
+        caution: why the run has less than was asked for, or than there is; else nothing.
     """
 
     name: str
     note: str
     make: Callable[[str], Backend]
     together: int | None = None
+    caution: str = ""
 
 
 def choose(
@@ -262,10 +265,12 @@ def _on_processor(threads: int | None, problem: str) -> BackendChoice:
     most = machine.most_threads()
     if threads is not None and not 1 <= threads <= most:
         raise DeviceError(f"threads: {threads}; this machine offers 1 to {most}")
-    count = threads or machine.threads()
+    is_forked = has_lost_threads()
+    count = 1 if is_forked else threads or machine.threads()
     note = f"on the CPU, {count} thread{'s' * (count > 1)}"
     return BackendChoice(
         "cpu",
         note + (f"; no GPU: {problem}" if problem else ""),
         lambda precision: CpuBackend(precision, threads),
+        caution=REMEDY if is_forked and count < (threads or most) else "",
     )

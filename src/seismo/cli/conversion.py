@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -47,7 +48,7 @@ def convert(
     from seismo.scenario import load
     from seismo.scenario.convert import convert as converted
 
-    named = source.resolve()
+    named = Path(os.path.realpath(source))
     if named.name == "Par_file":
         named = named.parents[1]  # the run of its folder DATA
     target = output or Path(f"{named.stem}.yaml")

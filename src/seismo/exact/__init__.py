@@ -1,7 +1,7 @@
 """Exact solutions of the wave equation and the measures that compare a simulation with them.
 
 They exist so that tests, validation reports and benchmarks share one truth that was not computed
-by the scheme under test. Needs scipy: ``pip install seismo[validation]``.
+by the scheme under test.
 
 Conventions: SI units; axes x, (y,) z with z down; every solution takes the samples of its source
 function, the first at t = 0, and returns the response on the same times. Modules:
@@ -20,10 +20,3 @@ surface_waves  dispersion of Rayleigh and Love modes
 scheme         what the discrete equations themselves do to a plane wave
 metrics        L2, amplitude, shift, envelope and phase misfits
 """
-
-from __future__ import annotations
-
-from importlib.util import find_spec
-
-if find_spec("scipy") is None:
-    raise ImportError("seismo.exact needs scipy: pip install 'seismo[validation]'")

@@ -9,8 +9,7 @@ printable text.
 from __future__ import annotations
 
 import math
-import tokenize
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,14 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ModelError, printable
-from seismo.scenario.hdf5_files import open_hdf5
+from seismo.scenario.hdf5_files import is_elsewhere, is_stored_in, members, open_hdf5
 from seismo.scenario.model_files import GriddedFile
+from seismo.scenario.npy_files import MALFORMED, read_npy_header
 
 MOST_AXES = 3
 LARGEST = 64 << 30  # bytes of one array
 _SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
 _KINDS = "fiu"
-MALFORMED = (  # what h5py, and NumPy's reader of headers, raise for files that were damaged
-    ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, SyntaxError, TypeError,
-    ValueError, tokenize.TokenError,
-)  # fmt: skip
 _LISTED = 10  # names of a file that a message lists
 _SHOWN = 60  # characters of each
 
@@ -40,13 +36,7 @@ def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
         try:
             if file.peek(6)[:6] != b"\x93NUMPY":
                 raise ModelError(f"{path} is not a .npy file; save it by numpy.save", "path")
-            version = np.lib.format.read_magic(file)
-            reader = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, _, dtype = reader(file)
+            shape, _, dtype = read_npy_header(file)
         except MALFORMED as error:
             raise ModelError(
                 f"{path} is not a .npy file ({brief(error)}); save it by numpy.save", "path"
@@ -94,24 +84,25 @@ def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
         return dataset[...]
 
 
-def check_dataset(dataset: Any, path: Path, key: str) -> str:
+def check_dataset(dataset: Any, path: Path, key: str, kinds: str = _KINDS) -> str:
     """Return the name of a dataset of HDF5 for messages, if it can be read safely.
 
     Args:
         dataset: of h5py.
         path: of its file.
         key: of the scenario, for messages.
+        kinds: of NumPy's types that it may have.
 
     Raises:
         ModelError: it is stored in other files, needs a plugin, or holds no numbers.
     """
     where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
-    if dataset.external or dataset.is_virtual:
+    if is_elsewhere(dataset):
         raise ModelError(
             f"{where} stores its values in other files, which are not read; copy it into one",
             key,
         )
-    _check_kind(dataset.dtype, where, key)
+    _check_kind(dataset.dtype, where, key, kinds)
     creation = dataset.id.get_create_plist()
     filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
     if filters - _SAFE_FILTERS:
@@ -128,7 +119,8 @@ def dataset_of(file: Any, name: str | None, path: Path) -> Any:
     import h5py
 
     if name is None:
-        names = list(islice(_datasets(file), _LISTED + 1))
+        datasets = (k for k, entry in members(file) if isinstance(entry, h5py.Dataset))
+        names = list(islice(datasets, _LISTED + 1))
         if len(names) != 1:
             raise ModelError(
                 f"missing: {path} has the datasets {listing(names)}; name one", "dataset"
@@ -136,10 +128,10 @@ def dataset_of(file: Any, name: str | None, path: Path) -> Any:
         return file[names[0]]
     entry = file
     for member in name.strip("/").split("/"):
-        if not isinstance(entry, h5py.Group) or member not in entry.keys():  # noqa: SIM118
+        if not isinstance(entry, h5py.Group) or member not in list(entry):
             available = listing(entry if isinstance(entry, h5py.Group) else ())
             raise ModelError(f"no such dataset in {path}; available: {available}", "dataset")
-        if not isinstance(entry.get(member, getlink=True), h5py.HardLink):
+        if not is_stored_in(entry, member):
             raise ModelError(
                 f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
             )
@@ -149,14 +141,19 @@ def dataset_of(file: Any, name: str | None, path: Path) -> Any:
     return entry
 
 
-def _datasets(file: Any) -> Iterator[str]:
-    """Iterate over the datasets of an HDF5 file's root that hard links lead to."""
+def names_in(file: Any, group: str, path: Path) -> list[str]:
+    """Return the names in a group of an HDF5 file's root, none where there is no such group.
+
+    Raises:
+        ModelError: it is a link.
+    """
     import h5py
 
-    for name in file:
-        hard = isinstance(file.get(name, getlink=True), h5py.HardLink)
-        if hard and isinstance(file[name], h5py.Dataset):
-            yield name
+    if group not in list(file):
+        return []
+    if not is_stored_in(file, group):
+        raise ModelError(f"{path}: {group} is a link, which is not followed; copy it", "path")
+    return list(file[group]) if isinstance(file[group], h5py.Group) else []
 
 
 def listing(names: Iterable[str]) -> str:
@@ -165,8 +162,8 @@ def listing(names: Iterable[str]) -> str:
     return ", ".join([*shown[:_LISTED], *["and others"] * (len(shown) > _LISTED)]) or "none"
 
 
-def _check_kind(dtype: np.dtype, where: Any, key: str = "path") -> None:
-    if dtype.kind not in _KINDS:
+def _check_kind(dtype: np.dtype, where: Any, key: str = "path", kinds: str = _KINDS) -> None:
+    if dtype.kind not in kinds:
         raise ModelError(f"{where} has type {dtype}; must be real numbers", key)
 
 

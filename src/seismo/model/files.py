@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.array_files import MALFORMED, READERS, brief, too_large
+from seismo.model.array_files import READERS, brief, too_large
 from seismo.model.gridded import AXES, USUAL_AXES, GridField, Limits, in_order
 from seismo.model.sample_limits import FACTORS, check_values
 from seismo.model.segy_files import read_segy
 from seismo.model.segy_header import other_floats
 from seismo.scenario.base import impossible
 from seismo.scenario.model_files import GriddedFile, format_of
-from seismo.scenario.text_files import similar_name
+from seismo.scenario.npy_files import MALFORMED
+from seismo.scenario.text_files import no_file
 
 _FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
 _AS_IEEE = 512.0  # are IBM's floats up to 4096, taken for IEEE's
@@ -109,14 +110,8 @@ def _segy(
 
 def refuse_no_file(path: Path) -> None:
     """Raise where there is no file at a path."""
-    if path.is_dir():
-        raise ModelError(f"{path} is a folder; name the file in it", "path")
-    if not path.is_file():
-        raise ModelError(
-            f"no such file as {path}; paths begin at the folder of the scenario"
-            f"{similar_name(path)}",
-            "path",
-        )
+    if problem := no_file(path, "paths begin at the folder of the scenario"):
+        raise ModelError(problem, "path")
 
 
 @contextmanager

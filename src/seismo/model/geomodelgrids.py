@@ -29,6 +29,7 @@ from seismo.model.array_files import (
     check_dataset,
     dataset_of,
     listing,
+    names_in,
     refuse_what_does_not_fit,
 )
 from seismo.model.interpolation import interpolate
@@ -135,7 +136,7 @@ def _resolution(dataset: Any, axis: str, path: Path) -> float:
 def _warp(file: Any, numbers: Mapping[str, float], path: Path) -> WarpedDepth | None:
     """Return the map to the depths of the blocks, None of a flat model."""
     thickness = numbers["dim_z"]
-    if "surfaces" not in file or "top_surface" not in file["surfaces"]:
+    if "top_surface" not in names_in(file, "surfaces", path):
         return None
     dataset = dataset_of(file, "surfaces/top_surface", path)
     refuse_what_does_not_fit(check_dataset(dataset, path, "path"), 8 * dataset.size)
@@ -181,10 +182,8 @@ def _columns(file: Any, variables: Mapping[str, Any], path: Path) -> dict[str, t
 
 def _sorted(file: Any) -> list[Any]:
     """Return the blocks from the top."""
-    if "blocks" not in file:
-        return []
     path = Path(file.filename)
-    blocks = [dataset_of(file, f"blocks/{name}", path) for name in file["blocks"]]
+    blocks = [dataset_of(file, f"blocks/{n}", path) for n in names_in(file, "blocks", path)]
     for block in blocks:
         if block.ndim != 4:
             where = check_dataset(block, path, "path")

@@ -18,7 +18,7 @@ from seismo.errors import ModelError
 from seismo.grid.longitude import around
 from seismo.model.array_files import READERS, brief, listing, refuse_what_does_not_fit
 from seismo.model.height_lines import read_height_lines
-from seismo.model.netcdf_files import axis_of, engine_of, kind_of
+from seismo.model.netcdf_files import axis_of, kind_of, open_netcdf
 from seismo.model.placement import Placement, on_the_earth
 from seismo.model.volume_files import one_line_for_malformed, refuse_no_file
 from seismo.scenario.arrays import LENGTHS, TIMES
@@ -214,12 +214,7 @@ def _of_npy(
 def _of_netcdf(
     path: Path, section: FileTopography, projection: Callable[[], Any] | None
 ) -> Heights:
-    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
-    engine = engine_of(path)
-    with (
-        warnings.catch_warnings(action="ignore"),
-        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
-    ):
+    with open_netcdf(path) as dataset:
         array = _variable(dataset, section, path)
         kinds = {kind_of(dataset, dimension): dimension for dimension in array.dims}
         geographic = kinds.keys() == {"latitude", "longitude"}

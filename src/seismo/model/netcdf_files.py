@@ -11,7 +11,8 @@ Classic files are read by scipy, those of version 4 by h5netcdf; only what a gri
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import fill_columns, in_si
 from seismo.scenario.arrays import LENGTHS, TIMES
-from seismo.scenario.hdf5_files import open_hdf5
+from seismo.scenario.hdf5_files import is_hollow, members, open_hdf5
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.volume_part import VolumePart
 
@@ -73,14 +74,7 @@ def read_netcdf(request: VolumeRequest) -> Volume:
     path = request.path
     section = request.section
     variables = request.variables
-    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
-    engine = engine_of(path)
-    if engine == "h5netcdf":
-        _check_links(path, variables)
-    with (
-        warnings.catch_warnings(action="ignore"),
-        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
-    ):
+    with open_netcdf(path, variables) as dataset:
         arrays = {name: _variable(dataset, name, spec, path) for name, spec in variables.items()}
         name = next(iter(arrays))
         axes = _axes(dataset, arrays[name], section, path)
@@ -102,33 +96,52 @@ def read_netcdf(request: VolumeRequest) -> Volume:
     return request.volume((VolumeBlock(ticks, samples),), placement, names, reach)
 
 
-def engine_of(path: Path) -> str:
-    """Return what xarray reads a file by.
+@contextmanager
+def open_netcdf(path: Path, variables: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    """Open a NetCDF file for reading, as a dataset of xarray.
+
+    Args:
+        path: of the file.
+        variables: specifications of those that are going to be read, by the scenario's keys.
 
     Raises:
-        ModelError: it is no NetCDF file.
+        ModelError: it is no NetCDF file, or something of it is stored in other files.
     """
     with path.open("rb") as file:
         start = file.read(4)
     if start[:3] != b"CDF" and start != b"\x89HDF":
         raise ModelError(f"{path} is not a NetCDF file; check `format`", "path")
-    engine = "scipy" if start[:3] == b"CDF" else "h5netcdf"
-    optional_package(engine, "xarray", f"{path}: a NetCDF file")
-    return engine
+    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
+    engine = "scipy"
+    if start == b"\x89HDF":
+        engine = "h5netcdf"
+        optional_package(engine, "xarray", f"{path}: a NetCDF file")
+        _refuse_other_files(path, variables or {})
+    with (
+        warnings.catch_warnings(action="ignore"),
+        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
+    ):
+        yield dataset
 
 
-def _check_links(path: Path, variables: Mapping[str, Any]) -> None:
-    """Refuse an HDF5 file with anything that is stored elsewhere."""
+def _refuse_other_files(path: Path, variables: Mapping[str, Any]) -> None:
+    """Refuse an HDF5 file with anything that is stored elsewhere, or coordinates hardly stored."""
     import h5py
 
     with open_hdf5(path, locking="best-effort") as file:
+        inside = dict(members(file))
         for name in file:
-            is_hard = isinstance(file.get(name, getlink=True), h5py.HardLink)
-            entry = file[name] if is_hard else None
-            if entry is None or (isinstance(entry, h5py.Dataset) and entry.external):
+            if name not in inside:
                 raise ModelError(
                     f"{path}: {brief(name)} is stored elsewhere, which is not followed; copy it "
                     "into one file",
+                    "path",
+                )
+        for entry in inside.values():
+            if isinstance(entry, h5py.Dataset) and entry.ndim == 1 and is_hollow(entry):
+                raise ModelError(
+                    f"{path}: {brief(entry.name)} has {entry.shape[0]} values, of which the file "
+                    "holds next to nothing; store all of them",
                     "path",
                 )
         for name, spec in variables.items():

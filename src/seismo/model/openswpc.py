@@ -12,7 +12,6 @@ Depths are interpolated linearly, where OpenSWPC takes cubic polynomials.
 from __future__ import annotations
 
 import shlex
-import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,12 +21,12 @@ from seismo.errors import ModelError
 from seismo.grid.longitude import around, unwrapped
 from seismo.model.array_files import brief, listing, refuse_what_does_not_fit
 from seismo.model.interpolation import interpolate
+from seismo.model.netcdf_files import open_netcdf
 from seismo.model.placement import Across, on_the_earth
 from seismo.model.volume import Volume, VolumeBlock
 from seismo.model.volume_request import VolumeRequest
 from seismo.model.volume_values import in_si
-from seismo.scenario.optional_package import optional_package
-from seismo.scenario.text_files import read_lines
+from seismo.scenario.text_files import no_file, read_lines
 
 _EXPECTED = "a list of OpenSWPC: 'grid.grd' rho vp vs qp qs n"
 _COLUMNS = {"rho": "g/cm3", "vp": "km/s", "vs": "km/s", "qp": "", "qs": ""}  # and their units
@@ -76,7 +75,7 @@ def read_openswpc(request: VolumeRequest) -> Volume:
     """
     path = request.path
     request.refuse_keys("crs", "positive")
-    names, rocks = _layers(path)
+    _, rocks = _layers(path)
     samples = {}
     for name, spec in request.variables.items():
         if spec.variable not in _COLUMNS:
@@ -91,17 +90,26 @@ def read_openswpc(request: VolumeRequest) -> Volume:
         samples[name] = np.broadcast_to(column[:, np.newaxis, np.newaxis], (len(column), 2, 2))
     placement = on_the_earth(request.projection, path)
     limits = placement.reach(request.region)
-    grids = [_grid(path.parent / name, limits, path) for name in names]
+    grids = [_grid(grid, limits, path) for grid in grids_of(path)]
     # Where all grids are.
     ends = [
         (max(edges[n][0] for _, edges in grids), min(edges[n][1] for _, edges in grids))
         for n in (0, 1)
     ]
-    levels = np.arange(len(names), dtype=float)
+    levels = np.arange(len(grids), dtype=float)
     block = VolumeBlock((levels, *(np.array(edges) for edges in ends)), samples)
     reach = ((0.0, max(1.0, levels[-1])), *ends)
     volume = request.volume((block,), placement, _AXES, reach)
     return replace(volume, depth=LayerNumber(tuple(grid for grid, _ in grids)))
+
+
+def grids_of(path: Path) -> list[Path]:
+    """Return the files that a list of layers names.
+
+    Raises:
+        ModelError: the list is malformed.
+    """
+    return [path.parent / name for name in _layers(path)[0]]
 
 
 def _layers(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
@@ -128,16 +136,9 @@ def _grid(
     path: Path, limits: list[tuple[float, float]], source: Path
 ) -> tuple[DepthGrid, list[tuple[float, float]]]:
     """Return what limits in degrees need of a grid, and the ends of all of it."""
-    if not path.is_file():
-        raise ModelError(f"{source}: no such file as {path}, which it names", "path")
-    with path.open("rb") as file:
-        engine = "scipy" if file.read(3) == b"CDF" else "h5netcdf"
-    xarray = optional_package("xarray", "xarray", f"{path}: a NetCDF file")
-    optional_package(engine, "xarray", f"{path}: a NetCDF file")
-    with (
-        warnings.catch_warnings(action="ignore"),
-        xarray.open_dataset(path, engine=engine, decode_times=False) as dataset,
-    ):
+    if problem := no_file(path):
+        raise ModelError(f"{source}: {problem}, which it names", "path")
+    with open_netcdf(path) as dataset:
         placed = set(dataset.coords)
         planes = [v for v in dataset.data_vars.values() if v.ndim == 2 and set(v.dims) <= placed]
         if len(planes) != 1:

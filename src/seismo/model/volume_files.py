@@ -11,7 +11,7 @@ from seismo.model.array_files import too_large
 from seismo.model.files import one_line_for_malformed, refuse_no_file
 from seismo.model.geomodelgrids import read_geomodelgrids
 from seismo.model.netcdf_files import read_netcdf
-from seismo.model.openswpc import read_openswpc
+from seismo.model.openswpc import grids_of, read_openswpc
 from seismo.model.rfile import read_rfile
 from seismo.model.sfile import read_sfile
 from seismo.model.specfem_tomography import read_tomography
@@ -27,6 +27,17 @@ _READERS: dict[str, Callable[[VolumeRequest], Volume]] = {
     "openswpc": read_openswpc,
     "specfem": read_tomography,
 }
+_FURTHER: dict[str, Callable[[Path], list[Path]]] = {"openswpc": grids_of}
+
+
+def files_of_volume(section: VolumePart, path: Path) -> list[Path]:
+    """Return the file of a part of the model at its path, and those that it names in turn.
+
+    Raises:
+        ModelError: it is malformed.
+    """
+    further = _FURTHER.get(volume_format(section))
+    return [path, *(further(path) if further else ())]
 
 
 def read_volume(

@@ -17,9 +17,11 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
+from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.output.chunks import stored_chunks
 from seismo.output.quantities import rank
 from seismo.output.selection import select
+from seismo.scenario.hdf5_files import bytes_of, members
 
 _INDEX = "{!r} is not an integer or slice; the index of a name is that in `shots` or `codes`"
 AGAIN = "copy it again, or run again"
@@ -163,15 +165,13 @@ class NamedArrays(Mapping[str, Any]):
 
 
 def children(group: h5py.Group | None, kind: type) -> Iterator[tuple[str, Any]]:
-    """Walk through the members of a group of one kind, following hard links only."""
+    """Walk through the members of a group of one kind that are in its file."""
     if not isinstance(group, h5py.Group):
         return
     with reading(group):
-        for name in group:
-            if isinstance(group.get(name, getlink=True), h5py.HardLink):
-                member = group[name]
-                if isinstance(member, kind):
-                    yield name, member
+        for name, member in members(group):
+            if isinstance(member, kind):
+                yield name, member
 
 
 def choose(available: Mapping[str, Any], name: str, where: str) -> Any:
@@ -202,8 +202,15 @@ def listed(names: Iterable[str]) -> str:
 
 
 def read(dataset: h5py.Dataset, index: Any = ...) -> np.ndarray:
-    """Read a dataset, text as str, with one clear line when the file is damaged."""
+    """Read a dataset, text as str, with one clear line when the file is damaged.
+
+    Raises:
+        ScenarioError: the file is damaged.
+        InsufficientMemoryError: all of it is asked for, and there is not so much memory.
+    """
     with reading(dataset):
+        if index is ... and dataset.shape is not None:
+            refuse_what_does_not_fit(_location(dataset), bytes_of(dataset))
         if h5py.check_string_dtype(dataset.dtype) is not None:
             return np.asarray(dataset.asstr()[index], dtype=object)
         return np.asarray(dataset[index])

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from seismo.errors import ScenarioError, SeismoError, StorageError
+from seismo.errors import ScenarioError, SeismoError, StorageError, printable
 
 _REMEDIES = {
     errno.ENOSPC: "; free some space or write elsewhere",
@@ -24,6 +24,8 @@ _REMEDIES = {
     errno.EROFS: "; choose a folder you may write to",
     errno.ENAMETOOLONG: "; choose a shorter name",
 }
+_LONGEST_NAME = 200  # characters
+_SHOWN = 60  # of them in a message
 # What the user asked for cannot be done; everything else is the disk's fault.
 _USER_ERRORS = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
@@ -196,6 +198,24 @@ def make_folder(path: Path) -> None:
         raise ScenarioError(f"{path}: is no folder; choose another name") from None
     except OSError as error:
         raise refusal(path, error) from error
+
+
+def plain_name(name: str, source: object) -> str:
+    """Return a name that a file has for something, if it may become part of a path.
+
+    Args:
+        name: such as that of a shot.
+        source: the file that has it, for messages.
+
+    Raises:
+        ScenarioError: it would lead to another folder, be hidden, or steer a terminal.
+    """
+    if not name.isprintable() or "/" in name or name.startswith(".") or len(name) > _LONGEST_NAME:
+        raise ScenarioError(
+            f"{source}: {printable(name)[:_SHOWN]!r} is no name that a file can have; the file was "
+            "changed or is damaged: copy it again, or run again"
+        )
+    return name
 
 
 def final_path(path: str | os.PathLike[str]) -> Path:

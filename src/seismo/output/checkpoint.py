@@ -23,12 +23,14 @@ from seismo.errors import StorageError
 from seismo.grid.global_index import CheckpointArray, GlobalBlock
 from seismo.output.atomic_file import HiddenFile, refusal
 from seismo.output.sealed_json import sealed, unsealed
+from seismo.scenario.text_files import no_file
 
 FORMAT = "seismo checkpoint"
 VERSION = 4
 KEPT = 2
 BLOCK = 64 << 20  # bytes fetched, summed and written at once
 _HEADER = "header.json"
+_MOST_RANKS = 1 << 20
 _DAMAGE = (OSError, zipfile.BadZipFile, zlib.error, EOFError, ValueError, LookupError,
            NotImplementedError, RuntimeError)  # fmt: skip
 
@@ -91,17 +93,28 @@ def header_of(path: Path) -> dict[str, Any]:
         DamagedError: it is damaged, or of another format.
     """
     try:
+        if problem := no_file(path):
+            raise ValueError(problem)
         with zipfile.ZipFile(path) as archive:
+            _refuse_packed(archive, path)
             header = unsealed(archive.read(_HEADER))
     except _DAMAGE as error:
         raise _damaged(path, error) from error
     if header.get("format") != FORMAT:
         raise DamagedError(f"{path}: is not a checkpoint of seismo")
+    if header.get("ranks", 1) not in range(1, _MOST_RANKS):
+        raise DamagedError(f"{path}: is damaged: it is of {header['ranks']!r:.60} ranks")
     if header.get("version") != VERSION:
         raise DamagedError(
             f"{path}: is of format {header.get('version')}, this version reads {VERSION}"
         )
     return header
+
+
+def _refuse_packed(archive: zipfile.ZipFile, path: Path) -> None:
+    """Raise ValueError for members that take more room than the file: ours are not compressed."""
+    if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
+        raise ValueError("its members are larger than the file")
 
 
 def verify(path: Path) -> None:
@@ -112,6 +125,7 @@ def verify(path: Path) -> None:
     """
     try:
         with zipfile.ZipFile(path) as archive:
+            _refuse_packed(archive, path)
             wrong = archive.testzip()
     except _DAMAGE as error:
         raise _damaged(path, error) from error

@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from seismo.grid.topography import share
-from seismo.output.arrays import read, reading
+from seismo.output.arrays import children, read, reading
 
 Z_TRUE = "z_true"  # coordinate with z of points, where the axis z is s
 _NEAR = 1e-6  # of the spacing: coordinates at one point
@@ -37,11 +37,12 @@ class GroundRecord:
 
     def __init__(self, group: h5py.Group) -> None:
         """Read it."""
-        self.x = read(group["x"])
-        self.spacing = float(self.x[1] - self.x[0])
-        self.y = read(group["y"]) if "y" in group else np.zeros(1)
-        self.z = np.atleast_2d(read(group["ground"]))
+        arrays = dict(children(group, h5py.Dataset))
         with reading(group):
+            self.x = read(arrays["x"])
+            self.spacing = float(self.x[1] - self.x[0])
+            self.y = read(arrays["y"]) if "y" in arrays else np.zeros(1)
+            self.z = np.atleast_2d(read(arrays["ground"]))
             numbers = [float(group.attrs[name]) for name in ("level", "depth", "datum")]
         (self.level, self.depth, self.datum) = numbers
 

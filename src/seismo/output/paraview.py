@@ -22,7 +22,7 @@ import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import MapSet, SnapshotSeries
-from seismo.output.atomic_file import final_path, refusal, write_file
+from seismo.output.atomic_file import final_path, plain_name, refusal, write_file
 from seismo.output.ground_record import GroundRecord
 from seismo.output.results import Results
 
@@ -48,7 +48,7 @@ def write_side_files(results: Results, kind: Format = "vtkhdf") -> list[Path]:
     make = {"vtkhdf": _vtkhdf, "xdmf": _xdmf}[kind]
     written = []
     for group, arrays, times in groups:
-        name = arrays.name.replace("/", "-")
+        name = plain_name(arrays.name.replace("/", "-"), results.path)
         path = final_path(results.path.with_name(f"{results.path.stem}-{name}.{kind}"))
         try:
             if kind == "xdmf" and arrays.ground is not None:

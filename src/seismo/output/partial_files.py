@@ -24,7 +24,7 @@ from seismo.output.arrays import AGAIN
 from seismo.output.atomic_file import HiddenFile, refusal, sync_folder, write_file
 from seismo.output.chunks import stored_chunks
 from seismo.output.layout import BOUNDS
-from seismo.output.sealed_json import sealed, unsealed
+from seismo.output.sealed_json import read_sealed, sealed
 from seismo.output.verify import verified
 from seismo.scenario.hdf5_files import open_hdf5
 
@@ -213,7 +213,7 @@ class PartialFiles:
 
     def _read(self) -> list[dict[str, Any]]:
         try:
-            manifest = unsealed((self.folder / MANIFEST).read_bytes())
+            manifest = read_sealed(self.folder / MANIFEST)
             if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError("not of this version")
             for number, entry in enumerate(manifest["parts"]):

@@ -18,9 +18,10 @@ import yaml
 from seismo.backends.base import Backend
 from seismo.backends.source_hash import source_digest
 from seismo.errors import ScenarioError
+from seismo.model.volume_files import files_of_volume
 from seismo.output.provenance import package_version
 from seismo.output.results import open_results
-from seismo.scenario import Scenario
+from seismo.scenario import Scenario, load
 from seismo.scenario.error_messages import key_path
 from seismo.scenario.named_files import named_files
 from seismo.scenario.reader import shortened
@@ -28,6 +29,7 @@ from seismo.solver.discretization import Discretization
 
 Path = tuple[str | int, ...]
 _OVER = "start over with --no-resume"
+_OWN = "the checkpoint is"
 
 
 def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
@@ -38,8 +40,8 @@ def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
         | {"kernels": source_digest()},
         "backend": backend.name,
         "scenario": _plain(_dumped(setup.scenario)),
-        "files": {".".join(map(str, path)): _digest(setup.scenario, path, name)
-                  for path, name in named_files(setup.scenario)},
+        "files": {label: _digest(setup.scenario, *file)
+                  for label, file in _files(setup.scenario).items()},
         "run": {"dt": clock.dt, "steps": setup.total_steps,
                 "points": [list(one.grid.points) for one in setup.grids_of_spacing],
                 "shots": [shot.name for shot in setup.shots],
@@ -116,7 +118,7 @@ def described(change: tuple[Path, Any, Any]) -> str:
 
 def refuse_another(
     stored: Mapping[str, Any], identity: Mapping[str, Any], scenario: Scenario,
-    what: str = "the checkpoint is",
+    what: str = _OWN,
 ) -> None:  # fmt: skip
     """Compare a run with the one a checkpoint is of.
 
@@ -129,17 +131,9 @@ def refuse_another(
     Raises:
         ScenarioError: they differ; it names where and how.
     """
-    for path, before, _ in differences(stored.get("scenario"), identity["scenario"]):
-        if path[-1] == "sha256":
-            problem = f"{what} of a run with another array; give that, or {_OVER}"
-            raise scenario.mistake(*path[:-1], problem=problem)
-        value = "nothing" if before is None else json.dumps(before)
-        raise scenario.mistake(
-            *path, problem=f"{what} of a run with {value}; write that, or {_OVER}"
-        )
-    for path, name in named_files(scenario):
-        key = ".".join(map(str, path))
-        if stored.get("files", {}).get(key) != identity["files"][key]:
+    _refuse_changes(stored.get("scenario"), identity["scenario"], scenario, what)
+    for label, (path, name) in _files(scenario).items():
+        if stored.get("files", {}).get(label) != identity["files"][label]:
             raise scenario.mistake(
                 *path, problem=f"{name} has changed since the run began; put it back, or {_OVER}"
             )
@@ -148,6 +142,33 @@ def refuse_another(
         raise ScenarioError(
             f"the checkpoint is of another run: {what} was {before}, and is {now} now; go on with "
             f"what it was, or {_OVER}"
+        )
+
+
+def refuse_edited(begun: Scenario, path: pathlib.Path) -> None:
+    """Refuse to go on with a run whose scenario file means something else by now.
+
+    Args:
+        begun: the scenario of the run.
+        path: of the file that it was read from; without it the run goes on.
+
+    Raises:
+        ScenarioError: it names where and how the file differs, or is what `load` raises.
+    """
+    if path.is_file():
+        edited = load(path)
+        _refuse_changes(_plain(_dumped(begun)), _plain(_dumped(edited)), edited, _OWN)
+
+
+def _refuse_changes(before: Any, now: Any, scenario: Scenario, what: str) -> None:
+    """Raise ScenarioError for the first key of a scenario that was another."""
+    for path, value, _ in differences(before, now):
+        if path[-1] == "sha256":
+            problem = f"{what} of a run with another array; give that, or {_OVER}"
+            raise scenario.mistake(*path[:-1], problem=problem)
+        written = "nothing" if value is None else json.dumps(value)
+        raise scenario.mistake(
+            *path, problem=f"{what} of a run with {written}; write that, or {_OVER}"
         )
 
 
@@ -174,6 +195,17 @@ def _plain(plain: dict[str, Any]) -> dict[str, Any]:
     plain["grid"].pop("decomposition", None)
     plain.get("survey", {}).pop("spread", None)
     return plain
+
+
+def _files(scenario: Scenario) -> dict[str, tuple[Path, str]]:
+    """Return the key and the name of each file that a scenario reads, by a label of its own."""
+    files = {".".join(map(str, key)): (key, name) for key, name in named_files(scenario)}
+    for index, section in enumerate(scenario.model):
+        if section.type == "volume":
+            key = ("model", index, "path")
+            _, *further = files_of_volume(section, scenario.resolve(section.path))
+            files |= {f"model.{index}.path {n}": (key, str(n)) for n in further}
+    return files
 
 
 def _digest(scenario: Scenario, path: Path, name: str) -> str:

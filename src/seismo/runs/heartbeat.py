@@ -14,20 +14,30 @@ import contextlib
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from seismo.errors import SeismoError, StoppedError
 from seismo.output.checkpoint import checkpoint_files
 from seismo.output.lock import process_name
-from seismo.output.sealed_json import sealed, unsealed
-from seismo.runs.progress import Progress, Reporter
+from seismo.output.sealed_json import read_sealed, sealed
+from seismo.runs.progress import Progress, Reporter, WavefieldPeak
 
 NAME = "status.json"
 EVERY = 2.0  # s between two signs of life
 _REMARKS = ("device", "caution", "warning", "profile", "checkpoint")  # that do not say how far
 _FORMAT = {"format": "seismo status", "version": 1}
+_NUMBER = (int, float)
+_TYPES = {
+    "state": str, "message": str, "tells_how_to_resume": bool, "updated": _NUMBER,
+    "progress": dict, "pid": int, "host": str, "job": str, "since": str,
+}  # fmt: skip
+_FACTS = {"duration": _NUMBER, "device": str}
+STATES = ("running", "stopped", "failed", "interrupted")
+_MOST = 1 << 20  # bytes
+_LARGEST = 2**63
+_SHOWN = 40  # characters of a value that is wrong
 
 
 class Heartbeat:
@@ -105,16 +115,51 @@ class Heartbeat:
 
 
 def read_heartbeat(folder: Path) -> dict[str, Any]:
-    """Return the latest sign of life in a run directory.
+    """Return the latest sign of life in a run directory, whose values are of the right types.
 
     Raises:
         OSError: there is none.
         ValueError: it is damaged, or of another version.
     """
-    beat = unsealed((folder / NAME).read_bytes())
+    beat = read_sealed(folder / NAME, _MOST)
     if {key: beat.get(key) for key in _FORMAT} != _FORMAT:
         raise ValueError("it is of another version of seismo")
+    _refuse_types(beat, _TYPES | {name: kind for name, kind in _FACTS.items() if name in beat})
+    if beat["state"] not in STATES:
+        raise ValueError(f"its state is {beat['state']!r:.{_SHOWN}}")
     return beat
+
+
+def progress_of(beat: Mapping[str, Any]) -> Progress:
+    """Return the progress that a sign of life tells.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    numbers = {f.name: _NUMBER for f in fields(Progress) if f.type == "float"}
+    counts = {f.name: int for f in fields(Progress) if f.type == "int"}
+    entries = beat["progress"]
+    _refuse_types(entries, numbers | counts | {"phase": str, "shots": str, "health": dict})
+    _refuse_types(entries["health"], dict.fromkeys(entries["health"], _NUMBER))
+    peak = entries.get("peak")
+    if peak is not None:  # NaN and inf are what broken waves have
+        wave_numbers = dict.fromkeys(("latest", "largest"), _NUMBER)
+        _refuse_types(peak, {"field": str, "unit": str} | wave_numbers, any_float=True)
+    try:
+        return Progress(**entries | {"peak": None if peak is None else WavefieldPeak(**peak)})
+    except TypeError as error:
+        raise ValueError("its progress has entries of another version") from error
+
+
+def _refuse_types(entries: Any, types: Mapping[str, Any], any_float: bool = False) -> None:
+    """Raise ValueError where entries are of other types, or numbers are beyond what is counted."""
+    if not isinstance(entries, dict):
+        raise ValueError(f"it has {entries!r:.{_SHOWN}} where entries were expected")
+    for name, kind in types.items():
+        value = entries.get(name)
+        is_number = isinstance(value, int) or (isinstance(value, float) and not any_float)
+        if not isinstance(value, kind) or (is_number and not abs(value) < _LARGEST):
+            raise ValueError(f"its {name} is {value!r:.{_SHOWN}}")
 
 
 def _new(name: str) -> str:

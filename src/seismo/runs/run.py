@@ -21,13 +21,22 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
+from seismo.output.atomic_file import plain_name
 from seismo.output.lock import Lock
 from seismo.output.opening import results_target
 from seismo.output.partial_files import run_folder
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import COMPLETE
-from seismo.runs.checkpoints import Checkpoints, last_header, remove_later, take_up
-from seismo.runs.compatibility import digest, identity_of, refuse_another, refuse_results, replaced
+from seismo.runs.beginning import beginning_of, read_beginning
+from seismo.runs.checkpoints import Checkpoints, remove_later, take_up
+from seismo.runs.compatibility import (
+    digest,
+    identity_of,
+    refuse_another,
+    refuse_edited,
+    refuse_results,
+    replaced,
+)
 from seismo.runs.deadline import StopRequest, time_of_end
 from seismo.runs.heartbeat import Heartbeat
 from seismo.runs.notebook import notebook_bar
@@ -131,6 +140,8 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
         notes = filter(None, [where + each, reason, why])
         rank_request.report(Progress("device", note="; ".join(notes)))
+        if choice.caution:
+            rank_request.report(Progress("caution", note=choice.caution))
         return _run(rank, choice, checked, rank_request, known)
 
     return spread(ranks, choices, one)
@@ -166,12 +177,12 @@ def resume_on(
     Raises:
         SeismoError: as `resume` does, on one rank or on all.
     """
-    run_directory = Path(folder).resolve()
+    run_directory = Path(os.path.realpath(folder))
     if not run_directory.exists() and (done := _published(run_directory)) is not None:
         request.report(_complete_already(done))
         return open_results(done) if ranks.first else None
-    header = last_header(run_directory)
-    results = run_directory.with_name(header["results"])
+    header = read_beginning(run_directory)
+    results = run_directory.with_name(plain_name(header["results"], run_directory))
     if run_folder(results) != run_directory:
         raise ScenarioError(
             f"{run_directory}: is the folder of a run to {results.name}; rename it to "
@@ -182,7 +193,10 @@ def resume_on(
         request, output=results, backend=header["backend"], gpus=request.gpus or begun, resume=True,
         shots=header["shots"],
     )  # fmt: skip
-    return run_on(ranks, parse(header["text"], header["file"]), request)
+    scenario = parse(header["text"], header["file"])
+    if header.get("as_file"):
+        refuse_edited(scenario, Path(header["file"]))
+    return run_on(ranks, scenario, request)
 
 
 def _run(
@@ -226,7 +240,7 @@ def _run(
         if ranks.first and not begun and (note := replaced(final, identity)):
             report(Progress("device", note=note))
         setup = _shared(setup, backend, ranks, report, start.header.get("together"))
-        facts = _facts(
+        facts = beginning_of(
             setup, identity=identity, backend=backend.name, shots=share and str(share),
             results=final.name, ranks=ranks.count, gpus=choice.together,
         )  # fmt: skip
@@ -320,11 +334,3 @@ def _published(folder: Path) -> Path | None:
 
 def _complete_already(results: Path) -> Progress:
     return Progress("checkpoint", note=f"{results}: is complete already; nothing is left to do")
-
-
-def _facts(setup: Discretization, **chosen: Any) -> dict[str, Any]:
-    """Return what every checkpoint says: how the run was begun."""
-    scenario = setup.scenario
-    name = "scenario.yaml" if scenario.path is None else scenario.path.name
-    scenario_path = scenario.base.resolve() / name
-    return {"text": scenario.text, "file": str(scenario_path), "together": setup.batch, **chosen}

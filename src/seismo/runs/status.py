@@ -24,8 +24,8 @@ from seismo.output.lock import is_held, lock_holder
 from seismo.output.partial_files import UNFINISHED, run_folder
 from seismo.output.results import open_results
 from seismo.output.results_file import COMPLETE
-from seismo.runs.heartbeat import EVERY, NAME, read_heartbeat
-from seismo.runs.progress import Progress, WavefieldPeak, clock_time, closing_line, facts
+from seismo.runs.heartbeat import EVERY, NAME, progress_of, read_heartbeat
+from seismo.runs.progress import Progress, clock_time, closing_line, facts
 from seismo.scenario import load
 from seismo.scenario.text_files import similar_name
 from seismo.scenario.units import with_unit
@@ -88,7 +88,8 @@ class RunStatus:
         """The state in one line."""
         phrases = [self.state]
         if self.progress is not None and self.running:
-            phrases += [f"{100 * self.progress.fraction:.0f} %", _advance(self.progress)]
+            share = f"{100 * self.progress.fraction:.0f} %" if self.progress.steps else ""
+            phrases += [share, _advance(self.progress, self.checkpoint)]
             phrases += [str(self.progress.peak)] if self.progress.peak else []
         elif self.explanation:
             phrases.append(self.explanation)
@@ -101,7 +102,7 @@ class RunStatus:
         lines = [f"{self.results}: {self.state}{share}"]
         rows = [("", self.explanation)]
         if progress is not None:
-            rows.append(("progress", _advance(progress, self.running)))
+            rows.append(("progress", _advance(progress, self.checkpoint, self.running)))
             rows.append(("wavefield", str(progress.peak) if progress.peak else ""))
         if self.duration:
             rows.append(("simulates", with_unit(self.duration, "s")))
@@ -183,16 +184,19 @@ def _status(results: Path) -> RunStatus:
 
 def _unfinished(results: Path, folder: Path) -> RunStatus:
     beat = dict[str, Any]()
+    progress = None
     problem = ""
     try:
-        beat = read_heartbeat(folder)
+        latest = read_heartbeat(folder)
+        progress = progress_of(latest)
+        beat = latest
     except FileNotFoundError:
         pass  # it has just begun, or an older version runs it
     except (OSError, ValueError) as error:
         problem = f"{NAME} cannot be read: {error}"
     # The lock names who has it now, the file who wrote it.
     process = lock_holder(folder) or {k: beat[k] for k in ("pid", "host", "job", "since") if beat}
-    age = max(0.0, time.time() - beat["updated"]) if beat else None
+    age = time.time() - beat["updated"] if beat else None
     state, explanation = _judged(folder, beat, process, age)
     step, since = _last_checkpoint(folder)
     if state not in ("running", "unknown"):
@@ -203,8 +207,9 @@ def _unfinished(results: Path, folder: Path) -> RunStatus:
             onwards = ""  # as the run itself has said
         explanation = "; ".join(filter(None, (explanation, onwards)))
     return RunStatus(
-        results, state, "; ".join(filter(None, (explanation, problem))), _progress_of(beat),
-        beat.get("duration", 0.0), age, step, since, process, beat.get("device", ""),
+        results, state, "; ".join(filter(None, (explanation, problem))), progress,
+        beat.get("duration", 0.0), age and max(0.0, age), step, since, process,
+        beat.get("device", ""),
     )  # fmt: skip
 
 
@@ -219,9 +224,14 @@ def _judged(
     host = process.get("host")
     if host is not None and host != socket.gethostname():
         # Not every file system shows the locks of other machines.
-        if age is not None and age < RECENT:
+        if age is not None and abs(age) < RECENT:
             return "running", ""
-        silent = "" if age is None else f", silent for {clock_time(age)}"
+        silent = ""
+        if age is not None and age > 0.0:
+            silent = f", silent for {clock_time(age)}"
+        elif age is not None:
+            silent = f", whose clock is {clock_time(-age)} ahead of this one: when it last wrote "
+            silent += "is not known"
         return "unknown", f"its process is on another machine, {host}{silent}"
     return "died", f"process {process['pid']} is gone" if process.get("pid") else ""
 
@@ -235,18 +245,12 @@ def _last_checkpoint(folder: Path) -> tuple[int | None, float]:
     return None, 0.0
 
 
-def _progress_of(beat: Mapping[str, Any]) -> Progress | None:
-    if not beat:
-        return None
-    progress = dict(beat["progress"])
-    peak = progress.pop("peak", None)
-    return Progress(**progress, peak=WavefieldPeak(**peak) if peak else None)
-
-
-def _advance(progress: Progress, running: bool = True) -> str:
+def _advance(progress: Progress, checkpoint: int | None, running: bool = True) -> str:
     """Describe the step and, while it runs, the speed; or what is done before the first step."""
     if not progress.steps:
-        return progress.phase
+        return progress.phase if checkpoint is None else (
+            f"{progress.phase}, to go on from step {checkpoint}"
+        )  # fmt: skip
     if running:
         return facts(progress)
     return f"step {progress.step}/{progress.steps}  t = {with_unit(progress.time, 's')}"

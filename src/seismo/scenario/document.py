@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from collections.abc import Mapping
 from html import escape
@@ -218,7 +219,7 @@ class Scenario(ScenarioSection):
         """
         if self.output.path is not None:
             path = self.resolve(self.output.path)
-            if not path.resolve().is_relative_to(self.base.resolve()):
+            if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.base)):
                 raise ScenarioError(
                     f"output.path {path}: a link leaves the scenario's folder; use --output for "
                     "other folders"

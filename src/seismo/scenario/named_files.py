@@ -7,6 +7,7 @@ from typing import Any
 
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario.document import Scenario
+from seismo.scenario.text_files import no_file
 
 
 def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:
@@ -18,9 +19,8 @@ def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:
 def missing_files(scenario: Scenario, excluded_section: str) -> Iterator[ScenarioError]:
     """Yield a mistake for each file that is not there, of all sections but an excluded one."""
     for key, name in named_files(scenario):
-        path = scenario.resolve(name)
-        if key[0] != excluded_section and not path.exists():
-            yield scenario.mistake(*key, problem=f"no such file as {path}")
+        if key[0] != excluded_section and (problem := no_file(scenario.resolve(name))):
+            yield scenario.mistake(*key, problem=problem)
 
 
 def _paths(data: Any, key: KeyPath) -> Iterator[tuple[KeyPath, str]]:

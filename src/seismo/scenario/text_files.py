@@ -61,6 +61,22 @@ def is_station_xml(path: Path) -> bool:
         return bool(_STATION_XML.match(stream.read(_START).decode("utf-8-sig", "replace")))
 
 
+def no_file(path: Path, advice: str = "") -> str:
+    """Describe why nothing can be read at a path, "" where there is a file.
+
+    Args:
+        path: where links lead to what is meant.
+        advice: what should be there, for a file that is missing.
+    """
+    if path.is_file():
+        return ""
+    if path.is_dir():
+        return f"{path} is a folder; name the file in it"
+    if path.exists():
+        return f"{path} is a pipe or a device, not a file; copy what it holds into a file"
+    return f"no such file as {path}{advice and '; '}{advice}{similar_name(path)}"
+
+
 def similar_name(path: Path, *suffixes: str) -> str:
     """Return ``"; did you mean 'run.yaml'?"`` for a file beside a missing one, or nothing.
 
@@ -89,8 +105,8 @@ def read_lines(path: Path, expected: str) -> list[tuple[int, str]]:
     Raises:
         ModelError: there is no such file, it or a line is too long, or it is no text.
     """
-    if not path.is_file():
-        raise ModelError(f"no such file as {path}; {expected}{similar_name(path)}", "path")
+    if problem := no_file(path, expected):
+        raise ModelError(problem, "path")
     if path.stat().st_size > LARGEST:
         raise ModelError(f"{path} is larger than {LARGEST >> 20} MB; {expected}", "path")
     try:

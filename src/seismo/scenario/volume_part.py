@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePath
@@ -13,6 +14,7 @@ from seismo.equations.parameters import VP, VS, Parameter
 from seismo.scenario.auto_values import Shorthand
 from seismo.scenario.base import Field, FilePath, Mistake, ScenarioSection, value_of
 from seismo.scenario.part_keys import GriddedPart, Keys, keys_of, with_parameters
+from seismo.scenario.text_files import no_file
 
 VOLUMES = {  # formats by suffix
     ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
@@ -130,15 +132,10 @@ def missing_volumes(model: Any, base: Path) -> Iterator[Mistake]:
         if not isinstance(section, Mapping) or section.get("type") != "volume":
             continue
         path = section.get("path")
-        if isinstance(path, str) and not _is_file(base / path):
-            yield Mistake(("model", index, "path"), f"no such file as {base / path}")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # no file can have such a name, which is said elsewhere
-        return True
+        if isinstance(path, str):
+            with contextlib.suppress(OSError, ValueError):  # no file can have such a name
+                if problem := no_file(base / path):
+                    yield Mistake(("model", index, "path"), problem)
 
 
 def volume_format(section: Any) -> str:

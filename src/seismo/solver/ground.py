@@ -17,7 +17,6 @@ from seismo.grid.topography import POWER, Topography
 from seismo.model.ground_shape import Ground, made_ground, nodes_of
 from seismo.scenario import Scenario
 from seismo.scenario.named_files import missing_files
-from seismo.scenario.optional_package import optional_package
 from seismo.solver.ground_rules import (
     position_text,
     refuse_cliffs,
@@ -72,7 +71,6 @@ def _same_ground(scenario: Scenario, other: Scenario) -> bool:
 @remembered(_same_ground)
 def _read_ground(scenario: Scenario) -> Ground:
     """Return the ground that a scenario describes."""
-    optional_package("scipy", "topography", "topography")
     # A quintic spline goes through six points at least.
     for axis, line in zip("xy", nodes_of(scenario), strict=True):
         if line is not None and line.size < _FEWEST:

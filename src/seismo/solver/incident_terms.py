@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from seismo.scenario.optional_package import optional_package
 from seismo.solver.incident_background import plane_waves
 from seismo.solver.retarded_filter import RetardedFilters
 
@@ -44,15 +43,10 @@ class IncidentTerm(NamedTuple):
 
 
 def incident_waves(setup: Discretization) -> list[IncidentWave]:
-    """Return the plane waves on the grid of a run.
-
-    Raises:
-        ScenarioError: scipy is not installed.
-    """
+    """Return the plane waves on the grid of a run."""
     waves = plane_waves(setup)
     if not waves:
         return []
-    optional_package("scipy.sparse", "plane_waves", "a source of type plane_wave")
     kind = import_module("seismo.solver.incident_wave").IncidentWave
     return [kind(setup, wave) for wave in waves]
 

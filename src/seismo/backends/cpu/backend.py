@@ -25,6 +25,7 @@ from seismo.backends.base import (
     Variant,
 )
 from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.backends.forked import has_lost_threads
 from seismo.backends.numpy_arrays import HostBackend
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class CpuBackend(HostBackend):
         super().__init__(precision)
         self.lane_width = LANE_BYTES // np.dtype(self.precision).itemsize
         self._arrays = 0
-        if threads is not None:
+        if threads is not None and not has_lost_threads():
             import numba
 
             numba.set_num_threads(threads)

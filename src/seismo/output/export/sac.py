@@ -14,6 +14,7 @@ from typing import Any
 
 from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
 from seismo.grid.longitude import nearest_turn
+from seismo.output.atomic_file import plain_name
 from seismo.output.export.obspy_stream import SEISMIC
 from seismo.output.export.seismograms import (
     CodeLengths,
@@ -49,7 +50,8 @@ def sac(selection: ExportSelection) -> FilesOfFormat:
             module.SACTrace(data=one.samples, **header).write(data)
             name = one.name
             code = ".".join((name.network, name.station, name.location, one.channel))
-            yield ExportFile.of_bytes(f"{folder}/{code}.sac", data.getvalue())
+            file_name = plain_name(f"{code}.sac", recording.results.path)
+            yield ExportFile.of_bytes(f"{folder}/{file_name}", data.getvalue())
 
 
 def _event(recording: Recording) -> dict[str, Any]:

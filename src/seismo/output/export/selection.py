@@ -13,7 +13,7 @@ from functools import cached_property
 from seismo.errors import ScenarioError
 from seismo.output.array_sets import TraceSet
 from seismo.output.arrays import NamedArrays, choose
-from seismo.output.atomic_file import HiddenFile
+from seismo.output.atomic_file import HiddenFile, plain_name
 from seismo.output.results import Results
 
 QUANTITIES = {  # vectors: names of their components in the results
@@ -87,8 +87,13 @@ class ExportSelection:
         return complete
 
     def file_name(self, *words: str, suffix: str = "") -> str:
-        """Return ``<results>-<words><suffix>``, without the words that are empty."""
-        return "-".join([self.results.path.stem, *filter(None, words)]) + suffix
+        """Return ``<results>-<words><suffix>``, without the words that are empty.
+
+        Raises:
+            ScenarioError: a word, which the results may have, is no part of a file's name.
+        """
+        names = [plain_name(word, self.results.path) for word in words if word]
+        return "-".join([self.results.path.stem, *names]) + suffix
 
 
 def quantities_of(traces: TraceSet) -> dict[str, dict[str, str]]:

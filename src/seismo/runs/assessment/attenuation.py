@@ -29,6 +29,7 @@ _UNCHANGED = 5e-4  # of phase velocities, which are not told
 _LOOSE = 0.05  # errors of 1/Q that are warned of
 _STEPPED = 0.3  # of the sampling frequency: with w dt > 2 a leapfrog steps nothing
 _CLOSER = 0.8  # of an error, that is less of it
+_BEYOND = 100.0  # logarithm of an error that tells no more
 _ENOUGH = 0.5  # of the wanted error
 
 
@@ -297,13 +298,20 @@ def _frequencies(setup: Discretization) -> np.ndarray:
 def _trace_error(
     setup: Discretization, passage: Passage, wanted: np.ndarray, run: np.ndarray
 ) -> float:
-    """Return the relative error of traces after a passage with a complex slowness of a run."""
-    omega = _frequencies(setup)
-    energy = setup.waves.spectra.energy
-    decayed = energy * np.exp(2.0 * omega * wanted.imag * passage.distance)
-    change = np.exp(-1j * omega * (run - wanted) * passage.distance) - 1.0
-    squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)
-    return float(np.sqrt(squares.max()))
+    """Return the relative error of traces after a passage with a complex slowness of a run.
+
+    A(w) exp(-i w s d) arrives; logarithms of that, over the largest wanted one, are numbers at any
+    distance d.
+    """
+    exponents = -1j * _frequencies(setup) * passage.distance
+    strengths = 0.5 * np.log(np.maximum(setup.waves.spectra.energy, np.finfo(float).tiny))
+    right = strengths + exponents * wanted
+    right -= right.real.max(axis=1, keepdims=True)
+    computed = right + exponents * (run - wanted)
+    computed = np.minimum(computed.real, _BEYOND) + 1j * computed.imag
+    squares = np.abs(np.exp(computed) - np.exp(right)) ** 2
+    errors = squares.sum(axis=1) / np.exp(2.0 * right.real).sum(axis=1)
+    return float(np.sqrt(errors.max()))
 
 
 def _wave(passage: Passage) -> tuple[str, float]:

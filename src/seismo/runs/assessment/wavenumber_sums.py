@@ -118,7 +118,7 @@ class WavenumberSum:
 def _bessel(z: np.ndarray) -> list[np.ndarray]:
     """Return J_0 to J_3 of numbers that are not negative, to 1e-7.
 
-    Polynomials of Abramowitz & Stegun (1964), 9.4.1 to 9.4.6: here, scipy may be missing.
+    Polynomials of Abramowitz & Stegun (1964), 9.4.1 to 9.4.6.
     """
     small = (np.minimum(z, 3.0) / 3.0) ** 2
     large = np.maximum(z, 3.0)

@@ -203,7 +203,7 @@ def refuse_what_does_not_fit(
 def _size_of(file: Path) -> int:
     """Return the bytes of a file; 0 of one that is renamed meanwhile, as the run's state is."""
     with contextlib.suppress(FileNotFoundError):
-        return file.stat().st_size
+        return file.lstat().st_size
     return 0
 
 

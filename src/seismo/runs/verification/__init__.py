@@ -1,6 +1,6 @@
 """Verification of an installation: small runs compared with exact solutions, on every device.
 
-Unlike the test suite it needs nothing but seismo and scipy, unlike `validation/` it is short: it
+Unlike the test suite it needs nothing but seismo, unlike `validation/` it is short: it
 answers whether this machine, with these packages and this driver, computes what it should.
 """
 
@@ -18,7 +18,6 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.errors import DeviceError, ScenarioError, SeismoError
 from seismo.runs.request import Request
 from seismo.runs.run import run_on
-from seismo.scenario.optional_package import optional_package
 
 if TYPE_CHECKING:
     from seismo.runs.verification.cases import VerificationCase
@@ -62,9 +61,8 @@ def select_cases(words: Sequence[str] = ()) -> list[VerificationCase]:
     """Return the cases whose names contain one of some words; all without any.
 
     Raises:
-        ScenarioError: a word is in no name, or scipy is not installed.
+        ScenarioError: a word is in no name.
     """
-    optional_package("scipy", "validation", "seismo verify")
     from seismo.runs.verification.cases import cases
 
     every = cases()

@@ -31,6 +31,7 @@ from seismo.errors import ScenarioError
 from seismo.scenario.convert.array_layout import ArrayLayout, line_of, positions_of
 from seismo.scenario.convert.array_sources import add_sources, interval_of, samples_of
 from seismo.scenario.convert.converted_run import ConvertedRun, physics_with, short
+from seismo.scenario.npy_files import UNPACKED, read_npz
 
 _PROGRAMS = {
     "Deepwave": ("source_locations", "receiver_locations", "source_amplitudes"),
@@ -92,9 +93,8 @@ def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> No
 def _read(run: ConvertedRun) -> tuple[dict[str, np.ndarray], str]:
     """Return the arrays by the names used here, and the program whose names they have."""
     try:
-        with np.load(run.source, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        arrays, unread = read_npz(run.source, {name for names in _NAMES.values() for name in names})
+    except UNPACKED as error:
         reason = " ".join(str(error).split())
         raise ScenarioError(f"{run.source}: is no readable archive of arrays: {reason}") from None
     programs = [
@@ -108,7 +108,7 @@ def _read(run: ConvertedRun) -> tuple[dict[str, np.ndarray], str]:
     for name, others in _NAMES.items():
         if present := [other for other in others if other in arrays]:
             known[name] = arrays.pop(present[0])
-    for name in arrays:
+    for name in (*arrays, *unread):
         run.leave_out(f"{run.source}: {name}", "no array of a scenario has this name")
     for name, array in known.items():
         if not np.issubdtype(array.dtype, np.number) or not np.isfinite(array).all():
