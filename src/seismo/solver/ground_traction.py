@@ -49,6 +49,7 @@ class GroundTraction:
 
     def strain(self, name: str, position) -> dict[str, Points]:
         """Return the same for the strain that it does work on, by stresses that do so on theirs."""
+        # Strains by stresses on the ground, these by level ones, and these by strains: S P C.
         numbers = [_voigt(other) for other in self.names]
         stiffness = self._stiffness(position)[np.ix_(numbers, numbers)]
         known = self._along_ground(position)
@@ -61,6 +62,7 @@ class GroundTraction:
 
     def _read(self, shares: np.ndarray, name: str, position) -> dict[str, Points]:
         """Return the points of a row of shares that stresses have, those of some part."""
+        # Each of the other stresses is interpolated along the first row.
         row = shares[self.names.index(name)]
         least = _NO_SHARE * np.abs(row).max()
         return {
@@ -79,7 +81,7 @@ class GroundTraction:
         }
         names = self.names
         shares = np.eye(len(names))
-        # s_az by s_ax and s_ay, then szz by both.
+        # s_az by s_ax and s_ay, then szz by both: the rows of P.
         for name in sorted(names, key=lambda name: name.count("z")):
             if "z" in name:
                 of = (("s" + "".join(sorted(name[1] + axis)), slope[axis]) for axis in slope)
