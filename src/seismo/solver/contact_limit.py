@@ -106,6 +106,7 @@ def _medium(
     averaging: Literal["effective", "point"], rows: range,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return the medium of some rows, as a run has it in the plane of x and z."""
+    # Averages of the cells of one column: the earth varies with depth only.
     nodes = GridCells.of(grid).column
     nodes = replace(nodes, z=nodes.z[rows.start : rows.stop])
     names = without_losses(physics.medium)

@@ -50,8 +50,7 @@ class GroundTraction:
     def strain(self, name: str, position) -> dict[str, Points]:
         """Return the same for the strain that it does work on, by stresses that do so on theirs."""
         # Strains by stresses on the ground, these by level ones, and these by strains: S P C.
-        numbers = [_voigt(other) for other in self.names]
-        stiffness = self._stiffness(position)[np.ix_(numbers, numbers)]
+        stiffness = self._stiffness(position)
         known = self._along_ground(position)
         return self._read(np.linalg.solve(stiffness, known @ stiffness), name, position)
 
@@ -98,14 +97,8 @@ class GroundTraction:
         return points._replace(weights=points.weights * share)
 
     def _stiffness(self, position) -> np.ndarray:
-        """Return the stiffness (6, 6) of the ground above a position."""
+        """Return the stiffness (stress, stress) of the ground above a position."""
         x, y, _ = (np.asarray(p) for p in position)
         across = y if "y" in self.topography.grid.axes else None
         medium = self.earth.sample(np.array(self.topography.level), across, x)
-        # SH waves know no vp, and nothing here depends on it for them.
-        return elastic_constants.stiffness_of({"vp": 2.0 * medium["vs"], **medium})
-
-
-def _voigt(stress: str) -> int:
-    a, b = (AXES.index(axis) for axis in stress[1:])
-    return int(elastic_constants.VOIGT[a, b])
+        return elastic_constants.stiffness_of_stresses(medium, self.names)

@@ -244,6 +244,7 @@ class PointInterpolation:
             position: x, y, s in m.
             of_strain: whether the strain is read that the stress does work on.
         """
+        # Rows of the stress itself, and what the ground prescribes.
         traction = self.traction
         if traction is None or field.name not in traction.names:
             return None
