@@ -259,7 +259,7 @@ def test_strains_of_lambs_problem(order, bar, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("order", "bar"), [(8, 5e-3), pytest.param(4, 6e-3, marks=pytest.mark.slow)]
+    ("order", "bar"), [(8, 3e-3), pytest.param(4, 4e-3, marks=pytest.mark.slow)]
 )
 def test_stresses_of_lambs_problem(order, bar, monkeypatch):
     """On the ground, half a cell, one, two and five below it; no traction on the ground."""
@@ -286,7 +286,7 @@ def test_stresses_of_lambs_problem(order, bar, monkeypatch):
     slope = np.tan(np.radians(DIP))
     for normal, across in (("sxx", "sxz"), ("sxz", "szz")):
         traction = run.traces[across][0] - slope * run.traces[normal][0]
-        assert np.linalg.norm(traction) < 1e-6 * size[0]
+        assert np.linalg.norm(traction) < 1e-3 * size[0]
 
 
 # Rows below the ground, and what level ground errs by there at most, moments across included.

@@ -24,8 +24,8 @@ from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, 
 from seismo.grid.grid import AXES
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
+from seismo.solver.indirect_reading import OF_MOTION, indirect_reading
 from seismo.solver.partition import Partition
-from seismo.solver.plane_strains import OF_MOTION, PlaneStrains
 from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points
 
@@ -85,14 +85,14 @@ class RecordRows:
         fields: the sparse rows that read each field.
         receivers: (shot, set) -> the numbers of its receivers that this rank has.
         index: (shot, set, component) -> its channels.
-        by_stress: (shot, set) -> which receivers read strains by stresses.
+        indirect: (shot, set) -> which receivers read strains by stresses, or these by strains.
         channels: in all.
     """
 
     fields: dict[str, _Channels]
     receivers: dict[tuple[int, str], np.ndarray]
     index: dict[tuple[int, str, str], slice]
-    by_stress: dict[tuple[int, str], np.ndarray]
+    indirect: dict[tuple[int, str], np.ndarray]
     channels: int
 
 
@@ -115,7 +115,7 @@ class Recorder:
         self._fine = fine
         self._backend = sampled.backend
         self._around = setup.interpolation
-        self._strains = PlaneStrains(setup)
+        self._reading = indirect_reading(setup)
         self._division = division
         self._ranks = division.ranks
         self._subdomain_fields = sampled.fields
@@ -135,7 +135,7 @@ class Recorder:
         if self._rows is not None and not self._moves:
             return None
         fields = {f.name: _Channels() for f in self._around.physics.fields}
-        rows = RecordRows(fields, {}, {}, self._strains.beside(self._groups, shots), 0)
+        rows = RecordRows(fields, {}, {}, self._reading.beside(self._groups, shots), 0)
         known = dict[tuple, dict[str, Points]]()
         channel = 0
         # Channels in the order shot, group, component, receiver.
@@ -144,7 +144,7 @@ class Recorder:
             for group in self._groups:
                 receivers = _receivers_on_rank(group, shot, self._setup, self._division)
                 rows.receivers[number, group.name] = receivers
-                for base in self._strains.bases(group):
+                for base in self._reading.bases(group):
                     rows.index[number, group.name, base[1]] = slice(
                         channel, channel + receivers.size
                     )
@@ -175,7 +175,7 @@ class Recorder:
         for n in receivers.tolist():
             key = (*base, *positions[n].tolist()) if group.fibre is None else (group.name, *base, n)
             if key not in known:
-                known[key] = self._known.get(key) or self._strains.points(
+                known[key] = self._known.get(key) or self._reading.points(
                     group, n, positions[n], base
                 )
             yield known[key]
@@ -246,12 +246,12 @@ class Recorder:
         """
         above = self._fine.raw(shot, group, component) if self._fine is not None else None
         gathered = self._gathered(shot, group, component)
-        adds = self._strains.adds_motion(group, component)
+        adds = self._reading.adds_motion(group, component)
         motion = self._gathered(shot, group, component + OF_MOTION) if adds else None
         if gathered is None:
             return None
-        beside = self._loaded.by_stress.get((shot, group))
-        gathered = self._strains.as_rates(group, component, gathered, motion, beside)
+        beside = self._loaded.indirect.get((shot, group))
+        gathered = self._reading.converted(group, component, gathered, motion, beside)
         return gathered if above is None else np.where(np.isnan(gathered), above, gathered)
 
     def _gathered(self, shot: int, group: str, component: str) -> np.ndarray | None:

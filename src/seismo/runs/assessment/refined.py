@@ -289,7 +289,7 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
     for group in setup.groups:
         recorded = {base for _, base, _ in group.components(setup.physics).values()}
         if count := group.count_where(is_beside):
-            # Rock that attenuates has strains that stresses do not tell (`PlaneStrains`).
+            # Rock that attenuates has strains that stresses do not tell.
             lossy = setup.earth.relaxation is not None and _STRAINS & recorded
             of_strains = f", strains and rotation by up to {percent(STRAIN_ERROR)}" if lossy else ""
             yield (

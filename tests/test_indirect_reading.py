@@ -7,7 +7,7 @@ import solver
 from seismo.runs.check import make_plan
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.plane_strains import OF_MOTION, PlaneStrains
+from seismo.solver.indirect_reading import OF_MOTION, IndirectReading, indirect_reading
 
 PLANE = 300.0
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2200.0}
@@ -82,12 +82,12 @@ def test_what_strains_of_velocities_err_by_is_told():
 def test_only_what_stands_beside_the_plane_is_read_by_stresses():
     """Above it receivers are of the finer grid; far below it, in fluids and with losses as ever."""
     setup = discretize(from_dict(document(True)))
-    strains = PlaneStrains(setup)
+    strains = indirect_reading(setup)
     (group,) = setup.groups
     assert ("rotation", "rotation_y" + OF_MOTION) in strains.bases(group)
     assert ("strain_rate", "exz_rate" + OF_MOTION) not in strains.bases(group)
     assert PLANE + 300.0 <= strains.last <= PLANE + 600.0
-    assert PlaneStrains(setup.fine).last == -np.inf
+    assert type(indirect_reading(setup.fine)) is IndirectReading
     for z, read in ((330.0, {"sxx", "szz", "sxz"}), (900.0, {"vx", "vz"})):
         position = np.array([600.0, 0.0, z])
         points = strains.points(group, 0, position, ("strain_rate", "exz_rate"))
