@@ -1,13 +1,19 @@
-"""Strains and rotation of receivers beside the plane where two spacings meet."""
+"""Strains of receivers beside a plane of refinement, and stresses on ground that slopes."""
 
 import numpy as np
 import pytest
 
+import seismo
 import solver
 from seismo.runs.check import make_plan
+from seismo.runs.request import Request
+from seismo.runs.run import resume
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.indirect_reading import OF_MOTION, IndirectReading, indirect_reading
+from test_resume import assert_complete, contents, every_step, stopped
+
+__all__ = ["every_step"]  # a fixture
 
 PLANE = 300.0
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2200.0}
@@ -92,3 +98,43 @@ def test_only_what_stands_beside_the_plane_is_read_by_stresses():
         position = np.array([600.0, 0.0, z])
         points = strains.points(group, 0, position, ("strain_rate", "exz_rate"))
         assert {name for name, some in points.items() if some.weights.any()} <= read
+
+
+GROUND = {"type": "hills", "hills": [{"center": {"x": 540.0}, "height": 60.0, "width": 300.0}]}
+
+
+def on_the_ground(**changes):
+    """Return a run on one grid under a hill, whose receivers read stresses on it."""
+    places = [{"x": x, "depth": depth} for x in (480.0, 640.0) for depth in (0.0, 4.0, 40.0)]
+    receivers = [solver.points(places, quantities=["stress", "pressure"], name="ground")]
+    faces = {"top": "free_surface", "layer": {"points": 12}}
+    return document(False, topography=GROUND, boundaries=faces, receivers=receivers, **changes)
+
+
+def test_stresses_on_the_ground_balance(monkeypatch):
+    """Pressure is minus the mean of the normal stresses, and nothing pulls at the ground."""
+    simulation = solver.simulate(on_the_ground())
+    traces = solver.traces(simulation)
+    mean = -0.5 * (traces["sxx"] + traces["szz"])
+    np.testing.assert_allclose(traces["pressure"], mean, atol=1e-9 * np.abs(mean).max())
+    ground = simulation.setup.topography
+    for n, x in ((0, 480.0), (3, 640.0)):
+        slope = float(ground.surface(np.array(0.0), np.array(x), along="x"))
+        largest = np.linalg.norm(traces["sxx"][n])
+        for level, across in (("sxx", "sxz"), ("sxz", "szz")):
+            traction = traces[across][n] - slope * traces[level][n]
+            assert np.linalg.norm(traction) < 4e-3 * largest
+
+
+@pytest.mark.parametrize("kind", ["plane", "ground"])
+@pytest.mark.usefixtures("no_remedies")
+def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
+    changes = {"time": {"duration": 0.12}, "checkpoint": {"steps": 19}}
+    scenario = document(True, **changes) if kind == "plane" else on_the_ground(**changes)
+    unbroken = tmp_path / "unbroken.h5"
+    seismo.run(scenario | {"checkpoint": {}}, unbroken).close()
+    path = tmp_path / "stopped" / "x.h5"
+    path.parent.mkdir()
+    stopped(scenario, path, 40)
+    with resume(f"{path}.run", Request()):
+        assert_complete(path, contents(unbroken))

@@ -161,7 +161,7 @@ class PlaneStrains(IndirectReading):
         setup = self.setup
         component = base[1].removesuffix(OF_MOTION)
         strains, motion = self._split(group.name, component)
-        is_beside = bool(strains) and bool(self._reads(position))
+        is_beside = bool(strains) and position[2] < self.last and bool(self._reads(position))
         of_motion = component != base[1]
         if not is_beside and not of_motion:
             return super().points(group, number, position, base)
