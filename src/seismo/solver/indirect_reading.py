@@ -20,7 +20,7 @@ each is read as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -31,11 +31,13 @@ from seismo.equations.terms import Term
 from seismo.grid.interpolation import ON_GRID, RADIUS
 from seismo.solver.channels import channel_points, receiver_points
 from seismo.solver.discretization import Discretization
+from seismo.solver.strain_reading import joined
 from seismo.solver.surface_slope import MOST_ROWS, Points
 
 OF_MOTION = "~"  # behind the name of a component: what is left of velocities
 _STRAINS = ("strain_rate", "divergence", "rotation")
 _STRESSES = ("stress", "pressure")
+_MOST_POSITIONS = 1 << 14  # whose strains are kept for other components
 _ERRING = 1.5  # rows below ground that slopes, in which stresses err
 
 
@@ -225,8 +227,11 @@ class PlaneStrains(IndirectReading):
         return traces
 
 
+@dataclass(frozen=True)
 class GroundStresses(IndirectReading):
     """What reads stresses by strains on ground that slopes and below it."""
+
+    _strains: dict[tuple[float, ...], dict[str, dict[str, Points]]] = field(default_factory=dict)
 
     def beside(
         self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
@@ -252,16 +257,31 @@ class GroundStresses(IndirectReading):
         if not stresses or not self._reads(position):
             return super().points(group, number, position, base)
         # ds/dt = C de/dt
-        setup = self.setup
         names, stiffness = self._stiffness(position)
         shares = sum(one.factor * stiffness[names.index(one.field)] for one in stresses)
-        rates = setup.physics.observables["strain_rate"]
-        terms = [
-            replace(term, factor=term.factor * share * (1.0 if name[1] == name[2] else 2.0))
-            for name, share in zip(names, np.asarray(shares).tolist(), strict=True)
-            for term in rates[f"e{name[1:]}_rate"]
-        ]
-        return channel_points(setup.interpolation, terms, position, setup.stencil)
+        points_by_field = dict[str, list[Points]]()
+        for name, share in zip(names, np.asarray(shares).tolist(), strict=True):
+            read = self._strain_points(name, position) if share else {}
+            for of, some in read.items():
+                points_by_field.setdefault(of, []).append(
+                    some._replace(weights=share * some.weights)
+                )
+        return {of: joined(*several) for of, several in points_by_field.items()}
+
+    def _strain_points(self, stress: str, position: np.ndarray) -> dict[str, Points]:
+        """Return the points, by their field, of the rate of strain that a stress does work on."""
+        # Components of one receiver share them.
+        coordinates = tuple(position.tolist())
+        if coordinates not in self._strains and len(self._strains) >= _MOST_POSITIONS:
+            self._strains.clear()
+        known = self._strains.setdefault(coordinates, {})
+        if stress not in known:
+            setup = self.setup
+            factor = 1.0 if stress[1] == stress[2] else 2.0
+            rates = setup.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
+            terms = [replace(term, factor=factor * term.factor) for term in rates]
+            known[stress] = channel_points(setup.interpolation, terms, position, setup.stencil)
+        return known[stress]
 
     def converted(
         self, group: str, component: str, traces: np.ndarray,
