@@ -125,6 +125,66 @@ def test_an_even_gradient_is_read_as_it_is(name, dimensions):
                 assert found == pytest.approx(wanted[component], abs=3e-3 * scale), component
 
 
+def even_stress(name, gradient):
+    """Return the stress (3, 3) of a gradient of displacement, and the strain."""
+    strain = 0.5 * (gradient + gradient.T)
+    voigt = elastic_constants.VOIGT
+    rock = {key: np.array(value) for key, value in ROCKS[name].items()}
+    tensor = elastic_constants.stiffness_of(rock)[voigt[:, :, None, None], voigt[None, None]]
+    return np.einsum("iklm,lm->ik", tensor, strain), strain
+
+
+def sum_of(points_by_field, tensor, shear=1.0):
+    """Return what points read of an even tensor, by the field that each component stands in."""
+    return sum(
+        points.weights.sum()
+        * tensor[AXES.index(name[1]), AXES.index(name[2])]
+        * (1.0 if name[1] == name[2] else shear)
+        for name, points in points_by_field.items()
+    )
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.parametrize("name", ["elastic", "elastic_vti"])
+def test_an_even_stress_is_read_and_its_strain_driven(name, dimensions):
+    """Receivers read the stress; what a moment acts by reads its strain, as work wants it."""
+    setup = under_a_plane(name, dimensions)
+    stress, strain = even_stress(name, free_gradient(name, dimensions))
+    around = setup.interpolation
+    level = setup.grid.origin[2]
+    x = 0.5 * setup.scenario.grid.extent.x + 3.3
+    y = 0.5 * setup.scenario.grid.extent.y - 4.1 if dimensions == 3 else 0.0
+    for below in (0.0, 3.0, 5.0, 17.0, 60.0):
+        position = np.array([x, y, level + below])
+        for component, terms in setup.physics.observables["stress"].items():
+            i, j = (AXES.index(a) for a in component[1:])
+            found = sum_of(channel_points(around, terms, position, setup.stencil), stress)
+            assert found == pytest.approx(stress[i, j], abs=1e-9 * np.abs(stress).max())
+            acted_on = around.spreading(setup.physics.named(component), position)
+            found = sum_of(acted_on, strain, shear=2.0)
+            wanted = strain[i, j] * (1.0 if i == j else 2.0)
+            assert found == pytest.approx(wanted, abs=1e-9 * np.abs(strain).max())
+
+
+@pytest.mark.parametrize("rock", [{}, {"gamma": 0.2}])
+def test_sh_waves_have_no_traction_on_the_ground(rock):
+    """s_yz = f_x s_xy on the ground, and of strains by c66 / c44."""
+    sh = {"type": "uniform", "vs": 1700.0, "rho": 2200.0, **rock}
+    force = {"type": "force", "position": {"x": 300.0, "depth": 300.0}, "force": {"y": 1e9},
+             "wavelet": {"type": "ricker", "frequency": 5.0}}  # fmt: skip
+    setup = under_a_plane("elastic", 2, physics="elastic_sh", model=[sh], sources=[force])
+    position = np.array([303.3, 0.0, setup.grid.origin[2]])
+    terms = setup.physics.observables["stress"]["syz"]
+    slope = np.tan(np.radians(DIP))
+    read = channel_points(setup.interpolation, terms, position, setup.stencil)
+    assert read["sxy"].weights.sum() == pytest.approx(slope, rel=1e-6)
+    driven = setup.interpolation.spreading(setup.physics.named("syz"), position)
+    ratio = 1.0 + 2.0 * rock.get("gamma", 0.0)
+    assert driven["sxy"].weights.sum() == pytest.approx(slope * ratio, rel=1e-6)
+    for points in (read, driven):
+        assert not points["syz"].weights.any()
+
+
 APART = 4.0  # m, of exact solutions that derivatives are differences of
 
 
@@ -134,8 +194,11 @@ def difference(places):
     return np.linalg.solve(powers, np.arange(len(places)) == 1)
 
 
-def exact_gradients(lamb, run):
-    """Return d_m v_l (receiver, l, m, time) in 1/s under a plane that dips, turned as it is."""
+def exact_gradients(lamb, run, quantity="velocity"):
+    """Return d_m v_l (receiver, l, m, time) in 1/s under a plane that dips, turned as it is.
+
+    Or of the displacement, in 1.
+    """
     receivers = lamb.SHORTEST * lamb.geometry.receivers
     steps = APART * np.arange(-3, 4.0)
     along, down = [], []
@@ -148,7 +211,7 @@ def exact_gradients(lamb, run):
                        for _, some in pair for place in some])  # fmt: skip
     velocity = lamb.layered_plane.force_response(
         lamb.HALF_SPACE, lamb.SHORTEST * lamb.geometry.source, places, lamb.geometry.force,
-        run.source, run.dt, "velocity", cut=1e-6,
+        run.source, run.dt, quantity, cut=1e-6,
     ).reshape(len(receivers), 2, 7, 2, -1)  # fmt: skip
     gradients = np.stack([
         [np.tensordot(difference(some), one[m], 1) for m, (some, _) in enumerate(pair)]
@@ -158,17 +221,23 @@ def exact_gradients(lamb, run):
     return np.einsum("lj,rkjt,mk->rlmt", turn, gradients, turn)
 
 
-@pytest.mark.parametrize(
-    ("order", "bar"), [(8, 4e-3), pytest.param(4, 6e-3, marks=pytest.mark.slow)]
-)
-def test_strains_of_lambs_problem(order, bar, monkeypatch):
-    """On the ground, half a cell, one, two and five below it; of the largest gradient there."""
+def lambs_problem(monkeypatch):
+    """Import the validation case, for this test alone."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "validation"))
     import cases
     import dipping_ground as lamb
 
     for module in ("dipping_ground", "cases"):
         monkeypatch.delitem(sys.modules, module)
+    return cases, lamb
+
+
+@pytest.mark.parametrize(
+    ("order", "bar"), [(8, 4e-3), pytest.param(4, 6e-3, marks=pytest.mark.slow)]
+)
+def test_strains_of_lambs_problem(order, bar, monkeypatch):
+    """On the ground, half a cell, one, two and five below it; of the largest gradient there."""
+    cases, lamb = lambs_problem(monkeypatch)
     receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.2, 0.5)])
     lamb.geometry = replace(lamb.PSV, receivers=receivers, margin=5.0)
     document = lamb.scenario(lamb.geometry, DIP, 0.0, order)
@@ -186,3 +255,73 @@ def test_strains_of_lambs_problem(order, bar, monkeypatch):
     for name, wanted in exact.items():
         errors = np.linalg.norm(run.traces[name] - wanted, axis=1) / size
         assert errors.max() < bar, name
+
+
+@pytest.mark.parametrize(
+    ("order", "bar"), [(8, 3e-3), pytest.param(4, 4e-3, marks=pytest.mark.slow)]
+)
+def test_stresses_of_lambs_problem(order, bar, monkeypatch):
+    """On the ground, half a cell, one, two and five below it; no traction on the ground."""
+    cases, lamb = lambs_problem(monkeypatch)
+    receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.2, 0.5)])
+    lamb.geometry = replace(lamb.PSV, receivers=receivers, margin=5.0)
+    document = lamb.scenario(lamb.geometry, DIP, 0.0, order)
+    document["receivers"][0]["quantities"] = ["stress"]
+    run = cases.simulate(document)
+    gradient = exact_gradients(lamb, run, "displacement")
+    shear = lamb.ROCK.rho * lamb.ROCK.vs**2
+    pressed = (lamb.ROCK.rho * lamb.ROCK.vp**2 - 2.0 * shear) * (
+        gradient[:, 0, 0] + gradient[:, 1, 1]
+    )
+    exact = {
+        "sxx": pressed + 2.0 * shear * gradient[:, 0, 0],
+        "szz": pressed + 2.0 * shear * gradient[:, 1, 1],
+        "sxz": shear * (gradient[:, 0, 1] + gradient[:, 1, 0]),
+    }
+    size = np.linalg.norm([*exact.values(), exact["sxz"]], axis=(0, 2))
+    for name, wanted in exact.items():
+        errors = np.linalg.norm(run.traces[name] - wanted, axis=1) / size
+        assert errors.max() < bar, name
+    slope = np.tan(np.radians(DIP))
+    for normal, across in (("sxx", "sxz"), ("sxz", "szz")):
+        traction = run.traces[across][0] - slope * run.traces[normal][0]
+        assert np.linalg.norm(traction) < 1e-3 * size[0]
+
+
+# Rows below the ground, and what level ground errs by there at most, moments across included.
+LEVEL = {0.5: 0.03, 1: 0.025, 2: 0.01, 4: 0.007}
+
+
+@pytest.mark.parametrize(
+    ("component", "rows"),
+    [("tn", 0.5), ("nn", 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in
+     [("tt", 0.5), ("nn", 0.5), ("tt", 1), ("tn", 1), ("tn", 2), ("nn", 2), ("tn", 4)])],
+)  # fmt: skip
+def test_shallow_moments_of_lambs_problem(component, rows, monkeypatch):
+    """Along and across the slope, as right as on level ground."""
+    cases, lamb = lambs_problem(monkeypatch)
+    dip = np.radians(DIP)
+    depth = 0.1 * rows
+    receivers = np.array([[1.5, 0.0], [3.0, 0.0], [2.0, 1.5]])
+    below = depth * np.array([np.sin(dip), np.cos(dip)])
+    geometry = replace(lamb.PSV, source=below, receivers=receivers, margin=5.0)
+    document = lamb.scenario(geometry, DIP, 0.0, 8)
+    moment = np.zeros((2, 2))
+    i, j = ("tn".index(letter) for letter in component)
+    moment[i, j] = moment[j, i] = 1e12
+    turn = lamb.turn(dip)
+    turned = turn @ moment @ turn.T
+    (source,) = document["sources"]
+    del source["force"]
+    source |= {
+        "type": "moment_tensor", "position": {"x": 0.0, "depth": depth * lamb.SHORTEST},
+        "components": {"xx": turned[0, 0], "zz": turned[1, 1], "xz": turned[0, 1]},
+    }  # fmt: skip
+    run = cases.simulate(document)
+    exact = lamb.layered_plane.moment_response(
+        lamb.HALF_SPACE, lamb.SHORTEST * below, lamb.SHORTEST * receivers, moment,
+        run.source, run.dt, "velocity", "moment_rate", cut=1e-6,
+    )  # fmt: skip
+    exact = np.einsum("ij,rjt->rit", turn, exact)
+    errors = np.linalg.norm(run.components("vx", "vz") - exact, axis=(1, 2))
+    assert (errors / np.linalg.norm(exact, axis=(1, 2))).max() < LEVEL[rows]

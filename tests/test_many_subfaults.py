@@ -84,6 +84,20 @@ def test_a_fault_acts_as_its_points_do(tmp_path, monkeypatch, case):
         assert np.linalg.norm(spread[name] - points[name]) < bound * np.linalg.norm(points[name])
 
 
+def test_subfaults_beside_ground_that_slopes_act_by_its_slope(tmp_path):
+    """Those within reach of it act as points, whose weights go by the slope above each."""
+    depths = [4.0, 12.0, 30.0, 60.0, 90.0]
+    texts = [point(90 + 5 * k, 100, depth, onset=0.002 * k) for k, depth in enumerate(depths)]
+    plane = {"type": "plane", "dip": "5 deg", "through": {"x": 120.0, "y": 120.0, "z": 0.0}}
+    document = elastic([fault(tmp_path, srf(texts))], cells=28, boundaries=SURFACE,
+                       topography=plane)  # fmt: skip
+    setup = discretize(from_dict(document, tmp_path))
+    (subfaults,) = setup.subfaults
+    s = setup.grid.index("z", subfaults.fault.positions[:, 2])
+    assert subfaults.spread.tolist() == np.flatnonzero(s >= 3.5).tolist()
+    assert 0 < subfaults.spread.size < len(depths)
+
+
 @pytest.mark.slow
 def test_subfaults_act_alike_for_every_cut(tmp_path):
     document = elastic([fault(tmp_path, srf(rough(12)))], cells=(20, 18, 16), precision="float32")

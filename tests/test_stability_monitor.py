@@ -33,7 +33,9 @@ class Wavefield:
         earth = SimpleNamespace(sample=lambda z, y, x: medium or {"vp": 2000.0, "vs": 1000.0})
         physics = SimpleNamespace(short=frozenset(), named=lambda _: SimpleNamespace(unit="Pa"))
         of_run = SimpleNamespace(precision="float32")
-        self.setup = SimpleNamespace(grid=GRID, earth=earth, physics=physics, scenario=of_run)
+        self.setup = SimpleNamespace(
+            grid=GRID, earth=earth, physics=physics, scenario=of_run, clock=SimpleNamespace(dt=1e-3)
+        )
         self.array = np.zeros((1, 7, 1, 9))
         self.place = (3, 0, 4)
 

@@ -7,6 +7,8 @@ absorbing layers the ground is level: the grid reaches so far beyond the receive
 back from where it bends, but in 3-D, where that rules the error: with a margin of six wavelengths
 in place of three the worst receiver errs by 0.40 % with 6 points, and by 0.085 % with 10 (all of
 them 0.23 and 0.053 %), which takes minutes. Dip 0 tells what the same grid errs by without a slope.
+Moments half a row to four rows deep, along and across the slope; stresses on the ground and below
+it, of the largest stress there, and the traction on it.
 """
 
 from __future__ import annotations
@@ -192,13 +194,111 @@ def rows_of(
     return rows, panels
 
 
+# Rows below the ground, and a bar: what level ground errs by there at most, or a little more.
+SHALLOW = {0.5: 0.03, 1.0: 0.025, 2.0: 0.01, 4.0: 0.007}
+MOMENTS = {"along the slope": (0, 0), "across it": (1, 1), "shear": (0, 1)}
+APART = 4.0  # m, of exact displacements that strains are differences of
+
+
+def moment_row(kind: str, rows: float, dip: float) -> cases.Row:
+    """Compare a moment some rows below the ground (order 8) at receivers on the slope and below."""
+    angle = np.radians(dip)
+    depth = rows / PPW
+    below = depth * np.array([np.sin(angle), np.cos(angle)])
+    receivers = np.array([[1.5, 0.0], [3.0, 0.0], [-2.0, 0.0], [2.0, 1.5]])
+    geometry = replace(PSV, source=below, receivers=receivers, margin=5.0)
+    moment = np.zeros((2, 2))
+    i, j = MOMENTS[kind]
+    moment[i, j] = moment[j, i] = 1e12
+    matrix = turn(angle)
+    turned = matrix @ moment @ matrix.T
+    document = scenario(geometry, dip, 0.0, 8)
+    (source,) = document["sources"]
+    del source["force"]
+    source |= {
+        "type": "moment_tensor", "position": {"x": 0.0, "depth": depth * SHORTEST},
+        "components": {"xx": turned[0, 0], "zz": turned[1, 1], "xz": turned[0, 1]},
+    }  # fmt: skip
+    run = cases.simulate(document)
+    exact = layered_plane.moment_response(
+        HALF_SPACE, SHORTEST * below, SHORTEST * receivers, moment, run.source, run.dt,
+        "velocity", "moment_rate", cut=1e-7,
+    )  # fmt: skip
+    exact = np.einsum("ij,rjt->rit", matrix, exact)
+    pairs = zip(run.components("vx", "vz"), exact, strict=True)
+    return cases.Row(
+        f"moment {kind}, {rows:g} rows deep, dip {dip:g} degrees, worst of {len(receivers)}",
+        f"{PPW} ppw, order 8", max(metrics.relative_l2(*pair) for pair in pairs), SHALLOW[rows],
+        reference="half-space, turned",
+    )  # fmt: skip
+
+
+def stress_rows(dip: float, order: int) -> list[cases.Row]:
+    """Compare stresses on the ground and among its rows, and the traction on it."""
+    receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.3)])
+    geometry = replace(PSV, receivers=receivers, margin=5.0)
+    document = scenario(geometry, dip, 0.0, order)
+    document["receivers"][0]["quantities"] = ["stress"]
+    run = cases.simulate(document)
+    gradient = _gradients(geometry, run, dip)
+    shear = ROCK.rho * ROCK.vs**2
+    pressed = (ROCK.rho * ROCK.vp**2 - 2.0 * shear) * np.trace(gradient, axis1=1, axis2=2)
+    exact = {
+        "sxx": pressed + 2.0 * shear * gradient[:, 0, 0],
+        "szz": pressed + 2.0 * shear * gradient[:, 1, 1],
+        "sxz": shear * (gradient[:, 0, 1] + gradient[:, 1, 0]),
+    }
+    size = np.linalg.norm([*exact.values(), exact["sxz"]], axis=(0, 2))
+    errors = [np.linalg.norm(run.traces[name] - one, axis=1) / size for name, one in exact.items()]
+    slope = np.tan(np.radians(dip))
+    traction = [run.traces[across][0] - slope * run.traces[level][0]
+                for level, across in (("sxx", "sxz"), ("sxz", "szz"))]  # fmt: skip
+    name = f"dip {dip:g} degrees"
+    sampling = f"{PPW} ppw, order {order}"
+    measured = {
+        f"stresses on the ground, {name}": (max(one[0] for one in errors), 0.005),
+        f"stresses half a row to three rows deep, {name}": (
+            max(one[1:].max() for one in errors), 0.006),
+        f"traction on the ground, {name}": (float(np.linalg.norm(traction) / size[0]), 0.001),
+    }  # fmt: skip
+    return [
+        cases.Row(what, sampling, error, bar, reference="half-space, turned")
+        for what, (error, bar) in measured.items()
+    ]
+
+
+def _gradients(geometry: Geometry, run: cases.Run, dip: float) -> np.ndarray:
+    """Return d_m u_l (receiver, l, m, time): polynomials through seven exact displacements."""
+    receivers = SHORTEST * geometry.receivers
+    gradients = []
+    for place in receivers:
+        slopes = []
+        for axis in (0, 1):
+            # One-sided beside the surface.
+            centred = axis == 0 or place[1] > 3.0 * APART
+            steps = APART * (np.arange(7.0) - 3.0 if centred else np.arange(7.0))
+            steps = steps if centred else steps - place[1]
+            places = place + steps[:, None] * np.eye(2)[axis]
+            moved = layered_plane.force_response(
+                HALF_SPACE, SHORTEST * geometry.source, places, geometry.force, run.source, run.dt,
+                "displacement", cut=1e-6,
+            )  # fmt: skip
+            powers = np.vander(steps / APART, increasing=True).T
+            weights = np.linalg.solve(powers, np.arange(7) == 1) / APART
+            slopes.append(np.tensordot(weights, moved, 1))
+        gradients.append(slopes)
+    matrix = turn(np.radians(dip))
+    return np.einsum("lj,rkjt,mk->rlmt", matrix, np.array(gradients), matrix)
+
+
 def case(quick: bool) -> list[cases.Row]:
     """Compare dips from 0 to 30 degrees, orders 4 and 8, and slopes along both axes in 3-D."""
     rows = []
     if quick:
         nearest = PLANE_RECEIVERS[[0, 1, 4]]
         small = (replace(geometry, receivers=nearest, margin=6.0) for geometry in (PSV, SH))
-        return [row for geometry in small for row in rows_of(geometry, 10, 0.0, 8)[0]]
+        rows = [row for geometry in small for row in rows_of(geometry, 10, 0.0, 8)[0]]
+        return [*rows, moment_row("shear", 0.5, 20), *stress_rows(20, 8)]
     for geometry in (PSV, SH):
         for order in (8, 4):
             for dip in (0, 5, 10, 20, 30):
@@ -207,6 +307,10 @@ def case(quick: bool) -> list[cases.Row]:
                 if geometry is PSV and order == 8 and dip == 20:
                     cases.draw_traces("dipping_ground", "Force under ground that dips 20 degrees",
                                       panels, "m/s")  # fmt: skip
+    rows += [
+        moment_row(kind, deep, dip) for dip in (0, 10, 20) for deep in SHALLOW for kind in MOMENTS
+    ]
+    rows += [row for dip in (10, 20, 30) for order in (8, 4) for row in stress_rows(dip, order)]
     return [*rows, *rows_of(SPACE, 15, 35, 8)[0]]
 
 

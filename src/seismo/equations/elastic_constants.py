@@ -123,6 +123,16 @@ def stiffness_of(medium: Mapping[str, Any]) -> np.ndarray:
     return rotate(upright, rotation(medium["theta"], medium["phi"]))
 
 
+def stiffness_of_stresses(medium: Mapping[str, Any], names: Sequence[str]) -> np.ndarray:
+    """Return the stiffness (..., n, n) [Pa] of a medium for n stresses sab and their strains.
+
+    SH waves know no vp, and no stress of theirs depends on it.
+    """
+    stiffness = stiffness_of({"vp": 2.0 * medium["vs"], **medium})
+    numbers = [VOIGT["xyz".index(name[1]), "xyz".index(name[2])] for name in names]
+    return stiffness[..., np.array(numbers)[:, None], numbers]
+
+
 def isotropic(medium: Mapping[str, Any]) -> Any:
     """Return where Thomsen's parameters are 0; rock of given constants is taken for anisotropic."""
     if "c33" in medium:

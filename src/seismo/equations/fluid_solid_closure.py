@@ -41,7 +41,7 @@ _SLOWNESS = (0.03, 0.25, 0.45, 0.6, 0.75, 0.88, 0.97, 1.03, 1.1, 1.2, 1.4)  # ov
 _LOAD = 0.4  # of the other side, in densities of this one: bounds relative errors at the pole
 # Weights of the wishes: moments, the impedance, exactness on parabolas, norms that are natural and
 # block coefficients that are the interior's. The last two keep norms near natural ones, and with
-# them the time step (`seismo.equations.fluid_solid_operators.stable_share`).
+# them the time step (`seismo.solver.contact_limit`).
 _EXACT = 10.0
 _BALANCE = 2.0
 _NEXT = 0.03

@@ -29,9 +29,6 @@ from seismo.equations.fluid_solid_closure import closed_rows
 from seismo.grid.grid import Grid
 
 _SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages
-STABLE_SHARE = (
-    0.83  # of the stable step of the faster medium: what the rows at a contact are stable with
-)
 _TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node as solid
 
 
@@ -92,6 +89,18 @@ class Rock:
     def plate(self) -> float:
         """Return E = 4 mu (lambda + mu) / (lambda + 2 mu), or c11 - c13^2 / c33 [Pa]."""
         return float(elastic_constants.plate(self._medium))
+
+    def constants(self, c33: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the constants [Pa] of rows of it that have some c33 in place of its own."""
+        # c13 = l c33, c11 = E + l^2 c33; nine constants of rock transversely isotropic about z.
+        c11 = self.plate + self.thin_stretch**2 * c33
+        c13 = self.thin_stretch * c33
+        shear = np.full_like(c33, self.shear)
+        level = np.full_like(c33, self.level_shear)
+        return {
+            "c11": c11, "c22": c11, "c33": c33, "c12": c11 - 2.0 * level, "c13": c13, "c23": c13,
+            "c44": shear, "c55": shear, "c66": level,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -157,6 +166,12 @@ class Contact:
     def solid_weight(self) -> float:
         """Return how many cells of solid the solid row stands for."""
         return 1.0 - self.share if self.solid_row == self.row else 1.0 + self.share
+
+    def constants(self, c33: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the constants [Pa] of row n, by the mean c33 of its cell."""
+        return self.medium.constants(
+            np.full_like(c33, self.medium.stiffness) if self.closed else c33
+        )
 
     @property
     def centre(self) -> float:

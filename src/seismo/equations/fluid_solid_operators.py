@@ -1,4 +1,4 @@
-"""The closed rows of a contact of fluid and solid in the rows of the grid, and how fast they swing.
+"""The closed rows of a contact of fluid and solid in the rows of the grid, and how they swing.
 
 Both sides of `seismo.equations.fluid_solid_closure` meet in the half row of the contact,
 whose vz is the velocity
@@ -20,20 +20,15 @@ does not change. What the sweeps do differs by a few weighted rows
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
+from seismo.equations import fluid_solid_terms
 from seismo.equations.fluid_solid_closure import ContactClosure, contact_closure
-from seismo.equations.fluid_solid_contact import STABLE_SHARE, Contact, Rock
-from seismo.equations.row_terms import Matrix, Responses, RowSums
-from seismo.grid.coefficients import Stencil, largest_symbol
-from seismo.grid.grid import AXES, Grid
-
-_MARGIN = 3  # stencils of interior on each side where the fastest vibration is sought
-_WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contact, of the largest
-_BELOW = 0.99  # of the exact limit, where rounded coefficients let vibrations grow
+from seismo.equations.fluid_solid_contact import Contact, Rock
+from seismo.equations.row_terms import Matrix, Responses, RowSlope, RowSums
 
 
 @dataclass(frozen=True)
@@ -251,40 +246,53 @@ def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> froze
     return frozenset(uncut)
 
 
-def stable_share(contact: Contact, stencil: Stencil, grid: Grid) -> float:
-    """Return the share of the stable step of the faster medium that a contact leaves.
+@dataclass(frozen=True)
+class ColumnRows:
+    """The rows of a column that contacts are among.
 
-    It is just below that of the fastest vibration of both half-spaces: the largest eigenvalue of a
-    column.
-    Of rows that are not closed it was measured.
-
-    Args:
-        contact: the contact.
-        stencil: of the interior.
-        grid: the grid.
+    Attributes:
+        axes: "xz" or "xyz".
+        spacing: of rows [m].
+        points: rows of the grid.
+        c: staggered coefficients / spacing.
+        closed: (rows, width) weights / spacing of half points in the rows of a closed surface.
+        rho: function(row) -> density of the sweep's vz at a node [kg/m3].
+        rho_x: function(row) -> density of its vx and vy [kg/m3].
+        responses: what the strains of node rows (zz) and half rows (xz, yz) add to fields.
     """
-    if not contact.closed:
-        return STABLE_SHARE
-    symbols = {a: largest_symbol(stencil.along(a)) / grid.spacing[AXES.index(a)] for a in grid.axes}
-    across = symbols.pop("z")
-    # Of the largest wavenumbers along and across the contact.
-    ratio = float(np.linalg.norm(list(symbols.values()))) / across
-    return _stable_share(contact, tuple(stencil.first.tolist()), ratio)
+
+    axes: str
+    spacing: float
+    points: int
+    c: np.ndarray
+    closed: np.ndarray
+    rho: Callable[[int], float]
+    rho_x: Callable[[int], float]
+    responses: Responses
 
 
-@lru_cache(maxsize=16)  # check, plan and run ask for the same
-def _stable_share(contact: Contact, c: tuple[float, ...], ratio: float) -> float:
-    """Return the share that vibrations of a contact leave.
-
-    ratio: of the largest wavenumbers along and across the contact.
-    """
-    operators = contact_operators(contact, np.array(c), _MARGIN)
-    largest = largest_symbol(np.array(c))
-    media = (contact.above, contact.below)
-    # Highest frequency of the interior: v k_max sqrt(1 + ratio^2).
-    limit = contact.fastest * largest * np.sqrt(1.0 + ratio**2)
-    highest = max(vibrations(operators, media, f * ratio * largest)[0][0] for f in _WAVENUMBERS)
-    return min(1.0, _BELOW * limit / float(highest))
+def row_terms(
+    contacts: tuple[Contact, ...], rows: ColumnRows, dt: float
+) -> tuple[list[RowSums | RowSlope], list[RowSums | RowSlope]]:
+    """List what contacts add to the velocities of rows and to their stresses, in a step of dt s."""
+    axes = rows.axes
+    densities = rows.rho, rows.rho_x
+    # Contacts without closed rows.
+    open_ones = tuple(contact for contact in contacts if not contact.closed)
+    pair = fluid_solid_terms.ShearPair(open_ones, rows.c, rows.points, rows.closed)
+    rise, fall = pair.corrections()
+    leans = pair.leans(rows.spacing)
+    velocity = fluid_solid_terms.velocity_terms(
+        open_ones, fall, leans, rows.c, axes, *densities, dt
+    )
+    stress = fluid_solid_terms.stress_terms(open_ones, rise, leans, axes, rows.responses, dt)
+    for contact in contacts:
+        if contact.closed:
+            # Contacts with closed rows: one-sided differences (summation by parts).
+            operators = contact_operators(contact, rows.c * rows.spacing)
+            velocity += velocity_terms(operators, axes, rows.spacing, *densities, dt)
+            stress += stress_terms(operators, axes, rows.spacing, rows.responses, dt)
+    return velocity, stress
 
 
 def vibrations(

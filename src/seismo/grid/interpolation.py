@@ -38,7 +38,7 @@ class Surface:
 
     Attributes:
         sign: -1 or 1 for an image, 0 for a closed surface.
-        vanishes: whether the field is zero on the surface.
+        vanishes: whether the field is zero on the surface (known, where the ground slopes).
         sloped: half points below a closed surface that may be combined with its prescribed slope,
             0 without one.
         rows: that one-sided polynomials below a closed surface go through.
@@ -83,16 +83,23 @@ def lagrange(points: np.ndarray, at: float) -> np.ndarray:
     return np.prod(numerator / denominator, axis=1)
 
 
-def _one_sided(position: float, shift: float, first: int, surface: Surface):
-    """Use the rows closest to a position below the surface (row `first`, fields at row + shift)."""
+def _one_sided(
+    position: float, shift: float, first: int, surface: Surface
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Use the rows closest to a position below the surface (row `first`, fields at row + shift).
+
+    Returns:
+        rows, their weights, and that of the field's value on the surface, where it is known.
+    """
     # Rows about the position, but none above the surface.
     start = max(first, int(np.floor(position - shift)) - surface.rows // 2 + 1)
     rows = np.arange(start, start + surface.rows)
     points = rows + shift
-    # A staggered field that vanishes on the surface: its zero is one more sample of weight 0.
+    # A staggered field that is known on the surface: its value there is one more sample.
     if surface.vanishes and shift and start == first:
-        return rows, lagrange(np.concatenate([[float(first)], points]), position)[1:]
-    return rows, lagrange(points, position)
+        weights = lagrange(np.concatenate([[float(first)], points]), position)
+        return rows, weights[1:], float(weights[0])
+    return rows, lagrange(points, position), 0.0
 
 
 @lru_cache(maxsize=4096)
@@ -121,15 +128,36 @@ def sloped_weights(position: float, max_rows: int) -> tuple[np.ndarray, float]:
 def slope_share(position: float, half: bool, surface: Surface | None) -> float:
     """Return the weight of the surface's slope, in field / row, that belongs to `axis_weights`."""
     # Positions on a half point take its value; only others involve the slope.
-    on_row = abs(position - 0.5 - np.rint(position - 0.5)) < ON_GRID and position > 0
+    on_row = _on_row(position, 0.5) and position > 0
     if surface is None or not half or on_row or not _uses_slope(position, surface):
         return 0.0
     return sloped_weights(position, surface.sloped)[1]
 
 
+def _on_row(position: float, shift: float) -> bool:
+    """Whether a position along an axis counts as on a point."""
+    return abs(position - shift - np.rint(position - shift)) < ON_GRID
+
+
 def _uses_slope(position: float, surface: Surface) -> bool:
     """Whether a window at this position crosses the surface, above any contact."""
     return 0 <= position < min(RADIUS - 0.5, surface.sloped)
+
+
+def value_share(position: float, half: bool, surface: Surface | None) -> float:
+    """Return the weight that a field's value on a closed surface has in `axis_weights`.
+
+    Of fields on half points it is that of the zero of one that vanishes there.
+    """
+    if surface is None or surface.sign:
+        return 0.0
+    if not half:
+        rows, weights = axis_weights(position, half, 0, surface)
+        return float(weights[rows == 0].sum())
+    on_row = _on_row(position, 0.5) and position > 0
+    if on_row or int(np.floor(position - 0.5)) - RADIUS + 1 >= 0:
+        return 0.0
+    return _one_sided(position, 0.5, 0, surface)[2]
 
 
 def derivative_weights(
@@ -189,7 +217,7 @@ def axis_weights(
     shift = 0.5 if half else 0.0
     nearest = int(np.rint(position - shift))
     # On a grid point: weight one.
-    if abs(position - shift - nearest) < ON_GRID and (surface is None or nearest >= first):
+    if _on_row(position, shift) and (surface is None or nearest >= first):
         return np.array([nearest]), np.ones(1)
     # Window below the surface: Kaiser-windowed sinc of 2 * RADIUS points.
     start = int(np.floor(position - shift)) - RADIUS + 1
@@ -201,7 +229,7 @@ def axis_weights(
         weights = sloped_weights(position - first, surface.sloped)[0]
         return np.arange(first, first + weights.size), weights
     if surface.sign == 0:
-        return _one_sided(position, shift, first, surface)
+        return _one_sided(position, shift, first, surface)[:2]
     weights = _kaiser_sinc(position - shift - rows)
     return _mirrored(rows, weights, half, first, surface.sign)
 

@@ -103,6 +103,12 @@ def _level_points(
             around.refuse_outside(some, position, "differentiate")
             yield name, some._replace(weights=term.factor * some.weights)
         return
+    # Under ground that slopes: stresses by its traction.
+    under_slope = None if term.along else around.stress_under_slope(field, position)
+    if under_slope:
+        for name, some in under_slope.items():
+            yield name, some._replace(weights=term.factor * some.weights)
+        return
     on_surface = dict[str, Points]()
     # d_z of a velocity under a free surface: the surface prescribes it.
     known = around.derivative(field, position) if term.along == "z" else None

@@ -34,7 +34,7 @@ from seismo.solver import cpml
 from seismo.solver.boundary_images import Face
 from seismo.solver.derived_facts import derived
 from seismo.solver.grid_layout import halo_of, image_faces
-from seismo.solver.ground_slope import ground_slopes
+from seismo.solver.ground_slope import ground_slopes, ground_traction
 from seismo.solver.incident_terms import incident_terms, incident_waves
 from seismo.solver.layered_reading import layers_of
 from seismo.solver.map_quantities import PeakMapSet, make_all_maps
@@ -343,8 +343,8 @@ class Discretization:
         if self.topography is not None:
             slope, tilted = ground_slopes(self.physics, self.earth, self.topography, self.stencil)
         return PointInterpolation(
-            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope,
-            self.contacts, row_norms(self.contacts, first, grid.points[2]),
+            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope, self.contacts,
+            row_norms(self.contacts, first, grid.points[2]),
             fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
-            self.extremes.uniform,
+            self.extremes.uniform, ground_traction(self.physics, self.earth, self.topography),
         )  # fmt: skip

@@ -171,7 +171,7 @@ def _on_grid(
     refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
     # Stability limit of a uniform medium, and what contacts and averages leave of it.
     scheme = Scheme(physics, level.live, stencil, closure, topography, level.growth(stencil))
-    limit, safe = limits_of(scenario, scheme, earth, extremes, contacts)
+    limit, safe = limits_of(scenario, scheme, earth, extremes, grid, contacts)
     clock_of = partial(make_clock, scenario, limit, safe)
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:

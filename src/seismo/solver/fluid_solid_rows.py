@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations import fluid_solid_operators
-from seismo.equations.fluid_solid_contact import Contact, Rock, own_rock
-from seismo.equations.fluid_solid_terms import ShearPair, stress_terms, velocity_terms
+from seismo.equations.fluid_solid_contact import Contact, own_rock
 from seismo.equations.row_terms import RowSlope, RowSums
 from seismo.grid.decomposition import Subdomain
 from seismo.model import cell_average
@@ -40,7 +40,7 @@ class ContactRows:
         for contact in self._contacts:
             k = contact.row - self._first
             if 0 <= k < len(medium["rho"]):
-                constants = _constants(contact.medium, contact.closed, medium["c33"][k])
+                constants = contact.constants(medium["c33"][k])
                 # P moduli relax with the roots of c11 and c33 (`anisotropic_loss`).
                 roots = {f"root{n}": 0.0 * constants["c33"] for n in range(1, 7)}
                 roots |= {f"root{n}": np.sqrt(constants[f"c{n}{n}"]) for n in (1, 2, 3)}
@@ -70,8 +70,8 @@ class ContactRows:
             )
             c33 = mean["c33"].reshape(c33.shape)
         # The same medium with moduli that are larger by their y.
-        rock = own_rock(stiffer, grid, contact)
-        return losses_between(names, constants, _constants(rock, contact.closed, c33))
+        stiffer_contact = replace(contact, medium=own_rock(stiffer, grid, contact))
+        return losses_between(names, constants, stiffer_contact.constants(c33))
 
     def correct(
         self, backend: Backend, phases: list[tuple[list, KernelConstants]], medium: dict,
@@ -116,42 +116,14 @@ class ContactRows:
             for strain, rates in self._responses(column).items()
         }
         grid = self._subdomain.grid
-        axes = grid.axes
-        h = grid.spacing[2]
-        open_ones = tuple(contact for contact in self._contacts if not contact.closed)
-        # Contacts without closed rows.
-        pair = ShearPair(open_ones, c, grid.points[2], closed)
-        rise, fall = pair.corrections()
-        leans = pair.leans(h)
         rho, rho_x = (partial(self._at, column[name]) for name in ("rho", "rho_x"))
-        velocity = velocity_terms(open_ones, fall, leans, c, axes, rho, rho_x, self._dt)
-        stress = stress_terms(open_ones, rise, leans, axes, strained, self._dt)
-        for contact in self._contacts:
-            if contact.closed:
-                # Contacts with closed rows: one-sided differences (summation by parts).
-                rows = fluid_solid_operators.contact_operators(contact, c * h)
-                velocity += fluid_solid_operators.velocity_terms(
-                    rows, axes, h, rho, rho_x, self._dt
-                )
-                stress += fluid_solid_operators.stress_terms(rows, axes, h, strained, self._dt)
+        rows = fluid_solid_operators.ColumnRows(
+            grid.axes, grid.spacing[2], grid.points[2], c, closed, rho, rho_x, strained
+        )
+        velocity, stress = fluid_solid_operators.row_terms(self._contacts, rows, self._dt)
         return [*velocity, *stress]
 
     def _at(self, column: np.ndarray, row: int) -> float:
         """Return a value of a row of the grid from those of the subdomain and its halo."""
         # Rows that are not held here are not corrected here: any number will do.
         return float(column[np.clip(row - self._first, 0, len(column) - 1)])
-
-
-def _constants(rock: Rock, closed: bool, c33: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the constants [Pa] of a row of one medium: its own c33, or a given mean."""
-    if closed:
-        c33 = np.full_like(c33, rock.stiffness)
-    # c13 = l c33, c11 = E + l^2 c33; nine constants of rock transversely isotropic about z.
-    c11 = rock.plate + rock.thin_stretch**2 * c33
-    c13 = rock.thin_stretch * c33
-    shear = np.full_like(c33, rock.shear)
-    level = np.full_like(c33, rock.level_shear)
-    return {
-        "c11": c11, "c22": c11, "c33": c33, "c12": c11 - 2.0 * level, "c13": c13, "c23": c13,
-        "c44": shear, "c55": shear, "c66": level,
-    }  # fmt: skip

@@ -30,6 +30,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Surface, axis_weights
 from seismo.grid.topography import Topography
 from seismo.model import Earth
+from seismo.solver.ground_traction import GroundTraction
 from seismo.solver.strain_reading import joined
 from seismo.solver.surface_slope import MOST_REACH, MOST_ROWS, Points, even_depths
 from seismo.solver.tilted_surface import TiltedSurface, central
@@ -61,6 +62,15 @@ def ground_slopes(
     fluid = "p" in physics.gradients
     known = GroundSlope(grid, earth, rows, stencil.order // 2, topography=topography, fluid=fluid)
     return replace(known, rows=max(rows, LEAST_ROWS)), known
+
+
+def ground_traction(
+    physics: Physics, earth: Earth, topography: Topography | None
+) -> GroundTraction | None:
+    """Return what the ground prescribes of stresses; None where it is level, and of fluids."""
+    if topography is None or "stress" not in physics.observables:
+        return None
+    return GroundTraction(physics, earth, topography)
 
 
 @dataclass(frozen=True, kw_only=True)

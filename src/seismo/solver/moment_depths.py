@@ -127,8 +127,10 @@ class MomentDepths:
         around = self._around
         z_indices = self._z_indices
         even = np.ones(z_indices.size, bool)
-        # Stencils that reach neither a surface, nor a contact, nor an uneven layer.
-        if around.closure is not None or around.imaged:
+        # Stencils that reach neither a surface, nor a contact, nor an uneven layer. Under ground
+        # that slopes those beside it have no profile along z of their own: they act alone, as their
+        # first rows lie outside the grid.
+        if around.traction is None and (around.closure is not None or around.imaged):
             even &= z_indices >= RADIUS - 0.5
         if around.slope is not None and around.slope.fitted is not None:
             even &= z_indices > around.slope.fitted.deepest

@@ -25,10 +25,12 @@ from seismo.grid.interpolation import (
     derivative_weights,
     point_weights,
     slope_share,
+    value_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.topography import Topography
 from seismo.solver.field_slopes import KINDS, SlopeKind
+from seismo.solver.ground_traction import GroundTraction
 from seismo.solver.layered_reading import Layers
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading, joined
@@ -66,6 +68,7 @@ class PointInterpolation:
             or on ground that slopes; None elsewhere.
         topography: the ground that rows follow, None where it is flat.
         uniform: whether the earth is one medium.
+        traction: what ground that slopes prescribes of shear stresses, or None.
     """
 
     grid: Grid
@@ -81,6 +84,7 @@ class PointInterpolation:
     tilted: SurfaceSlope | None = None
     topography: Topography | None = None
     uniform: bool = False
+    traction: GroundTraction | None = None
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
@@ -217,12 +221,46 @@ class PointInterpolation:
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
+        under_slope = self.stress_under_slope(field, position, of_strain=True)
+        if under_slope:
+            return under_slope
         points_by_field = {field.name: Points(*self.weights(field, position))}
         columns = self.columns(field, position)
         if self.slope and columns:
             for name, some in self.slope.points(columns).items():
                 both = (points_by_field[name], some) if name in points_by_field else (some,)
                 points_by_field[name] = joined(*both)
+        return points_by_field
+
+    def stress_under_slope(
+        self, field: Field, position, of_strain: bool = False
+    ) -> dict[str, Points] | None:
+        """Return the points, by their field, that read a stress under ground that slopes.
+
+        None of other fields, and under level ground.
+
+        Args:
+            field: the field.
+            position: x, y, s in m.
+            of_strain: whether the strain is read that the stress does work on.
+        """
+        # Rows of the stress itself, and what the ground prescribes.
+        traction = self.traction
+        if traction is None or field.name not in traction.names:
+            return None
+        points = Points(*self.weights(field, position))
+        half = "z" in field.half
+        share = value_share(self._index(position)[2], half, self.surface(field))
+        if not share:
+            return {field.name: points}
+        # The value on the ground, a zero or that of the first row, is what its traction prescribes.
+        rows = np.where((points.z == 0) & (not half), 0.0, points.weights)
+        points_by_field = {field.name: points._replace(weights=rows)}
+        read = traction.strain if of_strain else traction.stress
+        for name, some in read(field.name, position).items():
+            some = some._replace(weights=share * some.weights)
+            earlier = (points_by_field[name],) if name in points_by_field else ()
+            points_by_field[name] = joined(*earlier, some)
         return points_by_field
 
     def spreading(self, field: Field, position) -> dict[str, Points]:

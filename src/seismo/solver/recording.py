@@ -22,9 +22,9 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
-from seismo.solver.channels import receiver_points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
+from seismo.solver.indirect_reading import OF_MOTION, indirect_reading
 from seismo.solver.partition import Partition
 from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points
@@ -85,12 +85,14 @@ class RecordRows:
         fields: the sparse rows that read each field.
         receivers: (shot, set) -> the numbers of its receivers that this rank has.
         index: (shot, set, component) -> its channels.
+        indirect: (shot, set) -> which receivers read strains by stresses, or these by strains.
         channels: in all.
     """
 
     fields: dict[str, _Channels]
     receivers: dict[tuple[int, str], np.ndarray]
     index: dict[tuple[int, str, str], slice]
+    indirect: dict[tuple[int, str], np.ndarray]
     channels: int
 
 
@@ -113,11 +115,11 @@ class Recorder:
         self._fine = fine
         self._backend = sampled.backend
         self._around = setup.interpolation
+        self._reading = indirect_reading(setup)
         self._division = division
         self._ranks = division.ranks
         self._subdomain_fields = sampled.fields
         self._groups = setup.groups
-        self._stencil = setup.stencil
         self._steps = setup.total_steps
         self._shapes = {group.name: (len(group), self._steps) for group in self._groups}
         self._moves = any(group.motion is not None for group in self._groups)
@@ -132,7 +134,8 @@ class Recorder:
         """
         if self._rows is not None and not self._moves:
             return None
-        rows = RecordRows({f.name: _Channels() for f in self._around.physics.fields}, {}, {}, 0)
+        fields = {f.name: _Channels() for f in self._around.physics.fields}
+        rows = RecordRows(fields, {}, {}, self._reading.beside(self._groups, shots), 0)
         known = dict[tuple, dict[str, Points]]()
         channel = 0
         # Channels in the order shot, group, component, receiver.
@@ -141,10 +144,7 @@ class Recorder:
             for group in self._groups:
                 receivers = _receivers_on_rank(group, shot, self._setup, self._division)
                 rows.receivers[number, group.name] = receivers
-                bases = dict.fromkeys(
-                    (b, c) for _, b, c in group.components(self._around.physics).values()
-                )
-                for base in bases:
+                for base in self._reading.bases(group):
                     rows.index[number, group.name, base[1]] = slice(
                         channel, channel + receivers.size
                     )
@@ -175,8 +175,8 @@ class Recorder:
         for n in receivers.tolist():
             key = (*base, *positions[n].tolist()) if group.fibre is None else (group.name, *base, n)
             if key not in known:
-                known[key] = self._known.get(key) or receiver_points(
-                    self._around, group, n, positions[n], base, self._stencil
+                known[key] = self._known.get(key) or self._reading.points(
+                    group, n, positions[n], base
                 )
             yield known[key]
 
@@ -245,23 +245,26 @@ class Recorder:
         Receivers that do not record in it are NaN.
         """
         above = self._fine.raw(shot, group, component) if self._fine is not None else None
+        gathered = self._gathered(shot, group, component)
+        adds = self._reading.adds_motion(group, component)
+        motion = self._gathered(shot, group, component + OF_MOTION) if adds else None
+        if gathered is None:
+            return None
+        beside = self._loaded.indirect.get((shot, group))
+        gathered = self._reading.converted(group, component, gathered, motion, beside)
+        return gathered if above is None else np.where(np.isnan(gathered), above, gathered)
+
+    def _gathered(self, shot: int, group: str, component: str) -> np.ndarray | None:
+        """Return the records of this grid's channels (receiver, step); None but on rank 0."""
         local_record = self.record[:, self._loaded.index.get((shot, group, component), slice(0))]
         records = self._ranks.gather_arrays(self._backend.fetch(local_record).T)
         if records is None or self._numbers is None:
             return None
         # Rank 0 puts the receivers of all ranks in their order.
-        numbers = [receivers.get((shot, group), np.zeros(0, int)) for receivers in self._numbers]
-        recorded = [
-            (receivers, record)
-            for receivers, record in zip(numbers, records, strict=True)
-            if receivers.size
-        ]
-        if len(recorded) == 1 and len(recorded[0][1]) == self._shapes[group][0]:
-            return np.array(recorded[0][1])
         gathered = np.full(self._shapes[group], np.nan, local_record.dtype)
-        for receivers, record in recorded:
-            gathered[receivers] = record
-        return gathered if above is None else np.where(np.isnan(gathered), above, gathered)
+        for receivers, record in zip(self._numbers, records, strict=True):
+            gathered[receivers.get((shot, group), np.zeros(0, int))] = record
+        return gathered
 
 
 def _receivers_on_rank(

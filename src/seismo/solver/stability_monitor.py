@@ -160,16 +160,15 @@ class StabilityMonitor:
     def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and what to do."""
         setup = self._simulation.setup
+        # Not `time.courant`, which counts of the limit of a uniform medium and may change nothing.
+        shorter = f"halve the time step (time.step: {with_unit(0.5 * setup.clock.dt, 's')})"
         if not math.isfinite(peak) and setup.physics.short:
             what, remedy = (
                 ("fields", "precision: float32")
                 if setup.scenario.in_16_bits
                 else ("memory variables", "attenuation.storage: 32")
             )
-            return (
-                f"{what} may have outgrown 16 bits beside a source: try {remedy}; else lower "
-                "time.courant"
-            )
+            return f"{what} may have outgrown 16 bits beside a source: try {remedy}; else {shorter}"
         # In an absorbing layer: outside the extent.
         inner = self._grid.extent
         outside = [
@@ -188,8 +187,8 @@ class StabilityMonitor:
         if vp and vs and vp / vs < math.sqrt(2.0):
             return f"vp/vs is {vp / vs:.2f} there, below sqrt(2): check vs"
         if vs == 0.0:
-            return "it grows in the fluid (vs = 0): lower time.courant, or check the model there"
-        return "check the model for extreme contrasts there, or lower time.courant"
+            return f"it grows in the fluid (vs = 0): check the model there, or {shorter}"
+        return f"check the model for extreme contrasts there, or {shorter}"
 
 
 def weakness(subject: str) -> str:

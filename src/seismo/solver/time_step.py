@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from seismo.equations.fluid_solid_contact import Contact
-from seismo.equations.fluid_solid_operators import stable_share
 from seismo.equations.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coefficients import Stencil, largest_second_symbol
@@ -23,6 +22,7 @@ from seismo.model.column import NODES
 from seismo.model.loss import without_losses
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
+from seismo.solver.contact_limit import contact_limit
 from seismo.solver.medium import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
@@ -58,16 +58,22 @@ def limits_of(
     scheme: Scheme,
     earth: Earth,
     extremes: Extremes,
+    grid: Grid,
     contacts: Sequence[Contact],
 ) -> tuple[float, float]:
     """Return the stability limit in s of a uniform medium, and the share that a run leaves of it.
 
-    See `limit_of` and `stable_part`.
+    See `limit_of`, `stable_part`, and `seismo.solver.contact_limit` of contacts in the rows of a
+    grid.
     """
     scheme = replace(scheme, varied=varied_axes(earth, scheme.grid, extremes))
     rows = rows_of(earth, scheme.grid, scheme.physics, scenario.averaging, extremes)
     limit = limit_of(scheme, extremes, rows)
-    return limit, stable_part(scenario, scheme, earth, extremes, contacts, rows)
+    share = stable_part(scenario, scheme, earth, extremes, rows)
+    at_contacts = contact_limit(
+        scheme.physics, grid, scheme.stencil, scheme.closure, earth, contacts, scenario.averaging
+    )
+    return limit, min(share, at_contacts / limit)
 
 
 def stable_part(
@@ -75,26 +81,21 @@ def stable_part(
     scheme: Scheme,
     earth: Earth,
     extremes: Extremes,
-    contacts: Sequence[Contact],
     rows: Sequence[Extremes] | None = None,
 ) -> float:
-    """Return the share of the limit of a uniform medium that contacts and averages leave.
+    """Return the share of the limit of a uniform medium that averages leave.
 
     Where cells grow with depth (`rows`, see `limit_of`) it is that of the limit that they leave.
 
-    Contacts of fluid and solid (`seismo.equations.fluid_solid_operators`) leave shares of their
-    own, as those of light and heavy rock do (`seismo.model.stiffness`). Sharp averages
-    (`seismo.model.column`) are stiffer than any medium by their room at most.
+    Contacts of light and heavy rock leave shares of their own (`seismo.model.stiffness`). Sharp
+    averages (`seismo.model.column`) are stiffer than any medium by their room at most.
     """
     physics = scheme.physics
     grid = scheme.grid
     stencil = scheme.stencil
     fastest = physics.fastest(extremes)
-    # Contacts lie among cells of the height at the top, in which the limit may be another one.
-    inner = replace(scheme, closure=None)
-    limit = limit_of(inner, extremes, rows)
-    share = limit_of(inner, extremes) / limit
-    shares = [stable_share(k, stencil, grid) * fastest / k.fastest * share for k in contacts]
+    limit = limit_of(replace(scheme, closure=None), extremes, rows)
+    shares = []
     # Of one density, L is that of the fastest medium.
     if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)

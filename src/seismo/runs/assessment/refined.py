@@ -55,7 +55,9 @@ _REMEDIES = {
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
 _MOST_WAYS = 12
-READ_ERROR = 0.03  # of receivers beside it
+READ_ERROR = 0.05  # of receivers beside it, of motion and normal strains along it the most
+STRAIN_ERROR = 0.3  # of strain and rotation there where they are differences of velocities
+_STRAINS = {"strain_rate", "rotation", "divergence"}
 AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
 
 
@@ -285,10 +287,14 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
                 f"fields err by up to {percent(error)}: leave {above:g} to {below:g} m out"
             )
     for group in setup.groups:
+        recorded = {base for _, base, _ in group.components(setup.physics).values()}
         if count := group.count_where(is_beside):
+            # Rock that attenuates has strains that stresses do not tell.
+            lossy = setup.earth.relaxation is not None and _STRAINS & recorded
+            of_strains = f", strains and rotation by up to {percent(STRAIN_ERROR)}" if lossy else ""
             yield (
                 f"receivers {group.name}: {count} next to the plane of grid.refinement, where "
-                f"fields err by up to {percent(error)}: use z of {above:g} m or less, "
+                f"fields err by up to {percent(error)}{of_strains}: use z of {above:g} m or less, "
                 f"or of {below:g} m or more"
             )
 
