@@ -16,7 +16,7 @@ from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expe
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
-from seismo.runs.assessment.sideways import contrast_error, contrasts
+from seismo.runs.assessment.sideways import hidden_error
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
@@ -195,9 +195,7 @@ def narrow_error(setup: Discretization) -> float:
     """
     if setup.fine is None or (setup.earth.layered and setup.scenario.equation.layered):
         return 0.0
-    side = on_side(setup)
-    hidden = np.maximum(contrasts(side, _SAMPLES) - contrasts(side), 0.0)
-    return contrast_error(side, NARROW_SHARE * hidden, side.waves.slowest)
+    return hidden_error(on_side(setup), _SAMPLES, NARROW_SHARE)
 
 
 def refined_error(setup: Discretization) -> Expected:
