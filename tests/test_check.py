@@ -367,7 +367,7 @@ WARNED = {
         section("time", dispersion_removal=False),
     "the traces will err by more than 70 %, mostly from contacts of media under": section(
         "grid", spacing=25.0, order=16, accuracy=0.1
-    ) | {"sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "ricker", "frequency": 8.2}}]},
+    ) | {"sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "ricker", "frequency": 9.2}}]},
     "ends before any wave": section("time", duration=0.4),
     "ends before source": section("time", duration=0.3),
     "direct wave can have passed 7 of 19": section("time", duration=0.5),

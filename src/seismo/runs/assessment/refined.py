@@ -13,6 +13,7 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of
 from seismo.grid.refinement import READ_ABOVE, READ_AMONG, READ_BELOW
 from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expected, expected_error
+from seismo.runs.assessment.grazing_incidence import GRAZING
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
@@ -51,6 +52,7 @@ _REMEDIES = {
     BESIDE: "move sources away from contacts of media",
     READ_BESIDE: "move receivers away from contacts of media",
     SENT_BACK: "use more boundaries.layer.points",
+    GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
 }
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
