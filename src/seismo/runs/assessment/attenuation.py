@@ -278,10 +278,13 @@ def _trace_error(
     """Return the relative error of traces after a passage with a complex slowness of a run."""
     omega = _frequencies(setup)
     energy = setup.waves.spectra.energy
-    decayed = energy * np.exp(2.0 * omega * wanted.imag * passage.distance)
-    change = np.exp(-1j * omega * (run - wanted) * passage.distance) - 1.0
-    squares = (decayed * np.abs(change) ** 2).sum(axis=1) / decayed.sum(axis=1)
-    return float(np.sqrt(squares.max()))
+    # Each wave as it has decayed: of what the true one has lost the ratio of both is no number.
+    true, arrived = (
+        np.exp(-1j * omega * slowness * passage.distance) for slowness in (wanted, run)
+    )
+    decayed = (energy * np.abs(true) ** 2).sum(axis=1)
+    squares = (energy * np.abs(arrived - true) ** 2).sum(axis=1)
+    return float(np.sqrt((squares / np.where(decayed > 0.0, decayed, np.inf)).max()))
 
 
 def _wave(passage: Passage) -> tuple[str, float]:
