@@ -355,3 +355,27 @@ def test_bodies_err_wherever_they_are_by_their_size() -> None:
         assert found / 3.0 < error < 3.0 * found
     in_space = discretize(from_dict(body(32.0, 1000.0, y=400.0)))
     assert sideways.sideways_error(in_space) > 0.002
+
+
+@pytest.mark.parametrize(
+    ("wave", "points", "found"), [("SH", 4.0, 0.136), ("SH", 8.0, 0.0176), ("SV", 4.0, 0.136)]
+)
+def test_plane_waves_that_ring_in_a_soft_layer_err_as_told(wave, points, found) -> None:
+    """A layer of 31 m over rock of four times the velocity, against exact traces of 3 s."""
+    h = 240.0 / round(12.0 * points)
+    soft = {"vs": 200.0, "rho": 1800.0}
+    hard = {"vs": 800.0, "rho": 2200.0}
+    if wave == "SV":
+        soft["vp"] = 440.0
+        hard["vp"] = 1600.0
+    given = {
+        "physics": "elastic_sh" if wave == "SH" else "elastic",
+        "grid": {"extent": {"x": 400.0, "z": 240.0}, "spacing": h}, "time": {"duration": 3.0},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "layers", "layers": [{"top": 0.0, **soft}, {"top": 31.0, **hard}]}],
+        "sources": [{"type": "plane_wave", "wave": wave, "incidence": 0.0,
+                     "wavelet": {"type": "ricker", "frequency": 4.0}}],
+        "receivers": [solver.points([{"x": 200.0, "z": 0.0}], quantities=["velocity"])],
+    }  # fmt: skip
+    error = expected_error(discretize(from_dict(given))).error
+    assert 0.6 * found < error < 2.0 * found
