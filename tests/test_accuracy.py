@@ -18,6 +18,7 @@ from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.assessment.accuracy import Expected, expected_error
+from seismo.runs.assessment.attenuation import fit_error
 from seismo.runs.assessment.cheaper_grid import cheaper_grid
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
@@ -273,3 +274,17 @@ def test_waves_come_back_from_below() -> None:
     upper, lower = discretize(from_dict(near)).waves.passages
     assert upper.distance == pytest.approx(2 * depth, rel=0.1)
     assert lower.distance == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("band", [None, (0.05, 0.5)])
+def test_waves_that_have_decayed_beyond_all_numbers_are_left_out_in_silence(band) -> None:
+    """Of 500 s in rock of Q 5 nothing is left at high frequencies, by law or by mechanisms."""
+    lossy = document(5.0, "elastic")
+    lossy["grid"] = {"extent": {"x": 1e6, "z": 12e3}, "spacing": 250.0}
+    lossy["time"]["duration"] = 500.0
+    lossy["model"][0] |= {"qp": 10.0, "qs": 5.0}
+    lossy["attenuation"] = {} if band is None else {"band": list(band)}
+    lossy["sources"][0] |= {"position": {"x": 8e3, "z": 5e3},
+                            "wavelet": {"type": "triangle", "half_duration": 0.2}}  # fmt: skip
+    lossy["receivers"] = [solver.points([{"x": 9e5, "z": 5e3}])]
+    assert 0.1 < fit_error(discretize(from_dict(lossy))) < 1.5

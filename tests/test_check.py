@@ -367,7 +367,10 @@ WARNED = {
         section("time", dispersion_removal=False),
     "the traces will err by more than 70 %, mostly from contacts of media under": section(
         "grid", spacing=25.0, order=16, accuracy=0.1
-    ) | {"sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "ricker", "frequency": 8.2}}]},
+    ) | {"sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "ricker", "frequency": 8.2}}],
+         "model": [{"type": "layers", "layers": [
+             SCENARIO["model"][0]["layers"][0],
+             {"top": 60.0, "vp": 5200.0, "vs": 3000.0, "rho": 2600.0}]}]},
     "ends before any wave": section("time", duration=0.4),
     "ends before source": section("time", duration=0.3),
     "direct wave can have passed 7 of 19": section("time", duration=0.5),

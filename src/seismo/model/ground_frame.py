@@ -28,6 +28,10 @@ class GroundFrame:
     level: float = 0.0
     below_ground: frozenset[int] = frozenset()
 
+    def follows_ground(self, number: int) -> bool:
+        """Whether z of a part may be another one than that of the grid."""
+        return self.topography is not None or number in self.below_ground
+
     def points(self, coordinates: Bounds) -> PlacedPoints:
         """Return points at s, y, x in m."""
         s, y, x = coordinates

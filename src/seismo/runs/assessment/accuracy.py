@@ -31,6 +31,7 @@ from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
 from seismo.runs.assessment.changed_ground import levelling_error, smoothing_error
 from seismo.runs.assessment.fluid_ground import ground_motion_error
+from seismo.runs.assessment.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.assessment.layered_error import Contacts, layered_error
 from seismo.runs.assessment.near_contacts import (
@@ -143,6 +144,7 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((BESIDE, min(1.0, worst)))
     causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
     causes.append((SENT_BACK, sent_back(setup)))
+    causes.append((GRAZING, grazing_error(setup)))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
     receivers_at_contacts = tuple(near_receivers(setup))
     beside = {group.name: min(1.0, group.error) for group in receivers_at_contacts}

@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 
@@ -38,7 +37,10 @@ from seismo.runs.assessment.turned_rock import turned_error
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
 
-_QUANTILES = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)  # of the energy, by frequency
+# Edges of bands of the energy, by frequency; of plane waves alone, of a wavenumber each, which ring
+# in layers at single frequencies.
+_PLANE_BANDS = np.append(np.linspace(0.0, 0.99, 100), [0.995, 0.9995])
+_BANDS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)
 _DISTANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # quantiles of a set of receivers
 _MOST_ENDS = 200  # sources, and receivers, between which distances are sought
 _NEAR = 4.5  # rows
@@ -161,12 +163,13 @@ def _scattered(
     if all(rows is None for rows in section.rows):
         return dict.fromkeys(ends, 0.0)
     slowest = min(rock.vs or rock.vp for rock in section.layers)
-    frequencies, shares = _sampled(setup, slowest)
-    if not frequencies.size:
-        return dict.fromkeys(ends, 0.0)
     depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
     distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
     sources = radiating_sources(setup, max(*depths, *section.bottoms))
+    is_plane = all(source.slowness is not None for source in sources)
+    frequencies, shares = _sampled(setup, slowest, _PLANE_BANDS if is_plane else np.array(_BANDS))
+    if not frequencies.size:
+        return dict.fromkeys(ends, 0.0)
     traces = LayeredTraces(setup, section, depths, distances)
     squares = traces.squares(sources, frequencies, shares)
     ratios = squares[1] / np.where(squares[0] > 0.0, squares[0], np.inf)
@@ -180,11 +183,12 @@ def _scattered(
     return errors
 
 
-def _sampled(setup: Discretization, slowest: float) -> tuple[np.ndarray, np.ndarray]:
+def _sampled(
+    setup: Discretization, slowest: float, bands: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return frequencies in Hz and their shares of the energy, as far as the grid carries them."""
     spectra = setup.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
-    middle = [0.5 * (a + b) for a, b in pairwise(_QUANTILES)]
-    frequencies = np.interp(middle, below, spectra.frequency)
+    frequencies = np.interp(0.5 * (bands[1:] + bands[:-1]), below, spectra.frequency)
     carried = frequencies * _LEAST_POINTS * setup.grid.spacing[2] < slowest
-    return frequencies[carried], np.diff(_QUANTILES)[carried]
+    return frequencies[carried], np.diff(bands)[carried]

@@ -64,11 +64,13 @@ class LayeredTraces:
             shares: (n) of the energy far away that they stand for.
         """
         omegas = 2.0 * math.pi * frequencies
-        damping, reach = self._damping(omegas)
-        waves = {
-            slowness: self._waves(omegas, damping, reach, slowness)
-            for slowness in {source.slowness for source in sources}
-        }
+        slownesses = {source.slowness for source in sources}
+        if None in slownesses:
+            damping, reach = self._damping(omegas)
+        else:  # of a wavenumber each: as long as the run lets them ring
+            damping = 1.0 / self.setup.waves.duration
+            reach = math.inf
+        waves = {s: self._waves(omegas, damping, reach, s) for s in slownesses}
         squares = [waves[s.slowness].squares(s, self, reach) @ shares for s in sources]
         return np.array(squares).swapaxes(0, 1)
 

@@ -13,10 +13,11 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of
 from seismo.grid.refinement import READ_ABOVE, READ_AMONG, READ_BELOW
 from seismo.runs.assessment.accuracy import BESIDE, READ_BESIDE, SENT_BACK, Expected, expected_error
+from seismo.runs.assessment.grazing_incidence import GRAZING
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
-from seismo.runs.assessment.sideways import contrast_error, contrasts
+from seismo.runs.assessment.sideways import hidden_error
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
@@ -51,6 +52,7 @@ _REMEDIES = {
     BESIDE: "move sources away from contacts of media",
     READ_BESIDE: "move receivers away from contacts of media",
     SENT_BACK: "use more boundaries.layer.points",
+    GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
 }
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
@@ -197,9 +199,7 @@ def narrow_error(setup: Discretization) -> float:
     """
     if setup.fine is None or (setup.earth.layered and setup.scenario.equation.layered):
         return 0.0
-    side = on_side(setup)
-    hidden = np.maximum(contrasts(side, _SAMPLES) - contrasts(side), 0.0)
-    return contrast_error(side, NARROW_SHARE * hidden, side.waves.slowest)
+    return hidden_error(on_side(setup), _SAMPLES, NARROW_SHARE)
 
 
 def refined_error(setup: Discretization) -> Expected:

@@ -37,6 +37,7 @@ from seismo.runs.assessment.accuracy import (
 )
 from seismo.runs.assessment.attenuation import fit_remedy
 from seismo.runs.assessment.fault_checks import lower_frequencies
+from seismo.runs.assessment.grazing_incidence import GRAZING
 from seismo.runs.assessment.interpolated_coupling import COUPLED
 from seismo.runs.assessment.near_contacts import reads_layers
 from seismo.runs.assessment.odd_media import medium_name
@@ -156,6 +157,7 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
         named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
     known = _moves(setup) | {
         SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
+        GRAZING: "raise boundaries.layer.points, or enlarge grid.extent",
         FITTED: fit_remedy(setup),
         LEVEL: "enlarge grid.extent, or move receivers away from its sides",
         ROUNDED: "give precision: float32",
@@ -260,15 +262,15 @@ def _moves(setup: Discretization) -> dict[str, str]:
 
 def mended(setup: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, FITTED, LEVEL, ROUNDED, *_moves(setup)}
+    moves = {SENT_BACK, GRAZING, FITTED, LEVEL, ROUNDED, *_moves(setup)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
 def _disperses(setup: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
     known = {
-        PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, STEPPED, ROUNDED, LEVEL, *_FALLS,
-        *REMEDIES,
+        PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, GRAZING, STEPPED, ROUNDED, LEVEL,
+        *_FALLS, *REMEDIES,
     }  # fmt: skip
     what = expected.causes[0][0]
     return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)

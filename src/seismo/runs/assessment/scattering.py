@@ -38,6 +38,8 @@ from seismo.equations.fluid_solid_contact import Rock
 
 _NEWTON = 8  # steps
 _CONVERGED = 1e-15  # relative size of the last step
+_KNOWN = 1e-9  # relative size of the last step of exponents that there are
+_FARTHEST = 0.5  # relative difference of an exponent from that of the exact wave
 _LARGEST = 1e8  # size at an end of the window of a wave that is 1 at the contacts
 
 
@@ -190,7 +192,7 @@ def on_grid(
     """Return what `exact` does, of waves on the grid, with W half a row below a surface.
 
     NaN stands for waves that die out on their way to the contacts but for the rounding of their
-    beginnings.
+    beginnings, and for those so steep that no wave on the grid is like them.
 
     Args:
         stack: the media.
@@ -211,6 +213,7 @@ def on_grid(
     equations = np.zeros(2 * n - 1, bool)
     entering = list[tuple[np.ndarray, np.ndarray]]()
     leaving = list[tuple[np.ndarray, np.ndarray]]()
+    is_carried = np.ones(len(k), bool)
     for rock, low, contact_index in ends:
         # Rows beyond an end, and the first of them, whose equations hold, too.
         index = (nodes, halves + low)
@@ -219,7 +222,8 @@ def on_grid(
         equations |= np.concatenate([(index[0] == edge) & (rock.vs > 0.0), index[1] == edge])
         beyond |= np.concatenate(far)
         at = nodes[far[0]] - contact_index, halves[far[1]] + 0.5 - contact_index
-        exponents = _exponents(first, rows.spacing * slopes(rock, s, k))
+        exponents, there_are = _exponents(first, rows.spacing * slopes(rock, s, k))
+        is_carried &= there_are.all(axis=1)
         for down, waves in ((low, leaving), (not low, entering)):
             field = vectors(rock, s, k, down)
             waves.append((np.concatenate(far), _waves(field, exponents, down, at)))
@@ -228,7 +232,8 @@ def on_grid(
     known = np.concatenate([system[:, :, far] @ waves for far, waves in entering], axis=-1)
     amplitudes = solved(np.concatenate(unknown, axis=-1), -known)
     sizes = np.concatenate([np.abs(waves).max(axis=1) for _, waves in entering], axis=-1)
-    amplitudes = np.where(sizes[:, None, :] > _LARGEST, np.nan, amplitudes)
+    lost = (sizes > _LARGEST) | ~is_carried[:, None]
+    amplitudes = np.where(lost[:, None, :], np.nan, amplitudes)
     within = np.count_nonzero(~beyond)
     outside = [amplitudes[:, within:]]
     if free:
@@ -249,8 +254,11 @@ def _waves(
     return np.concatenate(components, axis=1)
 
 
-def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """Return q per row for which the differences make of exp(q z) a slope: 2 sum c_m sinh."""
+def _exponents(first: np.ndarray, slope: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return q per row for which the differences make of exp(q z) a slope, 2 sum c_m sinh.
+
+    And where there is one: of steep slopes there is none, for which the slope itself stands.
+    """
     q = slope.astype(complex)
     for _ in range(_NEWTON):
         half = np.exp(0.5 * q)
@@ -267,7 +275,9 @@ def _exponents(first: np.ndarray, slope: np.ndarray) -> np.ndarray:
         q = q - step
         if np.abs(step).max(initial=0.0) <= _CONVERGED * np.abs(q).max(initial=0.0):
             break
-    return q
+    is_known = np.abs(step) <= _KNOWN * np.abs(q)
+    is_known &= np.abs(q - slope) <= _FARTHEST * np.abs(slope)
+    return np.where(is_known, q, slope), is_known
 
 
 def _equations(
