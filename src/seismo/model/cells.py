@@ -66,13 +66,13 @@ class GridCells:
         Points beyond the interior of an earth repeat those at its edge. Where the earth varies
         with z only, whose averages reach beyond a cell, points so far beyond have one rock.
         """
-        given = np.asarray(self.z, float)
-        z, y, x = earth.inside(given, self.y, np.asarray(self.x, float))
+        depths = np.asarray(self.z, float)
+        z, y, x = earth.inside(depths, self.y, np.asarray(self.x, float))
         if earth.layered and earth.clamp[0] is not None:
             beyond = moved(
                 self.spacing, "z", np.array(earth.clamp[0]), np.array([-0.5, 0.5]) * column.WIDTH
             )
-            z = np.clip(given, *beyond)
+            z = np.clip(depths, *beyond)
         return unique_axes((z, y, x))
 
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
-from seismo.model.guides import BESIDE_BEDS
+from seismo.model.guides import BESIDE_BEDS, EARLY_OF_BEDS
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
@@ -123,7 +123,8 @@ def strength(setup: Discretization, damping: float) -> PmlParameters:
     if alpha is None:
         alpha = setup.physics.layer_shift * setup.dominant_frequency
     # Ground that guides little changes alpha as little as it damps.
-    guides = min(1.0, damping / BESIDE_BEDS)
+    guided = setup.guided_damping
+    guides = min(1.0, damping / (EARLY_OF_BEDS if guided.beds > guided.rocks else BESIDE_BEDS))
     least = guides * GUIDING_SHIFT
     if setup.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.

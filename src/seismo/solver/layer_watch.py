@@ -53,6 +53,7 @@ class LayerWatch:
         self.looks.append(look)
         if len(self.looks) < 2 * LOOKS or not all(one.faces for one in self.looks):
             return None
+        # The largest of each window, as motion oscillates from look to look.
         before = max(one.size for one in islice(self.looks, LOOKS))
         largest = max(one.size for one in islice(self.looks, LOOKS, None))
         return self.looks[0].step if largest > max(RISE * before, LEAST * peak) else None
