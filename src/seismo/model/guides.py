@@ -75,6 +75,7 @@ REFINED = 0.05
 EARLY_OF_BEDS = 0.002
 OF_BEDS = 0.0075
 OF_STACKS = 0.01
+LATE_OF_STACKS = 0.03  # from `HARMLESS` steps on
 STACK = 0.25
 BEDS_HARMLESS = 1500
 BEDS_POINTS = 14
@@ -206,7 +207,7 @@ def damping(
     if free_surface and rigid_bottom and faces:
         early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
     beds = max(early, beds)
-    late = max(beds, ground, uneven if ground else 0.0)
+    late = max(beds, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
     points = max((width for _, width in faces), default=1)
     beside = down if inverted > 1.0 else 0.0
     return GuidedDamping(early, late, beds, rise, points, rocks, 0.0, averaged, beside)

@@ -5,10 +5,11 @@ exceeds the frequency several times, and no damping of the fields is small that 
 the rock of a column goes over into its running mean (`seismo.model.column_means`), in which
 nothing guides them. At depth u in the layer (`seismo.solver.cpml`) the share of the mean is
 
-    t = ((u - FIRST) / (1 - FIRST))^POWER,  0 up to FIRST
+    t = ((u - u1) / (1 - u1))^POWER,  0 up to u1,
 
-where waves of the interior have lost enough not to be reflected by that. In corners it is the
-larger of both. Rows about contacts of fluid and solid, which are corrected for their own medium
+where d reaches `RATE` c / h, with c the fastest velocity and h the spacing: 0.37 with 12 points. By
+then waves of the interior have lost enough not to be reflected much. In corners it is the larger of
+both. Rows about contacts of fluid and solid, which are corrected for their own medium
 (`seismo.solver.fluid_solid_rows`), keep it.
 """
 
@@ -22,14 +23,16 @@ import numpy as np
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.model.column_means import REACH, RunningMeans
+from seismo.solver.cpml import depth_of, strength
 from seismo.solver.node_medium import averages_at, every_node
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
-FIRST = 0.4
+RATE = 0.1
+LATEST = 0.45  # largest u1, of thick layers
 POWER = 1.5
-BESIDE_CONTACTS = 12  # rows on either side that keep their medium
+BESIDE_CONTACTS = 4  # rows on either side that keep their medium
 
 Media = dict[str, np.ndarray]  # (z, y, x)
 
@@ -45,7 +48,10 @@ def share_along(setup: Discretization, axis: str, index: np.ndarray) -> np.ndarr
             # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
             half = 0.5 * setup.finer
             depth = np.maximum(depth, (beyond - half) / (width - half))
-    return np.clip((depth - FIRST) / (1.0 - FIRST), 0.0, 1.0) ** POWER
+    first = min(
+        LATEST, depth_of(strength(setup, 0.0), setup.scenario.boundaries.layer.points, RATE)
+    )
+    return np.clip((depth - first) / (1.0 - first), 0.0, 1.0) ** POWER
 
 
 def in_side_layers(
