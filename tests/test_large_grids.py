@@ -96,7 +96,9 @@ def the_corner_alone(monkeypatch):
         x, y, z = (n - most for n in part.owned.hi)
         return [], Box((x, y, z), part.owned.hi)
 
-    def set_coefficients(fields: Fields, padded: dict[str, np.ndarray], fill: Any) -> None:
+    def set_coefficients(
+        fields: Fields, padded: dict[str, np.ndarray], fill: Any, spread: Any = None
+    ) -> None:
         part = fields.subdomain
         for name, values in padded.items():
             held = fields._backend.zeros(part.volume + part.before)

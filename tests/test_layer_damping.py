@@ -5,7 +5,7 @@ import pytest
 
 import seismo
 import solver
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
 from seismo.solver.cpml import AXES
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
@@ -72,3 +72,25 @@ def test_matched_layers_reflect_less():
         for share in (0.05, 0.0)
     )
     assert matched < 0.5 * damped
+
+
+def test_a_run_ends_where_waves_grow_in_a_layer(tmp_path):
+    """Backward waves of a plate on a rigid bottom, whose layers damp no fields: by its face."""
+    plan = solver.plan(
+        "elastic", 2, steps=None, time={"duration": 6.0}, cells=(30, 10),
+        grid={"extent": {"x": 300.0, "z": 100.0}, "spacing": 10.0, "order": 8},
+        boundaries=solver.faces(2, top="free_surface", bottom="rigid") | {
+            "layer": {"points": 12, "damping": 0.0}},
+        model=[{"type": "uniform", "vp": 2595.0, "vs": 1500.0, "rho": 2000.0}],
+        sources=[{"type": "force", "position": {"x": 120.0, "z": 60.0}, "force": {"z": 1.0},
+                  "wavelet": {"type": "ricker", "frequency": 1.5}}],
+        receivers=[solver.points([{"x": 50.0, "z": 50.0}])],
+    )  # fmt: skip
+    with (
+        pytest.warns(ScenarioWarning),
+        pytest.raises(
+            UnstableError, match=r"\(x_m(in|ax)\).*; kept are the traces until"
+        ) as caught,
+    ):
+        seismo.run(plan, output=tmp_path / "grown.h5")
+    assert caught.value.exit_code == 3

@@ -4,6 +4,7 @@
 the first look after it, and told that many looks later.
 """
 
+import json
 import math
 from types import SimpleNamespace
 
@@ -151,3 +152,59 @@ def test_a_flat_index_is_a_place_in_the_grid():
         assert subdomain.point(int(inside[shot, z, 0, x])) == (x, 0, z)
     assert subdomain.point(0) == (0, 0, 0)  # beside the grid: the next point in it
     assert subdomain.point(numbers.size - 1) == (8, 0, 6)
+
+
+def grown(size, places, **medium: float) -> UnstableError | None:
+    """Watch a wavefield of sizes by step whose largest value is at places by step."""
+    field = Wavefield(size, 0, **medium)
+    watch = StabilityMonitor(field, "p", 0.2)
+    for field.step in range(50, 2001, 50):
+        field.place = places(field.step)
+        try:
+            watch.look(field.step)
+        except UnstableError as error:
+            return error
+    return None
+
+
+LEFT, BELOW, WITHIN = (1, 0, 3), (4, 0, 6), (3, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("place", "face"), [(LEFT, "x_min"), (BELOW, "bottom"), ((8, 0, 0), "x_max and top")]
+)
+def test_what_grows_in_a_layer_is_told_by_its_place(place, face):
+    """Sources are silent after step 200: 16 looks later, at 1000; sound up to the first of them."""
+    error = grown(lambda step: math.exp(step / 1000), lambda step: place)
+    assert "unstable at step 1000" in str(error)
+    assert f"({face}): make the model constant" in str(error)
+    assert error.good == 250
+
+
+@pytest.mark.parametrize(
+    ("size", "places"),
+    [
+        (lambda step: math.exp(step / 1000), lambda step: WITHIN),
+        (lambda step: math.exp(step / 1000), lambda step: WITHIN if step % 700 == 0 else LEFT),
+        (lambda step: math.exp(step / 5000), lambda step: LEFT),
+        (lambda step: math.exp(-step / 1000), lambda step: LEFT),
+        (lambda step: 1.0 if step < 200 else 1e-6 * math.exp(step / 1000), lambda step: LEFT),
+    ],
+)
+def test_nothing_else_is_taken_for_growth_in_layers(size, places):
+    """Motion inside, now and then at least; that rises little, or falls; rounding."""
+    assert grown(size, places) is None
+
+
+def test_a_run_that_goes_on_has_the_looks_of_the_first():
+    """Half of them from a checkpoint."""
+    field = Wavefield(lambda step: math.exp(step / 1000), 0)
+    field.place = LEFT
+    first, second = (StabilityMonitor(field, "p", 0.2) for _ in range(2))
+    for field.step in range(50, 601, 50):
+        first.look(field.step)
+    second.recall(json.loads(json.dumps(first.summary())))
+    for field.step in range(650, 1000, 50):
+        second.look(field.step)
+    with pytest.raises(UnstableError, match="step 1000"):
+        second.look(1000)

@@ -17,7 +17,7 @@ from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.midpoints import Midpoints
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver.node_medium import _averaged, node_medium
+from seismo.solver.node_medium import averages_at, node_medium
 
 CONTRASTS = (75.0, 1000.0, 20_000.0)
 STRONG = {  # the coupling takes 0.97 of the shear energy
@@ -268,7 +268,7 @@ def test_averages_of_layers_are_those_of_a_rock(place: float) -> None:
                            boundaries=solver.faces(2, "rigid"))  # fmt: skip
     simulation = solver.build(document)
     depths = {"z": np.arange(8, 22), "x": np.arange(1)}
-    medium = _averaged(simulation.setup, depths)
+    medium = averages_at(simulation.setup, depths)
     rows = [["c11", "c13", "c15"], ["c13", "c33", "c35"], ["c15", "c35", "c55"]]
     stiffness = np.array([[medium[n].ravel() for n in row] for row in rows]).transpose(2, 0, 1)
     size = np.linalg.eigvalsh(stiffness)

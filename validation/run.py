@@ -80,6 +80,7 @@ CASES = {  # in the order of the page
     "reciprocity": "Reciprocity",
     "cpml_grazing": "Absorbing layers at grazing incidence",
     "layer_reflection": "Plane waves on absorbing layers",
+    "beds_beside_layers": "Beds in turn beside absorbing layers",
     "long_run": "A million steps",
 }
 

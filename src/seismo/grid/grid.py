@@ -156,6 +156,11 @@ class Grid:
             return self.stretching.row(coordinate) + self.low[a]
         return (np.asarray(coordinate, float) - self.origin[a]) / self.spacing[a] + self.low[a]
 
+    def nearest(self, other: Grid, index: Triple) -> Triple:
+        """Return the point next to one of another grid."""
+        x, y, z = (self.index(a, other.coordinate(a, n)) for a, n in zip(AXES, index, strict=True))
+        return round(float(x)), round(float(y)), round(float(z))
+
     def limits(self, axis: str) -> tuple[float, float]:
         """Return the first and last coordinate [m] of the extent along an axis."""
         a = AXES.index(axis)

@@ -12,6 +12,7 @@ import numpy as np
 
 from seismo.grid.grid import Grid
 from seismo.grid.stretching import CellSizes, moved
+from seismo.model import column
 from seismo.model.earth import Earth
 from seismo.model.layered import Bounds
 
@@ -63,10 +64,17 @@ class GridCells:
     def within(self, earth: Earth) -> tuple[Bounds, list[np.ndarray]]:
         """Return each axis without repetitions, and the index of each point in it.
 
-        Points beyond the interior of an earth repeat those at its edge.
+        Points beyond the interior of an earth repeat those at its edge. Where the earth varies
+        with z only, whose averages reach beyond a cell, points so far beyond have one rock.
         """
-        z = np.asarray(self.z, float)
-        return unique_axes(earth.inside(z, self.y, np.asarray(self.x, float)))
+        depths = np.asarray(self.z, float)
+        z, y, x = earth.inside(depths, self.y, np.asarray(self.x, float))
+        if earth.layered and earth.clamp[0] is not None:
+            beyond = moved(
+                self.spacing, "z", np.array(earth.clamp[0]), np.array([-0.5, 0.5]) * column.WIDTH
+            )
+            z = np.clip(depths, *beyond)
+        return unique_axes((z, y, x))
 
 
 def cells_about(axes: Bounds, spacing: CellSizes) -> tuple[Bounds, Bounds]:

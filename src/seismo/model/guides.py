@@ -10,11 +10,13 @@ The damping of the fields in the layers that ends this growth (as a share p of d
 `seismo.solver.cpml`) was measured, at source frequencies low relative to the grid's cut-off, which
 need the strongest damping. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli
 of 1:3 to 1:90, and of 0.02 to 0.03 with 1:375. Jumps from node to node need a larger p. With
-a the mean jump of its logarithm over `WINDOW` nodes, noise and blocks of 1:3 to 1:20 stopped at
+a the mean jump of its logarithm over 40 nodes, noise and blocks of 1:3 to 1:20 stopped at
 0.005 (a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22
 cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4),
 0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100), 0.055
-(1:130) and 0.05 (1:170).
+(1:130) and 0.05 (1:170). Stacks of two rocks in turn took up to 0.08; where layers have means of
+their columns (`seismo.solver.side_layers`) they stop at 0.005, and so do beds apart, if alpha keeps
+half its value (`validation/beds_beside_layers.py`).
 
 Between a free surface and a rigid bottom every rock is a plate: in plates of 10 to 40 cells and
 vp / vs 1.5 to 4 waves grew by up to an e-fold in 140 steps, and stopped at 0.02.
@@ -37,20 +39,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
 from seismo.equations import elastic_constants, plane_waves, wave_speeds
 from seismo.equations.distinct import different
 from seismo.grid.grid import AXES, Grid
-from seismo.model import column
+from seismo.model import column, face_contrasts
 from seismo.model.cells import tensor
 from seismo.model.earth import Earth
 
-INVERSION = 2.0  # times as stiff as what lies below it (up to 3 grew nowhere)
-ENCLOSED = 2.0  # times as stiff, or as soft, as what lies on either side
-WINDOW = 40  # nodes over which jumps are averaged
 # p up to that contrast
 BESIDE_BEDS = 0.015
 ORDINARY = 90.0
@@ -71,6 +69,16 @@ PLATE = 0.03  # the p of a plate between a free surface and a rigid bottom
 # and 8, 12 to 36 points: 0.03 ends growth in most, 0.05 in all that lie 6 coarse rows deep or more,
 # as all do that keep clear of the rows of a free surface; 4 rows deep it takes 0.06.
 REFINED = 0.05
+# Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
+# many points of a layer, and later, beside beds apart and beside stacks of them. A stack has a mean
+# jump from node to node of so much; layers at the sides have its means (`solver.side_layers`).
+EARLY_OF_BEDS = 0.002
+OF_BEDS = 0.0075
+OF_STACKS = 0.01
+LATE_OF_STACKS = 0.03  # from `HARMLESS` steps on
+STACK = 0.25
+BEDS_HARMLESS = 1500
+BEDS_POINTS = 14
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
 HARMLESS_RISE = 60.0  # up to that contrast,
 HARMLESS_POINTS = 24  # and so many points of a layer
@@ -81,7 +89,6 @@ MOST_ROCKS = 200  # that are looked at on a face
 SMOOTH = 0.55
 PER_JUMP = 0.07
 MOST = 0.08
-_CAPPED = 9.0  # largest jump that counts, as beside a fluid
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
 
@@ -90,9 +97,13 @@ class GuidedDamping:
     """How much the fields of the absorbing layers are damped, as shares p of their own d.
 
     Attributes:
-        early: p before step `onset`.
-        late: p from there on.
+        early: p before steps `onset` and `onset_of_beds`.
+        beds: p from `onset_of_beds` on.
+        late: p from `onset` on.
         rise: contrast of the ground, as `HARMLESS_RISE`.
+        averaged: whether layers at the sides have means of their columns
+            (`seismo.solver.side_layers`).
+        jump: mean jump of the logarithm of the modulus down a column of beds, from node to node.
         points: of a layer.
         rocks: the p that anisotropic rocks ask for by themselves.
         advised: the p of a medium whose run has another one.
@@ -100,20 +111,32 @@ class GuidedDamping:
 
     early: float = 0.0
     late: float = 0.0
+    beds: float = 0.0
     rise: float = 1.0
     points: int = 1
     rocks: float = 0.0
     advised: float = 0.0
+    averaged: bool = False
+    jump: float = 0.0
 
     def replaced(self, share: float | None, steps: int) -> GuidedDamping:
-        """Return a constant p instead, for a run of so many steps; itself where that is None."""
+        """Return a constant p instead, for a run of so many steps; itself where that is None.
+
+        With a p of 0 layers are perfectly matched, and have no means either.
+        """
         if share is None:
             return self
-        return GuidedDamping(share, share, advised=self.phases(steps)[-1][1])
+        advised = self.phases(steps)[-1][1]
+        if share == 0.0:
+            return GuidedDamping(advised=advised)
+        return GuidedDamping(
+            share, share, share, advised=advised, averaged=self.averaged, jump=self.jump
+        )
 
     def at_least(self, share: float) -> GuidedDamping:
         """Return the same with a p of so much from the first step on."""
-        return replace(self, early=max(self.early, share), late=max(self.late, share))
+        early, beds, late = (max(p, share) for p in (self.early, self.beds, self.late))
+        return replace(self, early=early, beds=beds, late=late)
 
     @property
     def onset(self) -> int:
@@ -121,16 +144,24 @@ class GuidedDamping:
         share = math.sqrt(min(1.0, HARMLESS_RISE / self.rise))
         return round(HARMLESS * share * min(1.0, HARMLESS_POINTS / self.points))
 
+    @property
+    def onset_of_beds(self) -> int:
+        """The step up to which what grows beside beds of a column is harmless."""
+        return round(BEDS_HARMLESS * min(1.0, BEDS_POINTS / self.points))
+
     def phases(self, steps: int) -> tuple[tuple[int, float], ...]:
         """Return the first step and the p of each part of a run of so many steps."""
-        if self.onset >= steps or self.late == self.early:
-            return ((0, self.early),)
-        return (0, self.early), (self.onset, self.late)
+        phases = [(0, self.early)]
+        for first, share in ((self.onset_of_beds, self.beds), (self.onset, self.late)):
+            if first < steps and share > phases[-1][1]:
+                phases.append((first, share))
+        return tuple(phases)
 
 
 def damping(
-    earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False, fastest: float = 0.0
-) -> GuidedDamping:
+    earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False, fastest: float = 0.0,
+    has_means: bool = False,
+) -> GuidedDamping:  # fmt: skip
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
     Args:
@@ -139,32 +170,47 @@ def damping(
         free_surface: whether the top is one.
         rigid_bottom: whether the bottom is rigid.
         fastest: velocity in m/s that the layers are made for.
+        has_means: whether columns of the medium have means (`seismo.model.column_means`).
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return GuidedDamping()
     samples = column.SAMPLES if earth.layered else _PER_CELL
     nodes, faces = _absorbing_faces(earth, grid, samples)
-    contrast = 1.0
+    enclosed = 1.0
+    inverted = 1.0
     rise = 1.0
-    jump = 0.0
+    upright = 0.0
+    level = 0.0
+    down = 0.0
     rocks = 0.0
     for (a, k), _ in faces:
         on_face = nodes | {a: nodes[a][[k]]}
         shear = _shear(earth, on_face)
         rocks = max(rocks, _of_rocks(earth, on_face))
-        contrast = max(contrast, _contrast(shear))
+        enclosed = max(enclosed, face_contrasts.enclosed(shear))
+        inverted = max(inverted, face_contrasts.inverted(shear))
         if free_surface:
-            rise = max(rise, _rise(shear), _outrun(earth, on_face, fastest))
-        jump = max(jump, _jump(shear[::samples]))
-    beds = _beside_beds(contrast)
+            rise = max(rise, face_contrasts.rise(shear), _outrun(earth, on_face, fastest))
+        rows = shear[::samples]
+        upright = max(upright, face_contrasts.jump(rows, 0))
+        level = max(level, *(face_contrasts.jump(rows, axis) for axis in range(1, rows.ndim)))
+        solid = np.where(rows > 0.0, rows, np.nan)
+        down = max(down, face_contrasts.jump(solid, 0))
+    stacked = inverted > 1.0 and down > STACK
+    averaged = stacked and has_means
+    early, beds = _of_column(inverted, stacked, averaged)
     ground = _of_ground(rise)
+    # Means of columns leave jumps along the face alone.
+    jump = level if averaged else max(level, upright)
     uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
-    early = max(beds, uneven, rocks) if beds else rocks
+    early = max(early, _beside_beds(enclosed), uneven if early or enclosed > 1.0 else 0.0, rocks)
     if free_surface and rigid_bottom and faces:
         early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
-    late = max(early, ground, uneven) if ground else early
+    beds = max(early, beds)
+    late = max(beds, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
     points = max((width for _, width in faces), default=1)
-    return GuidedDamping(early, late, rise, points, rocks)
+    beside = down if inverted > 1.0 else 0.0
+    return GuidedDamping(early, late, beds, rise, points, rocks, 0.0, averaged, beside)
 
 
 def _absorbing_faces(
@@ -210,6 +256,22 @@ def _beside_beds(contrast: float) -> float:
     return float(BESIDE_BEDS + PER_DECADE * np.log10(more))
 
 
+def _of_column(contrast: float, stacked: bool, averaged: bool) -> tuple[float, float]:
+    """Return the early and the later p of beds of a contrast, one above the other.
+
+    Args:
+        contrast: of their moduli, 1 without any.
+        stacked: whether they are a stack.
+        averaged: whether layers have the mean of that.
+    """
+    if averaged:
+        return EARLY_OF_BEDS, OF_STACKS
+    beds = _beside_beds(contrast)
+    if stacked or beds > BESIDE_BEDS:
+        return beds, beds
+    return min(beds, EARLY_OF_BEDS), min(beds, OF_BEDS)
+
+
 def _of_ground(rise: float) -> float:
     """Return the p that ground asks for below which the modulus rises so many times."""
     if rise <= GROUND:
@@ -245,25 +307,6 @@ def _shear(earth: Earth, nodes: dict[str, np.ndarray]) -> np.ndarray:
     return np.broadcast_to(samples["rho"] * samples["vs"] ** 2, shape)
 
 
-def _jump(shear: np.ndarray) -> float:
-    """Return the mean jump of its logarithm from node to node, the largest of all windows."""
-    largest = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        jumps_along = [np.abs(np.diff(np.log(shear), axis=axis)) for axis in range(shear.ndim)]
-    for axis, jumps in enumerate(jumps_along):
-        jumps = np.moveaxis(np.nan_to_num(jumps).clip(max=_CAPPED), axis, 0)  # two fluids: none
-        for first in range(0, max(1, len(jumps) - WINDOW // 2), WINDOW // 2):
-            window = jumps[first : first + WINDOW]
-            largest = max(largest, float(window.mean(0).max())) if window.size else largest
-    return largest
-
-
-def _rise(shear: np.ndarray) -> float:
-    """Return how many times as stiff a face is below as anything solid above."""
-    softest = np.minimum.accumulate(np.where(shear > 0.0, shear, np.inf), 0)
-    return float((shear / softest).max())
-
-
 def _outrun(earth: Earth, nodes: dict[str, np.ndarray], fastest: float) -> float:
     """Return by how much rock anywhere is stiffer to P waves than the top of a face.
 
@@ -273,22 +316,3 @@ def _outrun(earth: Earth, nodes: dict[str, np.ndarray], fastest: float) -> float
     solid = top["vs"] > 0.0
     slowest = float(wave_speeds.fastest(top)[solid].min()) if solid.any() else math.inf
     return (fastest / slowest) ** 2 if fastest > OUTRUN * slowest else 1.0
-
-
-def _contrast(shear: np.ndarray) -> float:
-    """Return by how much a face has stiff above soft, or something between stiffer or softer.
-
-    1 where no modulus is `INVERSION` or `ENCLOSED` times as large.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = [(np.maximum.accumulate(shear, 0) / shear, INVERSION)]
-        for axis, extremum in product(range(1, shear.ndim), (np.maximum, np.minimum)):
-            before = extremum.accumulate(shear, axis)
-            after = np.flip(extremum.accumulate(np.flip(shear, axis), axis), axis)
-            if extremum is np.maximum:
-                ratios.append((np.minimum(before, after) / shear, ENCLOSED))
-            else:
-                ratios.append((shear / np.maximum(before, after), ENCLOSED))
-    # Two fluids: none.
-    largest = [(float(np.nan_to_num(ratio, nan=1.0).max()), least) for ratio, least in ratios]
-    return max((ratio for ratio, least in largest if ratio > least), default=1.0)

@@ -74,17 +74,20 @@ def effective_medium(
     points: GridCells,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
+    change: Callable[[Samples], dict[str, np.ndarray]] | None = None,
     **how: Any,
 ) -> dict[str, np.ndarray]:
     """Return averages and losses ("y_c33", ...) at the points of a grid, in float64.
 
-    Arguments are those of `seismo.model.averaging.cell_average`.
+    Arguments are those of `seismo.model.averaging.cell_average`, and what averages are changed to
+    (of all constants, whose losses change with them).
     """
     plain = without_losses(parameters)
     lossy = tuple(name for name in parameters if name.startswith(PREFIX))
 
     def average(earth: Earth, names: Sequence[str]) -> dict[str, np.ndarray]:
-        return cell_average(earth, points, names, averaging, dtype=np.float64, **how)
+        averages = cell_average(earth, points, names, averaging, dtype=np.float64, **how)
+        return averages if change is None else change(averages)
 
     if not lossy:
         return average(earth, plain)
@@ -92,7 +95,7 @@ def effective_medium(
     needed = tuple(dict.fromkeys(name for names, _ in moduli for name in names))
     everything = tuple(dict.fromkeys((*plain, *needed)))
     before = average(earth, everything)
-    after = average(earth.stiffer, needed)
+    after = average(earth.stiffer, everything if change else needed)
     return {name: before[name] for name in plain} | losses_between(lossy, before, after)
 
 

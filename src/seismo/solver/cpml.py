@@ -38,7 +38,7 @@ import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
-from seismo.model.guides import BESIDE_BEDS
+from seismo.model.guides import BESIDE_BEDS, EARLY_OF_BEDS
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
@@ -123,7 +123,8 @@ def strength(setup: Discretization, damping: float) -> PmlParameters:
     if alpha is None:
         alpha = setup.physics.layer_shift * setup.dominant_frequency
     # Ground that guides little changes alpha as little as it damps.
-    guides = min(1.0, damping / BESIDE_BEDS)
+    guided = setup.guided_damping
+    guides = min(1.0, damping / (EARLY_OF_BEDS if guided.beds > guided.rocks else BESIDE_BEDS))
     least = guides * GUIDING_SHIFT
     if setup.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
@@ -144,11 +145,26 @@ def profiles(setup: Discretization) -> list[dict[str, np.ndarray]]:
     return [{a: profile(grid, a, layer, dt, setup.finer) for a in grid.axes} for layer in layers]
 
 
+def depth_of(layer: PmlParameters, points: float, rate: float) -> float:
+    """Return u at which d is so many times c over the spacing, in a layer of so many points.
+
+    1 where it is less on the outer side.
+    """
+    u = np.linspace(0.0, 1.0, 1001)
+    shape, mean = _shape(layer, u)
+    return float(np.interp(rate, -np.log(layer.reflection) / (2 * points * mean) * shape, u))
+
+
+def _shape(layer: PmlParameters, u: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return u^N + q u^M, and its mean over the layer."""
+    shape = u**layer.power + layer.steep * u**STEEP_POWER
+    return shape, 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
+
+
 def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) -> np.ndarray:
     """Return b, a, 1/kappa and m (4, depth) at shares u of a thickness in m."""
     # d = d0 (u^N + q u^M), d0 from R by the integral of the profile.
-    shape = u**layer.power + layer.steep * u**STEEP_POWER
-    mean = 1 / (layer.power + 1) + layer.steep / (STEEP_POWER + 1)
+    shape, mean = _shape(layer, u)
     d = -layer.velocity * np.log(layer.reflection) / (2 * thickness * mean) * shape
     # kappa and alpha of the same depth.
     kappa = 1 + (layer.kappa - 1) * u**layer.power

@@ -17,6 +17,7 @@ from seismo.equations.relaxation import Relaxation
 from seismo.errors import ScenarioError, gathered
 from seismo.grid.grid import Grid
 from seismo.grid.topography import Topography
+from seismo.model.column_means import has_means
 from seismo.model.guides import REFINED, GuidedDamping, damping
 from seismo.scenario import Scenario
 from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
@@ -119,6 +120,7 @@ def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
         replace(one, guided_damping=guided, faster=other, clock=clock)
         for one, other in zip((above, below), reversed(fastest), strict=True)
     )
+    above, below = (replace(one, even=even_planes(one)) for one in (above, below))
     above = replace(above, scenario=showing(above.scenario, names))
     # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
     below = replace(below, contacts=tuple(one for one in below.contacts if one.row >= plane))
@@ -184,8 +186,8 @@ def _on_grid(
     setup = _with_tables(setup, relaxation)
     # What depends on how the medium relaxes; of the shots, those of this run.
     taken_shots = shots if share is None else share.take(shots)
-    guided = _guided(setup, setup.fastest)
-    return replace(setup, shots=taken_shots, even=even_planes(setup), guided_damping=guided)
+    setup = replace(setup, shots=taken_shots, guided_damping=_guided(setup, setup.fastest))
+    return replace(setup, even=even_planes(setup))
 
 
 def _with_tables(setup: Discretization, relaxation: Relaxation | None) -> Discretization:
@@ -201,7 +203,10 @@ def _guided(setup: Discretization, fastest: float) -> GuidedDamping:
     """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
     faces = setup.scenario.boundaries
     on_rigid = faces.bottom == "rigid"
-    advised = damping(setup.earth, setup.grid, setup.closure is not None, on_rigid, fastest)
+    advised = damping(
+        setup.earth, setup.grid, setup.closure is not None, on_rigid, fastest,
+        has_means(setup.physics.medium),
+    )  # fmt: skip
     if setup.meets is not None:
         advised = advised.at_least(REFINED)
     return advised.replaced(faces.layer.damping, setup.total_steps)

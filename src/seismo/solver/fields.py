@@ -169,11 +169,14 @@ class Fields:
             fetched[kept] = self._backend.fetch(array[flat[kept]])
         return fetched
 
-    def set_coefficients(self, padded: dict[str, np.ndarray], fill: Callable) -> None:
+    def set_coefficients(
+        self, padded: dict[str, np.ndarray], fill: Callable, spread: Callable = lambda array: array
+    ) -> None:
         """Copy the model's arrays, each (z, y, x) with halo along y and z, owned points along x.
 
-        An axis may have one value for all points. Beyond the ends of x the values are continued;
-        function `fill` sets what else lies outside the grid.
+        An axis may have one value for all points, or `spread` makes such an array of what is given.
+        Beyond the ends of x the values are continued; function `fill` sets what else lies outside
+        the grid.
         """
         # Those of which little is kept come first, while there is room for all of them.
         for name in sorted(padded, key=self.size_of):
@@ -181,7 +184,7 @@ class Fields:
             if stage and not self._planes[stage].size:
                 self._coefficients[name] = self._backend.zeros(self.subdomain.before)
                 continue
-            array = self._padded(padded[name])
+            array = self._padded(spread(padded[name].astype(self._backend.precision)))
             fill(array)
             if name in self.physics.short_coefficients:
                 array = self._dithered(array, self.physics.short_coefficients.index(name))
@@ -193,7 +196,7 @@ class Fields:
         end = sub.halo + sub.owned.shape[0]
         array = self._backend.zeros(sub.volume + sub.before)
         (rows,) = sub.view(array)
-        source = self._backend.array(samples.astype(self._backend.precision))
+        source = self._backend.array(samples)
         ny = sub.padded.shape[1]
         # Owned points; padding rows and halos along x repeat the last ones.
         rows[:, :ny, halo:end] = source

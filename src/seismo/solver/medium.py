@@ -29,6 +29,7 @@ from seismo.scenario import Scenario
 from seismo.scenario.model_parts import given_parameters
 from seismo.scenario.volume_part import volume_format
 from seismo.solver.ground_rules import refuse_water
+from seismo.solver.side_layers import mixed_rows
 
 # A module that imports this one.
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
         else:
             density = rule.of_density
             even = plain_planes(earth, nodes, averaging, density, rule.simple)
+        if setup.guided_damping.averaged and not rule.of_density:
+            even = even & ~mixed_rows(setup, rule.where)
         # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()

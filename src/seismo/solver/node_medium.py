@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,8 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.grid.midpoints import Midpoints
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.model.cells import GridCells
+from seismo.model.cells import GridCells, Samples
+from seismo.model.column_means import as_volume
 from seismo.model.loss import effective_medium
 from seismo.solver.boundary_images import source_of
 
@@ -25,16 +26,21 @@ _COUPLED = 1e-3  # of c33: constants that couple less than that tell nothing
 
 def nodes_of(setup: Discretization, subdomain: Subdomain) -> dict[str, range]:
     """Return those nodes, z first; one along y and x if the earth varies with z only."""
-    halo = subdomain.halo
+    nodes = every_node(setup, subdomain)
+    if setup.earth.layered:
+        # A layered earth varies with z only: one column is enough.
+        return {axis: some if axis == "z" else some[:1] for axis, some in nodes.items()}
+    return nodes
+
+
+def every_node(setup: Discretization, subdomain: Subdomain) -> dict[str, range]:
+    """Return the nodes of a subdomain and of its halo, z first."""
     nodes = {}
     for axis in "zyx" if setup.grid.dimensions == 3 else "zx":
         first, last = (end[AXES.index(axis)] for end in (subdomain.owned.lo, subdomain.owned.hi))
         # x has no halo of its own: rows are padded later.
-        beyond = 0 if axis == "x" else halo
+        beyond = 0 if axis == "x" else subdomain.halo
         nodes[axis] = range(first - beyond, last + beyond)
-        # A layered earth varies with z only: one column is enough.
-        if setup.earth.layered and axis != "z":
-            nodes[axis] = nodes[axis][:1]
     return nodes
 
 
@@ -45,7 +51,7 @@ def node_medium(setup: Discretization, subdomain: Subdomain) -> dict[str, np.nda
     """
     nodes = nodes_of(setup, subdomain)
     if setup.physics.weakened is None or setup.extremes.uniform:
-        return _averaged(setup, {a: np.array(r) for a, r in nodes.items()})
+        return averages_at(setup, {a: np.array(r) for a, r in nodes.items()})
     return _weakened(setup, nodes)[1]
 
 
@@ -56,7 +62,7 @@ def _weakened(
     assert setup.physics.weakened is not None
     around = {axis: _around(setup, axis, some) for axis, some in nodes.items()}
     index = {axis: _images(setup, axis, np.array(some)) for axis, some in around.items()}
-    medium = _averaged(setup, index)
+    medium = averages_at(setup, index)
     weakened = setup.physics.weakened(
         medium, {axis: _midpoints(setup, axis, some) for axis, some in around.items()}
     )
@@ -102,17 +108,21 @@ def coupling_left(setup: Discretization) -> tuple[float, float]:
     return float(least[row]), float(grid.coordinate("z", np.array([nodes["z"][row]]))[0])
 
 
-def _averaged(setup: Discretization, index: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Average the earth about nodes of the grid."""
+def averages_at(
+    setup: Discretization, index: Mapping[str, np.ndarray],
+    change: Callable[[Samples], dict[str, np.ndarray]] | None = None,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Average the earth about nodes of the grid; return arrays (z, y, x), changed if at all."""
     grid = setup.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
     y = grid.coordinate("y", index["y"]) if "y" in index else None
     spacing = grid.cells
     # Effective medium: averages over the cell of each node.
     medium = effective_medium(
-        setup.own_earth, GridCells(z, y, x, spacing), setup.physics.medium, setup.scenario.averaging
-    )
-    return {k: v[:, None, :] if v.ndim == 2 else v for k, v in medium.items()}
+        setup.own_earth, GridCells(z, y, x, spacing), setup.physics.medium,
+        setup.scenario.averaging, change,
+    )  # fmt: skip
+    return {name: as_volume(average) for name, average in medium.items()}
 
 
 def _around(setup: Discretization, axis: str, nodes: range) -> range:

@@ -27,7 +27,7 @@ from seismo.backends.base import Backend, Search, Step
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.grid.global_index import CheckpointArray
-from seismo.grid.grid import Box
+from seismo.grid.grid import Box, Triple
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
@@ -278,10 +278,10 @@ class Simulation:
             for p, array in self._last_arrays(name)
         ]
 
-    def largest(self, name: str) -> Callable[[], tuple[float, tuple[int, int, int]]]:
-        """Start the search for the largest magnitude of a field.
+    def largest(self, name: str) -> Callable[[], tuple[float, Triple]]:
+        """Start the search for the largest magnitude of a field, on all grids.
 
-        The result waits for it, and gives it with its x, y, z in the grid.
+        The result waits for it, and gives it with its x, y, z in the (coarser) grid.
         """
         key = (name, self.parity)
         if key not in self._searches:
@@ -290,13 +290,20 @@ class Simulation:
             ]
         # Queue the reductions of all subdomains; the result is awaited later.
         looks = [start() for start in self._searches[key]]
+        if self.fine is not None:
+            self.fine.step = self.step
+        in_fine = None if self.fine is None else self.fine.largest(name)
 
-        def wait() -> tuple[float, tuple[int, int, int]]:
+        def wait() -> tuple[float, Triple]:
             maxima = [look() for look in looks]
-            # Largest of this rank's subdomains, then of all ranks.
+            # Largest of this rank's subdomains, then of all ranks and grids.
             size, number = max((f.size, n) for n, f in enumerate(maxima))
             index = self.solvers[number].subdomain.point(maxima[number].at)
-            return max(self.ranks.allgather((size / self._scale(name), index)))
+            largest = max(self.ranks.allgather((size / self._scale(name), index)))
+            if self.fine is None or in_fine is None:
+                return largest
+            size, index = in_fine()
+            return max(largest, (size, self.setup.grid.nearest(self.fine.setup.grid, index)))
 
         return wait
 

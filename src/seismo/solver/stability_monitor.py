@@ -1,7 +1,8 @@
 """Monitor of the stability of the wavefield.
 
 An instability grows by a factor at every step and spreads, so that looking at every few planes
-every `EVERY` steps finds it soon; the exact place is sought only then.
+every `EVERY` steps finds it soon; the exact place is sought only then. What grows slowly in
+absorbing layers is told by its place (`seismo.solver.layer_watch`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from seismo.equations.registry import PARAMETERS
 from seismo.errors import UnstableError
 from seismo.grid.grid import AXES, Box, Triple, triple
 from seismo.scenario.units import with_unit
+from seismo.solver.layer_watch import LayerLook, LayerWatch, faces_of
 
 if TYPE_CHECKING:
     from seismo.solver.simulation import Simulation
@@ -63,6 +65,7 @@ class StabilityMonitor:
         self._good = 0
         self._peak_index = (0, 0, 0)
         self._peak = 0.0
+        self._layers = LayerWatch()
         self.latest = self.largest = 0.0
 
     def weakness(self) -> str:
@@ -75,7 +78,10 @@ class StabilityMonitor:
 
     def summary(self) -> dict[str, Any]:
         """Return the state of the checks so far, as JSON."""
-        return {"good": self._good, "place": list(self._peak_index), "peak": self._peak}
+        return {
+            "good": self._good, "place": list(self._peak_index), "peak": self._peak,
+            "layers": list(self._layers.looks),
+        }  # fmt: skip
 
     def recall(self, summary: dict[str, Any]) -> None:
         """Continue from the state of an earlier run."""
@@ -83,6 +89,9 @@ class StabilityMonitor:
         self._peak = summary["peak"]
         self.largest = self._peak
         self._peak_index = triple(summary["place"])
+        self._layers.looks.extend(
+            LayerLook(step, size, tuple(faces)) for step, size, faces in summary["layers"]
+        )
 
     def confirm(self, step: int) -> dict[str, Any]:
         """Return what a checkpoint after a step keeps, once the field is known to be sound.
@@ -98,7 +107,8 @@ class StabilityMonitor:
         """Begin to look at the field after a step, and judge earlier looks.
 
         Raises:
-            UnstableError: the field is NaN, infinite or far larger than its sources made it.
+            UnstableError: the field is NaN, infinite or far larger than its sources made it, or
+                grows in absorbing layers.
         """
         self._looks.append((step, self._simulation.largest(self.field)))
         # Judge late: the reduction is queued behind steps, and nobody waits for it.
@@ -126,6 +136,11 @@ class StabilityMonitor:
             raise UnstableError(self._message(step, peak, index), self._good)
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
+        else:
+            look = LayerLook(step, peak, faces_of(self._grid, index))
+            since = self._layers.growth(look, self._peak)
+            if since is not None:
+                raise UnstableError(self._message(step, peak, index), since)
         self._good = step
         self._peak_index = index
         self.latest = peak
@@ -139,7 +154,8 @@ class StabilityMonitor:
         """
         description = f"{self.field} reaches {peak:.3g}"
         if not math.isfinite(peak):
-            lost = _middle_of_the_lost(self._simulation.views(self.field), self._simulation.ranks)
+            views = self._simulation.views(self.field)
+            lost = _middle_of_the_lost(views, self._simulation.ranks, index)
             description = (
                 f"{self.field} is not finite"
                 if lost
@@ -177,9 +193,11 @@ class StabilityMonitor:
             if not inner.lo[AXES.index(a)] <= index[AXES.index(a)] < inner.hi[AXES.index(a)]
         ]
         if outside:
+            faces = " and ".join(faces_of(self._grid, index))
             return (
-                f"it grows in the absorbing layer along {', '.join(outside)}: "
-                "make the model constant towards that face, or widen boundaries.layer.points"
+                f"it grows in the absorbing layer along {', '.join(outside)} ({faces}): "
+                "make the model constant towards that face, widen boundaries.layer.points, or "
+                "raise boundaries.layer.damping (to 0.08; equations of first order in time)"
             )
         # lambda = rho (vp^2 - 2 vs^2) is negative.
         vp = around.get("vp")
@@ -206,8 +224,11 @@ def _described(around: dict[str, float]) -> str:
     )
 
 
-def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | None:
-    """Return x, y, z of the middle of what is not finite, None where all or nothing is."""
+def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator, one: Index) -> Index | None:
+    """Return x, y, z of the middle of what is not finite, None where all is.
+
+    Where nothing is, as the finer of two grids alone has any, it is the `one` that was found.
+    """
     lost = 0
     points = 0
     middle = np.zeros(3)
@@ -223,4 +244,6 @@ def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator) -> Index | No
     lost, points, middle = (
         sum(some) for some in zip(*ranks.allgather((lost, points, middle)), strict=True)
     )
-    return triple([round(n / lost) for n in middle.tolist()]) if 0 < lost < points else None
+    if not lost:
+        return one
+    return triple([round(n / lost) for n in middle.tolist()]) if lost < points else None

@@ -25,6 +25,7 @@ from seismo.solver.fluid_solid_rows import ContactRows
 from seismo.solver.incident_injection import IncidentInjection
 from seismo.solver.injection import Injection
 from seismo.solver.moving_part import Phase
+from seismo.solver.side_layers import in_side_layers
 from seismo.solver.slip_terms import Neighbourhood, SlipTerms
 from seismo.solver.stages import Binding, BoundStage, bind_stages
 
@@ -136,9 +137,10 @@ class SubdomainSolver:
         contacts = ContactRows(setup, subdomain)
         medium = medium_of(setup, subdomain, contacts)
         faces = setup.image_faces
-        coefficients = coefficients_of(setup, subdomain, medium)
+        with_means, spread = in_side_layers(setup, subdomain, medium)
+        coefficients = coefficients_of(setup, subdomain, with_means)
         self.fields.set_planes(planes(setup, subdomain, coefficients))
-        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array))
+        self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]

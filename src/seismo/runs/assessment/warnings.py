@@ -14,7 +14,7 @@ from seismo.acquisition.locator import level_of
 from seismo.acquisition.spectra import derivatives_of
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import MOMENT_ROWS
-from seismo.runs.assessment.accuracy import Expected
+from seismo.runs.assessment.accuracy import Expected, sent_back
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
 from seismo.runs.assessment.dropped_properties import dropped
@@ -301,6 +301,9 @@ def _layer_strength(setup: Discretization) -> WarningLines:
     longest = setup.fastest / setup.dominant_frequency
     if boundaries.layer.points < 10 or thickness < 0.1 * longest:
         points = min(MOST_LAYER_POINTS, max(10, math.ceil(0.1 * longest / spacing)))
+        # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
+        if sent_back(setup, points) > sent_back(setup):
+            return
         yield (
             f"boundaries.layer.points: {boundaries.layer.points}: the layer is {thickness:.4g} m, "
             f"{thickness / longest:.2g} of the longest dominant wavelength: use {points} or more"

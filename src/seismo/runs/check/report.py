@@ -102,15 +102,18 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _damping(setup: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield from when on layers are damped, and what they reflect before and after."""
-    (_, early), *later = layer_errors(setup)
+    """Yield what layers do against guided waves, from when on, and what they reflect."""
+    if setup.guided_damping.averaged:
+        yield "boundaries", "side layers have the mean of beds between which waves would grow"
+    (_, before), *later = layer_errors(setup)
     for time, error in later:
         yield (
             "boundaries",
             f"layers are damped from t = {with_unit(time, 's')} on against waves guided by soft "
-            f"ground; until then they reflect {percent(early)} of the traces, later "
+            f"ground or beds; until then they reflect {percent(before)} of the traces, later "
             f"{percent(error)}",
         )
+        before = error
 
 
 def _rows(setup: Discretization) -> str:
