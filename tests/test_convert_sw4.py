@@ -167,6 +167,14 @@ def test_heights_in_files_and_of_models(tmp_path):
     scenario, left_out = converted(tmp_path, text)
     assert (scenario.topography.coordinates, left_out) == ("metres", [])
     assert discretize(scenario).topography is not None
+    degrees = [f"{-118 + 0.01 * i} {37 + 0.01 * j} {50 * j}" for j in range(4) for i in range(4)]
+    (tmp_path / "ground.topo").write_text("\n".join(["4 4", *degrees]) + "\n")
+    scenario, left_out = converted(tmp_path, text.replace("cartesian", "geographic"))
+    assert (scenario.geographic.longitude, scenario.geographic.latitude) == (-118.0, 37.0)
+    assert discretize(scenario).topography is not None
+    assert "SW4's projection puts them" in " ".join(
+        (tmp_path / "scenario.yaml").read_text().replace("\n#", " ").split()
+    )
     scenario, left_out = converted(tmp_path, text.replace("cartesian", "rfile"))
     assert scenario.topography is None
     assert "the ground of this rfile is not read" in left_out[0]
