@@ -73,9 +73,10 @@ def directivity(
     if len(moments) > MOST_SUBFAULTS:
         taken = np.random.default_rng(0).choice(len(moments), MOST_SUBFAULTS, replace=False)
         positions, moments, rates = positions[taken], moments[taken], rates.some(taken)
-    weights = moments / moments.sum()
-    offsets = positions - np.abs(weights) @ positions / np.abs(weights).sum()
-    variances, axes = np.linalg.eigh(offsets.T @ (np.abs(weights)[:, None] * offsets))
+    # Slip across the rake may have either sign: sums of signed moments may vanish.
+    weights = np.abs(moments) / np.abs(moments).sum()
+    offsets = positions - weights @ positions
+    variances, axes = np.linalg.eigh(offsets.T @ (weights[:, None] * offsets))
     if not (variances[-1] > 0.0 and speed > 0.0):
         return Directivity()
     along = _own_slownesses(offsets, weights, rates.onset, speed, variances, axes)
@@ -87,7 +88,7 @@ def directivity(
     energy = (frequency * spectra) ** 2
     mean = energy @ frequency / energy.sum(axis=1)
     chosen = dict.fromkeys((int(np.argmax(highest)), int(np.argmax(mean))))
-    grain = _grain(offsets, np.abs(weights), rates.onset, speed, area, variances)
+    grain = _grain(offsets, weights, rates.onset, speed, area, variances)
     if grain is not None:
         low, high = (factor * grain[2] for factor in _GRAIN_BAND)
         beside = spectra[: len(along), (frequency >= low) & (frequency <= high)]
@@ -104,7 +105,7 @@ def _own_slownesses(
     """Return slownesses (n, 3) s/m along the rupture, against it, and along the fault's axes."""
     extended = variances > _FLAT * variances[-1]
     # The plane wave whose times are next to the onsets.
-    moved = axes.T @ (offsets.T @ (np.abs(weights) * (onsets - onsets.mean())))
+    moved = axes.T @ (offsets.T @ (weights * (onsets - onsets.mean())))
     nearest = axes[:, extended] @ (moved[extended] / variances[extended])
     length = float(np.linalg.norm(nearest))
     level = np.stack([axes[:, -1], axes[:, -2]]) / speed
