@@ -198,6 +198,20 @@ def test_a_refinement_is_a_plane(tmp_path):
     assert "refinement zmax=500: no plane is far enough from top, bottom and sour" in left_out[0]
 
 
+@pytest.mark.parametrize("sides", ["y1=1000", "y1=1000 y2=2000 z2=3000", "y1=1000 y2=2500"])
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+def test_blocks_reach_the_ends_of_a_refined_grid(tmp_path, sides, slope):
+    """Its extents are whole cells, and so longer than SW4's."""
+    text = DEEP.replace("h=100", "h=50") + ROCK + "refinement zmax=900\n" + SOURCE
+    block = f"block vp=5000 vs=2500 rho=2700 vpgrad={slope} {sides}\n"
+    scenario, left_out = converted(tmp_path, text + block)
+    assert not left_out
+    extent = scenario.grid.extent
+    ends = np.array([extent.z]), np.array([extent.y]), np.array([extent.x])
+    vp = discretize(scenario).earth.sample(*ends)["vp"]
+    assert vp == pytest.approx(5000.0 + slope * extent.z)
+
+
 def test_images_of_the_largest_motion_are_maps(tmp_path):
     scenario, left_out = converted(
         tmp_path,
