@@ -431,7 +431,7 @@ def test_files_faults_dates_and_faces(tmp_path):
     assert volume.crs.startswith("+proj=tmerc")
     assert "+lon_0=-123" in volume.crs
     assert scenario.sources[0].path == "a.srf"
-    assert scenario.event.time == "2017-01-31T10:20:30Z"
+    assert scenario.event.time == "2017-01-31T10:20:30.500000Z"
     assert scenario.boundaries.x_min == "rigid"
     assert scenario.receivers[0].quantities == ("velocity",)
     rock = {"type": "uniform", "vp": 4e3, "vs": 2e3, "rho": 2600}

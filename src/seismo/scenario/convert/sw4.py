@@ -230,9 +230,10 @@ def _time(
     run.sections["time"] = {"duration": short(duration)}
     run.remark("time", "The step is chosen from the stability limit of this grid.")
     if time.has("utcstart"):
-        text = time.options["utcstart"].split(".")[0]
+        text = time.options["utcstart"]
+        form = f"{_UTC}.%f" if "." in text else _UTC
         try:
-            start = datetime.strptime(text, _UTC).replace(tzinfo=UTC)
+            start = datetime.strptime(text, form).replace(tzinfo=UTC)
         except ValueError:
             problem = f"{time.label_of('utcstart')}: is no month/day/year:hour:minute:second"
             raise ScenarioError(problem) from None
