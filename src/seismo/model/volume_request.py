@@ -52,6 +52,13 @@ class VolumeRequest:
             for name in ("vp", "vs")
             if getattr(written, name, None) is not None
         }
+        for name in minimum:
+            if getattr(self.section, name) is None:
+                raise ModelError(
+                    f"has no effect: this part has no {name}; give {name}, or leave it out",
+                    "minimum",
+                    name,
+                )
         return Volume(
             blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key,
             minimum=minimum,
