@@ -104,6 +104,10 @@ def test_names_of_deepwave_say_its_sign_and_seconds(tmp_path):
     assert scenario.time.duration == pytest.approx(199 * 4e-3)
     assert scenario.receivers[0].interval == pytest.approx(4e-3)
     assert "Deepwave subtracts them" in " ".join(run.text().replace("\n#", " ").split())
+    places = {name: DEEPWAVE[name].astype(float) for name in DEEPWAVE if "locations" in name}
+    same, _ = converted(tmp_path, **DEEPWAVE | places, dt=4e-3, spacing=5.0)
+    assert same.sources[0].position == scenario.sources[0].position  # its places are indices
+    assert same.receivers == scenario.receivers
     scenario, _ = converted(tmp_path, **DEEPWAVE, vp=1e-3 * VP, dt=0.1)
     assert scenario.time.duration == pytest.approx(19.9)
 
@@ -123,8 +127,9 @@ def test_places_of_devito_fire_together(tmp_path):
     """(n, axes) is one shot of n sources, each with its column of samples."""
     pair = np.stack([WAVELET, -0.5 * WAVELET], axis=1)
     places = {"sources": None, "wavelet": None, "src_coordinates": np.array([[2, 30], [2, 40]])}
-    scenario, _ = converted(tmp_path, **places, src_data=pair)
+    scenario, run = converted(tmp_path, **places, src_data=pair)
     assert scenario.survey is None
+    assert "whole numbers are indices" in " ".join(run.text().replace("\n#", " ").split())
     assert [source.position.x for source in scenario.sources] == [300.0, 400.0]
     t = np.arange(200) * 1e-3
     for source, column in zip(scenario.sources, pair.T, strict=True):

@@ -183,6 +183,19 @@ def test_several_sources_with_their_shifts(tmp_path):
     assert [s.wavelet.delay for s in scenario.sources] == pytest.approx([0.8, 1.0])
 
 
+def test_several_sources_of_other_half_durations(tmp_path):
+    """Centres are as far apart as the shifts; the longest source begins at t = 0."""
+    first = CMT.replace("half duration:  0.4", "half duration: 1.0")
+    for texts in (first + CMT, CMT + first):
+        scenario, _ = converted(tmp_path, CMTSOLUTION=texts)
+        assert [s.wavelet.delay for s in scenario.sources] == pytest.approx([2.0, 2.0])
+        assert scenario.event.at == pytest.approx(2.0)
+    late = first.replace("shift:     0.0", "shift: 0.5")
+    scenario, _ = converted(tmp_path, CMTSOLUTION=late + CMT)
+    assert [s.wavelet.delay for s in scenario.sources] == pytest.approx([2.0, 1.5])
+    assert scenario.event.at == pytest.approx(1.5)
+
+
 def test_a_curved_top_is_topography(tmp_path, command_line, monkeypatch):
     """Elevations run along x first; contacts that bend with it are level here, and said."""
     monkeypatch.chdir(tmp_path)

@@ -167,6 +167,14 @@ def test_heights_in_files_and_of_models(tmp_path):
     scenario, left_out = converted(tmp_path, text)
     assert (scenario.topography.coordinates, left_out) == ("metres", [])
     assert discretize(scenario).topography is not None
+    degrees = [f"{-118 + 0.01 * i} {37 + 0.01 * j} {50 * j}" for j in range(4) for i in range(4)]
+    (tmp_path / "ground.topo").write_text("\n".join(["4 4", *degrees]) + "\n")
+    scenario, left_out = converted(tmp_path, text.replace("cartesian", "geographic"))
+    assert (scenario.geographic.longitude, scenario.geographic.latitude) == (-118.0, 37.0)
+    assert discretize(scenario).topography is not None
+    assert "SW4's projection puts them" in " ".join(
+        (tmp_path / "scenario.yaml").read_text().replace("\n#", " ").split()
+    )
     scenario, left_out = converted(tmp_path, text.replace("cartesian", "rfile"))
     assert scenario.topography is None
     assert "the ground of this rfile is not read" in left_out[0]
@@ -188,6 +196,20 @@ def test_a_refinement_is_a_plane(tmp_path):
     scenario, left_out = converted(tmp_path, GRID + ROCK + "refinement zmax=500\n" + SOURCE)
     assert (scenario.grid.spacing.x, scenario.grid.planes) == (50.0, ())
     assert "refinement zmax=500: no plane is far enough from top, bottom and sour" in left_out[0]
+
+
+@pytest.mark.parametrize("sides", ["y1=1000", "y1=1000 y2=2000 z2=3000", "y1=1000 y2=2500"])
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+def test_blocks_reach_the_ends_of_a_refined_grid(tmp_path, sides, slope):
+    """Its extents are whole cells, and so longer than SW4's."""
+    text = DEEP.replace("h=100", "h=50") + ROCK + "refinement zmax=900\n" + SOURCE
+    block = f"block vp=5000 vs=2500 rho=2700 vpgrad={slope} {sides}\n"
+    scenario, left_out = converted(tmp_path, text + block)
+    assert not left_out
+    extent = scenario.grid.extent
+    ends = np.array([extent.z]), np.array([extent.y]), np.array([extent.x])
+    vp = discretize(scenario).earth.sample(*ends)["vp"]
+    assert vp == pytest.approx(5000.0 + slope * extent.z)
 
 
 def test_images_of_the_largest_motion_are_maps(tmp_path):
@@ -409,7 +431,7 @@ def test_files_faults_dates_and_faces(tmp_path):
     assert volume.crs.startswith("+proj=tmerc")
     assert "+lon_0=-123" in volume.crs
     assert scenario.sources[0].path == "a.srf"
-    assert scenario.event.time == "2017-01-31T10:20:30Z"
+    assert scenario.event.time == "2017-01-31T10:20:30.500000Z"
     assert scenario.boundaries.x_min == "rigid"
     assert scenario.receivers[0].quantities == ("velocity",)
     rock = {"type": "uniform", "vp": 4e3, "vs": 2e3, "rho": 2600}

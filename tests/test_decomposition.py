@@ -105,11 +105,12 @@ def test_places_of_other_cuts_hold_the_same_points(axes: str) -> None:
         for parts in ((1, 1), (3, 1), (2, 2 if axes == "xyz" else 1))
         for subdomain in every(decompose(whole, 4, parts, batch=2))
     )
-    wanted = first.global_block("field").block(code(first))
+    wanted = first.global_block("field", first.padded).block(code(first))
     assert (wanted != -1).all()
     for other in others:
-        here, there = other.global_block("field").common(first.global_block("field"))
-        found = other.global_block("field").block(code(other))
+        block = other.global_block("field", other.padded)
+        here, there = block.common(first.global_block("field", first.padded))
+        found = block.block(code(other))
         assert found[here].size == found.size
         assert (found[here] == wanted[there]).all()
 

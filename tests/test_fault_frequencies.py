@@ -183,3 +183,14 @@ def test_a_gaussian_of_that_half_duration_leaves_a_hundredth():
         delay=None,
     )  # fmt: skip
     assert wavelets.maximum_frequency(spec) == pytest.approx(2.0, rel=1e-3)
+
+
+def test_subfaults_of_huge_faults_have_their_own_distance(monkeypatch):
+    """Not that of those which are summed."""
+    monkeypatch.setattr("seismo.acquisition.directivity.MOST_SUBFAULTS", 400)
+    z, x = (LENGTH * n.ravel() for n in np.mgrid[:60, :60])
+    _, rates = line(x.size)
+    rates = SlipRates(np.hypot(x, z) / SPEED, rates.step, rates.starts, rates.samples)
+    positions = np.stack([x, 0.0 * x, z], axis=1)
+    grain = directivity(positions, np.ones(x.size), rates, VS, LENGTH**2).grain
+    assert grain.spacing == pytest.approx(LENGTH)

@@ -49,7 +49,7 @@ def test_distances_are_those_of_a_plane(plane):
 
 def test_results_have_the_hypocentre_and_the_distances(tmp_path):
     """The subfault that slips first is the event of exports, not the centroid."""
-    text = srf([point(120, 140, 95, onset=0.05), point(60, 140, 95, onset=0.01)])
+    text = srf([point(120, 140, 115, onset=0.05), point(60, 140, 95, onset=0.01)])
     at = {"x": 60.0, "y": 100.0, "z": 95.0}
     document = elastic(
         [fault(tmp_path, text)], time={"duration": 0.02},
@@ -61,6 +61,7 @@ def test_results_have_the_hypocentre_and_the_distances(tmp_path):
         assert row["x"] == pytest.approx(90.0, abs=0.1)
         event = hypocentre(results, "shot_000")
         assert (event["x"], event["z"]) == pytest.approx((60.0, 95.0), abs=0.1)
+        assert event["depth"] == pytest.approx(95.0, abs=0.1)
         assert event["longitude"] == row["hypocentre_longitude"] != row["longitude"]
         r_hyp, r_rup, r_jb = (
             results.traces["r"].column(name)[0] for name in ("r_hyp", "r_rup", "r_jb")

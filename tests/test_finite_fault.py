@@ -99,6 +99,21 @@ def test_slip_across_the_rake_adds_as_a_vector(tmp_path):
     assert summary.moment == pytest.approx(AREA * 0.5 * RHO * VS**2, rel=1e-8)
 
 
+def test_slip_across_the_rake_may_be_negative(tmp_path):
+    """As much as that along it: the moment, the rate and the frequencies are those of +0.5 m."""
+    back, there = (
+        sources_of(
+            tmp_path,
+            srf([point(x, 140, 95, across=a, onset=x / 3000) for x in (60, 80, 100)]),
+        ).summaries[0]
+        for a in (-0.5, 0.5)
+    )
+    assert back.moment == pytest.approx(there.moment)
+    times = np.linspace(there.start, there.end, 50)
+    np.testing.assert_allclose(back.signal(times, 1), there.signal(times, 1))
+    assert len(back.directivity.rates) == len(there.directivity.rates) > 0
+
+
 def test_slip_across_the_rake_that_is_rounding_does_not_count(tmp_path):
     """Its rates over what they amount to would be those of a slip of their own, and noise."""
     first, second, *rates = LINE

@@ -179,6 +179,14 @@ def test_moments_that_do_not_go_with_half_durations_are_named(tmp_path, wavelet,
         assert word in lines[0]
 
 
+def test_magnitudes_have_no_unit(tmp_path):
+    """A short moment rate is named, a long one is chosen for a grid."""
+    (line,) = sized(tmp_path, magnitude=7.5, wavelet={"type": "triangle", "half_duration": 0.3})
+    assert "check the magnitude" in line
+    assert "dyn cm" not in line
+    assert sized(tmp_path, magnitude=3.0, wavelet=PULSE) == []
+
+
 def test_a_file_in_newton_metres_is_named(tmp_path):
     """Of a CMTSOLUTION, which has dyn cm."""
     text = re.sub(r"(M..: .*)[de]\+(\d+)", lambda m: f"{m[1]}e+{int(m[2]) - 7}", CMT)

@@ -35,7 +35,7 @@ def text_of(axes=3, columns=5, rows=None, levels=Z):
     return "\n".join(["# origin, end", *header, "# points", *lines[:rows]]) + "\n"
 
 
-def earth(folder, text, axes=3, lossy=True, **keys):
+def earth(folder, text, axes=3, lossy=True, below=(), **keys):
     (folder / "tomography_model.xyz").write_text(text)
     names = ("vp", "vs", "rho", "qp", "qs")[: 5 if lossy else 3]
     part = {"type": "volume", "path": "tomography_model.xyz", **{n: n for n in names}, **keys}
@@ -43,7 +43,7 @@ def earth(folder, text, axes=3, lossy=True, **keys):
     document = {
         "physics": "elastic",
         "grid": {"extent": {"x": 2000.0, **level, "z": 3000.0}, "spacing": 250.0},
-        "time": {"duration": 1.0}, "model": [part],
+        "time": {"duration": 1.0}, "model": [*below, part],
         "sources": [{"type": "explosion", "position": {"x": 500.0, **level, "z": 500.0},
                      "wavelet": {"type": "ricker", "frequency": 1.0}}],
     }  # fmt: skip
@@ -78,6 +78,10 @@ def test_the_smallest_velocities_of_a_part(tmp_path):
     np.testing.assert_allclose(sampled["vs"], [2100.0, 2300.0], rtol=1e-6)
     np.testing.assert_allclose(sampled["vp"], [4100.0, 4600.0], rtol=1e-6)
     np.testing.assert_allclose(sampled["rho"], [2400.0, 2460.0], rtol=1e-6)
+    rock_below = {"type": "uniform", "vp": 5e3, "vs": 3e3, "rho": 2700.0}
+    keys = {"minimum": least, "vs": None, "outside": "keep"}
+    with pytest.raises(ScenarioError, match=r"minimum\.vs: .*this part has no vs"):
+        earth(tmp_path, text_of(), lossy=False, below=[rock_below], **keys)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,7 @@ def test_text_of_fdsn_web_services_is_read_as_it_comes(tmp_path):
     for text, message in (
         (moved, r":3: the code CI.PAS is that of line 2"),
         (FDSN.replace("34.0|", "x|"), r":4: latitude is 'x'"),
+        (FDSN.replace("|0|Rush", "|inf|Rush"), r":4: elevation is 'inf'"),
         (FDSN.replace("|Rush", ""), r":4: 7 values between \|, expected 8"),
     ):
         with pytest.raises(ScenarioError, match=message):

@@ -22,7 +22,9 @@ from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.acquisition.wavelet_shapes import FLOOR
 
 MOST_SUBFAULTS = 40_000  # that are summed: of so many, random phases leave 0.5 % of the moment
-_COMPARED = 200  # subfaults whose neighbours are looked for
+_COMPARED = (20, 200)  # subfaults, least and most, whose neighbours are looked for
+_PAIRS = 8_000_000  # of them and all others
+_SAME = 1e-3  # m between centres that are one
 _DIRECTIONS = 20  # even on the sphere, beside those of the fault
 _FLAT = 1e-6  # share of the largest variance of positions, below which a fault has no extent
 _GRAIN_BAND = (0.8, 1.25)  # times the frequency of the subfaults, as their spacing varies
@@ -70,12 +72,14 @@ def directivity(
         speed: of the waves at the fault in m/s.
         area: of a subfault in m2.
     """
+    spacing = _spacing(positions)
     if len(moments) > MOST_SUBFAULTS:
         taken = np.random.default_rng(0).choice(len(moments), MOST_SUBFAULTS, replace=False)
         positions, moments, rates = positions[taken], moments[taken], rates.some(taken)
-    weights = moments / moments.sum()
-    offsets = positions - np.abs(weights) @ positions / np.abs(weights).sum()
-    variances, axes = np.linalg.eigh(offsets.T @ (np.abs(weights)[:, None] * offsets))
+    # Slip across the rake may have either sign: sums of signed moments may vanish.
+    weights = np.abs(moments) / np.abs(moments).sum()
+    offsets = positions - weights @ positions
+    variances, axes = np.linalg.eigh(offsets.T @ (weights[:, None] * offsets))
     if not (variances[-1] > 0.0 and speed > 0.0):
         return Directivity()
     along = _own_slownesses(offsets, weights, rates.onset, speed, variances, axes)
@@ -87,7 +91,7 @@ def directivity(
     energy = (frequency * spectra) ** 2
     mean = energy @ frequency / energy.sum(axis=1)
     chosen = dict.fromkeys((int(np.argmax(highest)), int(np.argmax(mean))))
-    grain = _grain(offsets, np.abs(weights), rates.onset, speed, area, variances)
+    grain = _grain(offsets, weights, rates.onset, speed, (spacing, area), variances)
     if grain is not None:
         low, high = (factor * grain[2] for factor in _GRAIN_BAND)
         beside = spectra[: len(along), (frequency >= low) & (frequency <= high)]
@@ -104,7 +108,7 @@ def _own_slownesses(
     """Return slownesses (n, 3) s/m along the rupture, against it, and along the fault's axes."""
     extended = variances > _FLAT * variances[-1]
     # The plane wave whose times are next to the onsets.
-    moved = axes.T @ (offsets.T @ (np.abs(weights) * (onsets - onsets.mean())))
+    moved = axes.T @ (offsets.T @ (weights * (onsets - onsets.mean())))
     nearest = axes[:, extended] @ (moved[extended] / variances[extended])
     length = float(np.linalg.norm(nearest))
     level = np.stack([axes[:, -1], axes[:, -2]]) / speed
@@ -140,11 +144,15 @@ def _spectra(rates: list[SlipRate]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _grain(
-    offsets: np.ndarray, weights: np.ndarray, onsets: np.ndarray, speed: float, area: float,
-    variances: np.ndarray,
+    offsets: np.ndarray, weights: np.ndarray, onsets: np.ndarray, speed: float,
+    size: tuple[float, float], variances: np.ndarray,
 ) -> tuple[float, float, float] | None:  # fmt: skip
-    """Return rupture velocity m/s, spacing m and frequency Hz of the subfaults of a fault."""
-    centres = np.unique(np.round(offsets, 3), axis=0)  # slip along and across may share one
+    """Return rupture velocity m/s, spacing m and frequency Hz of the subfaults of a fault.
+
+    Their size is the distance in m of neighbours, and the area in m2 of one.
+    """
+    spacing, area = size
+    centres = np.unique(np.round(offsets, 3), axis=0)
     first = int(np.argmin(onsets))
     later = onsets - onsets[first]
     distance = np.linalg.norm(offsets - offsets[first], axis=1)
@@ -152,7 +160,6 @@ def _grain(
     if not moving.any() or len(centres) < 3:
         return None
     velocity = _median(distance[moving] / later[moving], weights[moving])
-    spacing = _spacing(centres)
     is_row = variances[-2] < (0.1 * spacing) ** 2
     if not is_row:
         spacing = max(spacing, math.sqrt(area))
@@ -162,9 +169,11 @@ def _grain(
 def _spacing(centres: np.ndarray) -> float:
     """Return the median distance in m from a centre (n, 3) to the nearest other one."""
     nearest = []
-    for centre in centres[:: -(-len(centres) // _COMPARED)]:
+    compared = int(np.clip(_PAIRS // len(centres), *_COMPARED))
+    for centre in centres[:: -(-len(centres) // compared)]:
         distances = np.linalg.norm(centres - centre, axis=1)
-        nearest.append(distances[distances > 0.0].min())
+        # Slip along and across the rake share a centre.
+        nearest.append(distances[distances > _SAME].min(initial=math.inf))
     return float(np.median(nearest))
 
 

@@ -108,6 +108,6 @@ def _station(where: str, columns: list[str], line: str) -> Station:
         where,
         code,
         coordinates,
-        float(elevation) if elevation else 0.0,
+        coordinate("elevation", elevation) if elevation else 0.0,
         by_column.get("sitename", ""),
     )

@@ -96,8 +96,11 @@ class Rupture:
 
     @cached_property
     def rate(self) -> SlipRate:
-        """Moment rate of all over their moment, 1/s; of one rigidity where the file has none."""
-        moments = self.potencies * (1.0 if self.rigidities is None else self.rigidities)
+        """Moment rate of all over their moment, 1/s; of one rigidity where the file has none.
+
+        Slip across the rake may have either sign: all count by their size.
+        """
+        moments = np.abs(self.potencies * (1.0 if self.rigidities is None else self.rigidities))
         return self.rates.weighted_sum(moments / moments.sum())
 
     def where(self, slip: int) -> str:

@@ -66,6 +66,7 @@ class KernelConstants:
             equations that interpolate, those of the values half a cell further behind them; under
             topography those of `seismo.grid.curved_rows`.
         surface: array index of the surface row along z.
+        even_layers: whether the medium of layers goes on as it is at their inner edge.
     """
 
     strides: np.ndarray
@@ -78,6 +79,7 @@ class KernelConstants:
     up: np.ndarray
     down: np.ndarray
     surface: int
+    even_layers: bool = True
 
     @cached_property
     def turned(self) -> KernelConstants:

@@ -46,7 +46,7 @@ class RunningMeans:
 
     def __call__(self, columns: Columns) -> dict[str, np.ndarray]:
         """Return the medium (z, y, x) of columns (z + 2 REACH, y, x)."""
-        columns = {name: as_volume(columns[name]) for name in CONSTANTS & columns.keys()}
+        columns = {name: as_volume(array) for name, array in columns.items()}
         solid = columns["c44"] > 0.0
         terms = _terms(columns, solid)
         means = _means(terms, solid)
@@ -55,9 +55,12 @@ class RunningMeans:
             for name, mean in means.items()
         }
         changed = _inner(solid) & (self.share > 0.0)
+        constants = _constants(mixed)
+        # Of rock the densities along axes are those of nodes.
+        constants |= {name: constants["rho"] for name in columns if name.startswith("rho_")}
         return {
             name: np.where(changed, constant, _inner(columns[name]))
-            for name, constant in _constants(mixed).items()
+            for name, constant in constants.items()
         }
 
 

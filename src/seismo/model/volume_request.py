@@ -54,6 +54,13 @@ class VolumeRequest:
         }
         if self.section.interpolation == "cells":
             blocks = tuple(replace(block, cells=True) for block in blocks)
+        for name in minimum:
+            if getattr(self.section, name) is None:
+                raise ModelError(
+                    f"has no effect: this part has no {name}; give {name}, or leave it out",
+                    "minimum",
+                    name,
+                )
         return Volume(
             blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key,
             minimum=minimum,

@@ -14,12 +14,11 @@ from seismo.solver.ground import true_positions
 def hypocentre_of(setup: Discretization, point: np.ndarray) -> dict[str, float]:
     """Return the coordinates of a point (3) m in true depth: those of `coordinates_of`."""
     x, y, z = point.tolist()
-    coordinates = {"x": x, "y": y, "z": z}
+    coordinates = {"x": x, "y": y, "z": z, "depth": z - setup.scenario.ground}
     if setup.ground is not None:
         ground = float(setup.ground.ground(y, x))
-        coordinates |= {
-            "depth": z - ground, "elevation": datum_of(setup.scenario.topography) - ground,
-        }  # fmt: skip
+        coordinates["depth"] = z - ground
+        coordinates["elevation"] = datum_of(setup.scenario.topography) - ground
     longitude, latitude = Projection(setup.scenario.geographic).to_geographic(x, y)
     return coordinates | {"longitude": float(longitude), "latitude": float(latitude)}
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidationInfo, model_validator
 
+from seismo.equations.registry import parameters_of_physics
 from seismo.scenario import units
 from seismo.scenario.auto_values import AutoOrCount
 from seismo.scenario.base import (
@@ -106,5 +107,6 @@ class Attenuation(ScenarioSection):
 
 def resolved_law(attenuation: Attenuation | None, info: ValidationInfo) -> Attenuation | None:
     """Return the law of a scenario's media that lose energy, for its results to have it."""
-    loses = {"qp", "qs"} & given_parameters(info.data.get("model", ()))
+    taken = {"qp", "qs"} & parameters_of_physics(info.data.get("physics"))
+    loses = taken & given_parameters(info.data.get("model", ()))
     return Attenuation() if attenuation is None and loses else attenuation

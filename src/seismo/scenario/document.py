@@ -220,10 +220,8 @@ class Scenario(ScenarioSection):
         if self.output.path is not None:
             path = self.resolve(self.output.path)
             if not pathlib.Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.base)):
-                raise ScenarioError(
-                    f"output.path {path}: a link leaves the scenario's folder; use --output for "
-                    "other folders"
-                )
+                problem = "a link leaves the scenario's folder; use --output for other folders"
+                raise ScenarioError(f"output.path {path}: {problem}")
             return path
         return None if self.path is None else pathlib.Path(f"{self.path.stem}.h5")
 

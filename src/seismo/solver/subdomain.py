@@ -103,6 +103,7 @@ def _tables(
         up=up,
         down=down,
         surface=subdomain.offset[2],
+        even_layers=not setup.guided_damping.averaged,
     )
 
 

@@ -123,7 +123,7 @@ class Sweep:
     def _medium(self, z: IRValue) -> IRValue:
         """Return how far from its coefficients a point's fields stand.
 
-        The model has no shots. The medium of a layer goes on as it is at its inner edge
+        The model has no shots. The medium of an even layer goes on as it is at its inner edge
         (`seismo.model.earth.Earth.clamp`), so that all of its points read what the innermost of
         them whose next one is in the layer, too, has: out of the cache, for most of them.
         """

@@ -57,7 +57,7 @@ class SweepConstants:
         shapes = [a.shape for a in (*t.profiles, t.up)]
         rest = (self.stretched, self.closed, self.masked, self.half, self.writes, self.reads)
         counts = self.arrays, self.memories, self.columns, self.short, self.asked_arrays
-        kept = f"{t.inside} {self.short_memory}"
+        kept = f"{t.inside} {t.even_layers} {self.short_memory}"
         return f"{digest_of(t)} {t.surface} {shapes} {rest} {counts} {kept}"
 
 
@@ -80,8 +80,11 @@ def built_in(tables: KernelConstants) -> dict[str, list]:
 def inner_nodes(tables: KernelConstants, axis: str, width: int) -> tuple[int, int]:
     """Return the first and the last node along an axis whose medium layers go on with.
 
-    Along x they begin a lane of `width` numbers, so that loads stay aligned.
+    Along x they begin a lane of `width` numbers, so that loads stay aligned. Layers with a medium
+    of their own read all of it.
     """
+    if not tables.even_layers:
+        return 0, tables.profiles[AXES.index(axis)].shape[1]
     low, high = tables.inside[AXES.index(axis)]
     lane = width if axis == "x" else 1
     return int((low - 1 - lane) // lane * lane), int(-(-high // lane) * lane)

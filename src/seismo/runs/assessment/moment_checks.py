@@ -110,12 +110,16 @@ def _size(setup: Discretization) -> WarningLines:
             continue
         times = half_duration_of_moment(moment) / half_duration
         # Moments of 1 N m and the like are those of Green's functions.
-        if times > MOST_TIMES or (times < 1.0 / MOST_TIMES and (event or moment > _LEAST)):
+        is_magnitude = getattr(entry, "magnitude", None) is not None
+        is_long = times < 1.0 / MOST_TIMES and not is_magnitude  # smooth sources are chosen
+        if times > MOST_TIMES or (is_long and (event or moment > _LEAST)):
+            remedy = _other_unit(moment, half_duration, event is not None)
+            if is_magnitude:
+                remedy = "check the magnitude, and the unit of the wavelet's times (s)"
             yield (
                 f"{size}, of which earthquakes have half durations of about "
                 f"{half_duration_of_moment(moment):.2g} s, and its moment rate is as wide as a "
-                f"triangle of half duration {half_duration:.2g} s; "
-                f"{_other_unit(moment, half_duration, event is not None)}"
+                f"triangle of half duration {half_duration:.2g} s; {remedy}"
             )
 
 

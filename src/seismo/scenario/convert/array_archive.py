@@ -9,8 +9,9 @@
 
 Names that these programs have for them are taken, too, and say what differs between them:
 
-    Deepwave    source_locations, receiver_locations, source_amplitudes (shot, source, time):
-                dt in s, s = -samples (its setup of a scalar propagator)
+    Deepwave    source_locations, receiver_locations: indices, whole numbers or not;
+                source_amplitudes (shot, source, time): dt in s, s = -samples (its setup of a
+                scalar propagator)
     Devito      src_coordinates, rec_coordinates, src_data (time, source): places that fire
                 together; no units of its own: with velocities in km/s and m its dt is in ms
 
@@ -64,7 +65,7 @@ def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> No
     arrays, program = _read(run)
     if "vp" not in arrays:
         raise ScenarioError(f"{run.source}: has no vp; give the velocities by that name")
-    layout = _layout(run, arrays, axes)
+    layout = _layout(run, arrays, axes, program)
     dimensions = len(layout.axes)
     given_names = [name for name in _PROPERTIES if name in arrays]
     if "vs" in arrays and "rho" not in arrays:
@@ -85,6 +86,15 @@ def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> No
     rows = samples_of(run, arrays, program)
     _add_time(run, arrays, interval, rows.shape[1])
     shots = add_sources(run, arrays, layout, program, (rows, interval))
+    indexed = [
+        name for name in ("sources", "receivers")
+        if name in arrays and np.issubdtype(arrays[name].dtype, np.integer)
+    ]  # fmt: skip
+    if program == "Devito" and indexed:
+        run.remark(
+            "sources",
+            "Assumed: places in whole numbers are indices; write those in m as decimals (300.0).",
+        )
     _add_receivers(run, arrays, layout, shots)
     for section in run.sections.get("receivers", ()):
         section["interval"] = short(interval)
@@ -116,7 +126,9 @@ def _read(run: ConvertedRun) -> tuple[dict[str, np.ndarray], str]:
     return known, "".join(programs)
 
 
-def _layout(run: ConvertedRun, arrays: dict[str, np.ndarray], axes: str | None) -> ArrayLayout:
+def _layout(
+    run: ConvertedRun, arrays: dict[str, np.ndarray], axes: str | None, program: str
+) -> ArrayLayout:
     shape = arrays["vp"].shape
     if len(shape) not in (2, 3):
         raise ScenarioError(f"{run.source}: vp has {len(shape)} axes; 2 or 3 are a model")
@@ -131,7 +143,7 @@ def _layout(run: ConvertedRun, arrays: dict[str, np.ndarray], axes: str | None) 
     if min(spacing) <= 0.0:
         raise ScenarioError(f"{run.source}: spacing is {min(spacing):g} m; it has to be above 0")
     origin = _one_an_axis(run, arrays.get("origin", np.zeros(1)), "origin", len(shape))
-    return ArrayLayout(axes, shape, spacing, origin)
+    return ArrayLayout(axes, shape, spacing, origin, True if program == "Deepwave" else None)
 
 
 def _one_an_axis(

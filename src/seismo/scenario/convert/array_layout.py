@@ -14,12 +14,21 @@ from seismo.scenario.convert.converted_run import ConvertedRun, short
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """The axes of the arrays, and along each the points, their spacing and the first one in m."""
+    """The axes of the arrays, and along each the points, their spacing and the first one in m.
+
+    Attributes:
+        axes: names, in the order of the arrays.
+        shape: points.
+        spacing: of the points in m.
+        origin: of the first point in m.
+        indexed: whether places are indices; None: those that are whole numbers.
+    """
 
     axes: str
     shape: tuple[int, ...]
     spacing: tuple[float, ...]
     origin: tuple[float, ...]
+    indexed: bool | None = None
 
     def by_axis(self, numbers: Sequence[float] | np.ndarray) -> dict[str, Any]:
         """Return numbers as the scenario writes them, x before y and z."""
@@ -27,8 +36,9 @@ class ArrayLayout:
         return {axis: short(float(named[axis])) for axis in "xyz" if axis in named}
 
     def metres(self, positions: np.ndarray) -> np.ndarray:
-        """Return positions (..., axes) in m; whole numbers are indices."""
-        if np.issubdtype(positions.dtype, np.integer):
+        """Return positions (..., axes) in m."""
+        are_whole = np.issubdtype(positions.dtype, np.integer)
+        if are_whole if self.indexed is None else self.indexed:
             return np.asarray(self.origin) + positions * np.asarray(self.spacing)
         return np.asarray(positions, float)
 

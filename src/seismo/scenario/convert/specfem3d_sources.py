@@ -1,7 +1,7 @@
 """Sources of SPECFEM3D: CMTSOLUTION and FORCESOLUTION.
 
-SPECFEM's t = 0 is the centre of the first source; here it lies so much later that this source
-begins at t = 0, and the section `event` says the date of a CMTSOLUTION. One in degrees is read
+SPECFEM's t = 0 is the centre of the earliest source; here it lies so much later that no source
+begins before t = 0, and the section `event` says the date of a CMTSOLUTION. One in degrees is read
 where it is, by a source of type event. Moments are steps whose rate is a Gaussian, of a force the
 function itself is that Gaussian, or a Ricker wavelet of frequency f0 for both
 (USE_RICKER_TIME_FUNCTION).
@@ -47,27 +47,30 @@ def add_sources(run: ConvertedRun, data: Path, parameters: ParameterFile, mesh: 
     is_event = not (is_force or mesh.in_metres or ricker or points_up) and len(files) == 1
     # SPECFEM's times count from the first of the sources.
     shifts = [file.number("TIME SHIFT", 0.0) for file in files]
+    later = [shift - min(shifts) for shift in shifts]
     sources = []
-    for file, shift in zip(files, shifts, strict=True):
-        if is_force:
-            source = _force(file, mesh.in_metres, ricker, least)
-        elif is_event:
+    for file in files:
+        if is_event:
             source = _event(run, file, least)
         else:
-            source = _moment(file, mesh.in_metres, ricker, least)
-        centre = source["wavelet"]["delay"]
-        if not is_event:
+            if is_force:
+                source = _force(file, mesh.in_metres, ricker, least)
+            else:
+                source = _moment(file, mesh.in_metres, ricker, least)
             kind = source.pop("type")
             source = {"type": kind, "position": _position(file, mesh, points_up), **source}
-            source["wavelet"]["delay"] = short(centre + shift - min(shifts))
         sources.append(source)
-        if not is_force and file is files[0]:
-            _add_date(run, file, centre - min(shifts))
+    # So late that none of them begins before the run.
+    zero = max(source["wavelet"]["delay"] - t for source, t in zip(sources, later, strict=True))
+    for source, t in zip(sources, later, strict=True):
+        source["wavelet"]["delay"] = short(zero + t)
+    if not is_force:
+        _add_date(run, files[0], zero - min(shifts))
     if is_event:
         del sources[0]["wavelet"]["delay"]  # the section event says the time
     run.sections["sources"] = sources
     if not is_event:
-        run.remark("sources", "SPECFEM's t = 0 is at the delay of the first wavelet.")
+        run.remark("sources", "SPECFEM's t = 0 is at the delay of the earliest wavelet.")
     if not is_force and mesh.in_metres:
         run.remark("sources", "Components on the axes of this grid: x east, y north, z down.")
 

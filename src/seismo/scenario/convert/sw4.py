@@ -23,7 +23,7 @@ from seismo.scenario.convert.converted_run import (
     short,
 )
 from seismo.scenario.convert.sw4_commands import InputCommand, commands_of
-from seismo.scenario.convert.sw4_ground import add_topography, place_plane, refined
+from seismo.scenario.convert.sw4_ground import IN_FILES, add_topography, place_plane, refined
 from seismo.scenario.convert.sw4_left_out import (
     ALTERING,
     MODELS,
@@ -123,7 +123,11 @@ def _located(
     """Add the place on the earth, where the input has one or needs one."""
     azimuth = grid.number("az", 0.0)
     to_grid = to_grid_of(grid)
-    files = [c for c in commands if c.name in (*_RUPTURES, "rfile", "sfile", "gmg")]
+    files = [
+        c for c in commands
+        if c.name in (*_RUPTURES, "rfile", "sfile", "gmg")
+        or (c.name == "topography" and IN_FILES.get(c.options.get("input", "")) == "degrees")
+    ]  # fmt: skip
     needed = files or any(c.name != "grid" and c.has("lat", "lon") for c in commands)
     is_placed = grid.has("lat", "lon")
     if not is_placed and not needed:
@@ -159,8 +163,8 @@ def _difference(grid: InputCommand, size: tuple[float, float, float], to_grid: T
         largest = max(largest, (math.dist(there, (x, y)), math.hypot(x, y)))
     metres, distance = largest
     return (
-        "Models and ruptures in files are projected here about this point, to lengths on the "
-        f"ellipsoid; SW4's projection puts them up to {metres:.0f} m elsewhere in this grid "
+        "Models, ruptures and heights in files are projected here about this point, to lengths on "
+        f"the ellipsoid; SW4's projection puts them up to {metres:.0f} m elsewhere in this grid "
         f"({100.0 * metres / distance:.2g} % of the distance)."
     )
 
@@ -226,9 +230,10 @@ def _time(
     run.sections["time"] = {"duration": short(duration)}
     run.remark("time", "The step is chosen from the stability limit of this grid.")
     if time.has("utcstart"):
-        text = time.options["utcstart"].split(".")[0]
+        text = time.options["utcstart"]
+        form = f"{_UTC}.%f" if "." in text else _UTC
         try:
-            start = datetime.strptime(text, _UTC).replace(tzinfo=UTC)
+            start = datetime.strptime(text, form).replace(tzinfo=UTC)
         except ValueError:
             problem = f"{time.label_of('utcstart')}: is no month/day/year:hour:minute:second"
             raise ScenarioError(problem) from None

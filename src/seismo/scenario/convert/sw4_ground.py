@@ -23,7 +23,7 @@ from seismo.scenario.text_files import read_lines
 
 _HILL = {"gaussianamp": 0.05, "gaussianxc": 0.5, "gaussianyc": 0.5, "gaussianlx": 0.15,
          "gaussianly": 0.15}  # fmt: skip
-_IN_FILES = {"grid": "degrees", "geographic": "degrees", "cartesian": "metres"}
+IN_FILES = {"grid": "degrees", "geographic": "degrees", "cartesian": "metres"}
 _MODELS = ("rfile", "sfile", "gmg", "efile", "image")
 _FACTOR = 3  # spacing below a plane of refinement over that above
 # Rows by which a plane keeps off the top (of those below it), sources and the bottom: what the
@@ -64,10 +64,10 @@ def _ground(
     style = command.options.get("input", "")
     if style == "gaussian":
         return _hill(run, command, size, spacing)
-    if style in _IN_FILES and command.has("file"):
+    if style in IN_FILES and command.has("file"):
         path = run.source.parent / command.options["file"]
         if path.is_file():
-            return _heights(run, command, _IN_FILES[style])
+            return _heights(run, command, IN_FILES[style])
         reason = f"no such file as {path}: the ground is level here"
     elif style in _MODELS:
         reason = (

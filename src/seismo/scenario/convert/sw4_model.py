@@ -75,7 +75,7 @@ class ModelPainter:
             ScenarioError: an option is no number.
         """
         properties = self._properties(command)
-        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        limits = self._limits(command)
         for key in command.beyond({*_PROPERTIES, *_GRADIENTS, *_SIDES, "absdepth"}):
             reason = "blocks have no such option here"
             self.run.leave_out(command.label_of(key), reason, alters=True)
@@ -101,14 +101,14 @@ class ModelPainter:
             ScenarioError: an option is no number.
         """
         known = [key for key in command.options if key == "rho" or _CONSTANT.fullmatch(key)]
-        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        limits = self._limits(command)
         for key in command.beyond({*known, *_SIDES}):
             reason = "anisotropic blocks have no such option here"
             self.run.leave_out(command.label_of(key), reason, alters=True)
         axes = "z" if self._covers(limits) else "xyz"
         sides = {
             axis: [short(limits.get(f"{axis}1", 0.0)), short(limits.get(f"{axis}2", length))]
-            for axis, length in zip("xyz", self.size, strict=True)
+            for axis, length in self._reach.items()
             if axis in axes and limits.keys() & {f"{axis}1", f"{axis}2"}
         }
         if self.on_ground and "z" in sides:
@@ -223,6 +223,17 @@ class ModelPainter:
             intervals.append(ColumnInterval(top, bottom, properties))
         return intervals
 
+    @property
+    def _reach(self) -> dict[str, float]:
+        """Extents in m of the grid, which mesh refinement may enlarge beyond SW4's, by axis."""
+        return {axis: float(length) for axis, length in self.run.sections["grid"]["extent"].items()}
+
+    def _limits(self, command: InputCommand) -> dict[str, float]:
+        """Return the sides of a block, but for those at or beyond the far ends of SW4's grid."""
+        limits = {key: command.number(key) for key in _SIDES if command.has(key)}
+        ends = {f"{axis}2": length for axis, length in zip("xyz", self.size, strict=True)}
+        return {key: side for key, side in limits.items() if side < ends.get(key, math.inf)}
+
     def _covers(self, limits: dict[str, float]) -> bool:
         return all(
             limits.get(f"{axis}1", 0.0) <= 0.0 and limits.get(f"{axis}2", length) >= length
@@ -261,12 +272,12 @@ class ModelPainter:
     def _add_bodies(self, properties: dict[str, Linear], limits: dict[str, float]) -> None:
         """Add a block with sides, cut where `globalmaterial` begins to act."""
         sides: dict[str, Any] = {}
-        for axis, length in zip("xy", self.size, strict=False):
-            if f"{axis}1" in limits or f"{axis}2" in limits:
+        for axis, length in self._reach.items():
+            if axis != "z" and (f"{axis}1" in limits or f"{axis}2" in limits):
                 first = limits.get(f"{axis}1", 0.0)
                 sides[axis] = [short(first), short(limits.get(f"{axis}2", length))]
         low = limits.get("z1", 0.0)
-        high = limits.get("z2", self.size[2])
+        high = limits.get("z2", self._reach["z"])
         self.intervals_of_bodies.append(ColumnInterval(low, high, properties))
         intervals = self._limited(self.intervals_of_bodies[-1])
         for span in intervals:
@@ -282,9 +293,7 @@ class ModelPainter:
 
     def _graded(self, span: ColumnInterval, sides: dict[str, Any]) -> dict[str, Any]:
         """Return a body whose properties change linearly with depth: a model of eight points."""
-        x, y = (
-            sides.get(axis, [0.0, length]) for axis, length in zip("xy", self.size, strict=False)
-        )
+        x, y = (sides.get(axis, [0.0, self._reach[axis]]) for axis in "xy")
         ticks = (x, y, (-span.bottom, -span.top))
         lines = [
             " ".join(f"{axis[0]:.12g}" for axis in ticks)
