@@ -46,6 +46,7 @@ from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_curved_rows import on_hill
 from test_isotropic_planes import BLOCK, ROCK, Z
+from test_layer_media import beds
 from test_many_subfaults import check_spreading
 from test_maps import check_polynomials
 from test_resume import contents
@@ -101,6 +102,14 @@ PLANES = [
 def test_planes(name, case, tmp_path):
     """Every kernel of planes; all combinations are slow."""
     compare(planned(name, 2, tmp_path, case), tmp_path)
+
+
+def test_layers_with_a_medium_of_their_own(tmp_path):
+    """Side layers go over into the mean of beds: the card reads all of it, not their inner edge."""
+    document = planned("elastic", 2, tmp_path, "free_surface") | {"model": beds(6, 2)}
+    found, wanted = both(document, tmp_path)
+    assert found.setup.guided_damping.averaged
+    assert solver.difference(solver.wavefield(found), solver.wavefield(wanted)) < 1e-12
 
 
 @pytest.mark.parametrize("across", [8, 33])

@@ -62,9 +62,8 @@ class KernelConstants:
             come the weights of second derivatives that are taken at once
             (`seismo.solver.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
-        up: (rows, width) surface weights for node values / spacing, with `down` for half points; of
-            equations that interpolate, those of the values half a cell further behind them; under
-            topography those of `seismo.grid.curved_rows`.
+        up: (rows, width) surface weights for node values / spacing, with `down` for half points;
+            behind them those of interpolated values; over ground `seismo.grid.curved_rows`.
         surface: array index of the surface row along z.
         even_layers: whether the medium of layers goes on as it is at their inner edge.
     """
@@ -85,12 +84,11 @@ class KernelConstants:
     def turned(self) -> KernelConstants:
         """The tables of the same grid with y and z swapped, but for the surface's."""
         swapped = [0, 2, 1]  # axes in the order x, z, y
-        (x, y, z) = self.profiles
-        (within_x, within_y, within_z) = self.inside
+        x, y, z = self.profiles
+        inside = (self.inside[0], self.inside[2], self.inside[1])
         return replace(
-            self, strides=self.strides[::-1], first=self.first[swapped],
-            second=self.second[swapped], on_nodes=self.on_nodes[swapped], profiles=(x, z, y),
-            inside=(within_x, within_z, within_y),
+            self, strides=self.strides[::-1], first=self.first[swapped], profiles=(x, z, y),
+            second=self.second[swapped], on_nodes=self.on_nodes[swapped], inside=inside,
         )  # fmt: skip
 
 

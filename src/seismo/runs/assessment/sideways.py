@@ -37,6 +37,7 @@ _SCATTERED = 0.75  # by a body, of what a large one does: for k a of 1 along an 
 _SMALL = 0.9  # of what a large body scatters
 
 NodeBox = Mapping[str, tuple[int, int]]  # first and last node by axis
+Media = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as `_sampled` returns them
 
 
 def sideways_error(setup: Discretization) -> float:
@@ -135,10 +136,15 @@ def _largest(
         between: places in a cell that are compared, 1 for nodes alone.
     """
     worst = np.zeros(len(_LAWS))
-    for axis in setup.grid.axes:
-        for number, box in enumerate(boxes):
+    for number, box in enumerate(boxes):
+        sampled: dict[bytes, Media] = {}  # boxes that are compared whole have one lattice
+        for axis in setup.grid.axes:
             index = _lattice(box, axis, between, 0 if number else _LINES)
-            worst = np.maximum(worst, _along(setup, axis, index, without))
+            lattice = b"".join(nodes.astype(float).tobytes() for nodes in index.values())
+            if lattice not in sampled:
+                sampled[lattice] = _sampled(setup, index)
+            counted = ~_within(index, without)
+            worst = np.maximum(worst, _along(axis, sampled[lattice], counted))
     return worst
 
 
@@ -162,9 +168,7 @@ def _slowest(setup: Discretization, box: NodeBox) -> float:
     return float(speeds.min())
 
 
-def _sampled(
-    setup: Discretization, index: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> Media:
     """Return rho, rho vp^2, rho vs^2 (z, y, x) and, in cells at the top, the slowest velocity."""
     grid = setup.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
@@ -178,23 +182,24 @@ def _sampled(
     return rho, rho * vp**2, rho * vs**2, np.where(vs > 0.0, vs, vp) / height
 
 
-def _along(
-    setup: Discretization, axis: str, index: Mapping[str, np.ndarray], without: Sequence[NodeBox]
-) -> np.ndarray:
-    """Return the largest contrasts (3) of neighbours along one axis, as `_largest` does."""
+def _along(axis: str, media: Media, counted: np.ndarray) -> np.ndarray:
+    """Return the largest contrasts (3) of neighbours along one axis, as `_largest` does.
+
+    Neighbours count where one of them is `counted` (z, y, x).
+    """
     along = "zyx".index(axis)
 
     def pair(of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.delete(of, -1, along), np.delete(of, 0, along)
 
-    rho, bulk, rigidity, speeds = _sampled(setup, index)
+    rho, bulk, rigidity, speeds = media
     stiffness = pair(bulk)
     impedance = pair(np.sqrt(rho * bulk))
     shear = pair(rigidity)
     solid = pair(rigidity > 0.0)
     both = solid[0] & solid[1]
     mixed = solid[0] ^ solid[1]
-    counted = ~(np.all(pair(_within(index, without)), axis=0))
+    either = np.any(pair(counted), axis=0)
     unlike = np.sqrt(np.maximum(_ratio(stiffness), _ratio(shear))) - 1.0
     fluid = np.where(solid[0], stiffness[1], stiffness[0])
     share = np.maximum(*shear) / np.maximum(np.maximum(*shear) + fluid, 1e-9)
@@ -203,7 +208,7 @@ def _along(
         (both, unlike), (~solid[0] & ~solid[1], np.log(_ratio(impedance))), (mixed, share)
     )  # fmt: skip
     return np.array([
-        np.max(value / slower**power, where=where & counted, initial=0.0)
+        np.max(value / slower**power, where=where & either, initial=0.0)
         for (where, value), power in zip(measures, _POWERS, strict=True)
     ])  # fmt: skip
 

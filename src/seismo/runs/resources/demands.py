@@ -201,9 +201,12 @@ def refuse_what_does_not_fit(
 
 
 def _size_of(file: Path) -> int:
-    """Return the bytes of a file; 0 of one that is renamed meanwhile, as the run's state is."""
-    with contextlib.suppress(FileNotFoundError):
-        return file.lstat().st_size
+    """Return the bytes of a file; 0 of one that is renamed meanwhile, as the run's state is.
+
+    A link that leads nowhere has none either.
+    """
+    with contextlib.suppress(OSError):
+        return file.stat().st_size
     return 0
 
 
