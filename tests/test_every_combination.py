@@ -26,7 +26,7 @@ NUMBERS = (("float32", "auto"), ("float64", "auto"), ("float32", 16), ("float32"
 STEPS = 10
 STEP = 1e-3  # s, below the limit of all
 CELLS = {2: (24, 20), 3: (14, 14, 14)}
-WAVE_CELLS = {2: (44, 36), 3: (30, 30, 30)}
+WAVE_CELLS = {2: (44, 36), 3: (44, 44, 36)}  # room for a box within
 WAVE = {"type": "plane_wave", "wavelet": {"type": "ricker", "frequency": 25.0}, "incidence": 10.0}
 # In the words of what refuses them: memory variables of 16 bits, and plane waves.
 REFUSED = ("16: too few bits", "isotropic solid rock", "no plane waves from below")
@@ -59,15 +59,15 @@ def covering() -> list[tuple]:
     return chosen
 
 
-def model(physics, kind: str) -> list[dict]:
-    """Give rock, another one further down, or a body of it."""
+def model(physics, kind: str, middle_x: float) -> list[dict]:
+    """Give rock, another one further down, or a body of it, above z = 60 m about an x."""
     (rock,) = solver.uniform(physics)
     values = {key: value for key, value in rock.items() if key != "type"}
     faster = values | {key: 1.2 * values[key] for key in ("vp", "vs") & values.keys()}
     middle = 8.0 * solver.SPACING["z"]
     if kind == "layered":
         return [{"type": "layers", "layers": [{"top": 0.0, **values}, {"top": middle, **faster}]}]
-    body = {"type": "block", "x": [60.0, 110.0], "z": [20.0, 60.0], **faster}
+    body = {"type": "block", "x": [middle_x - 30.0, middle_x + 30.0], "z": [20.0, 60.0], **faster}
     return [rock, body] if kind == "body" else [rock]
 
 
@@ -77,7 +77,8 @@ def combination(name, dimensions, kind, output, surface, number) -> dict:
     precision, storage = number
     cells = (WAVE_CELLS if output == "plane wave" else CELLS)[dimensions]
     document = solver.plan(
-        name, dimensions, cells=cells, steps=None, model=model(physics, kind), precision=precision,
+        name, dimensions, cells=cells, steps=None, precision=precision,
+        model=model(physics, kind, 0.5 * cells[0] * solver.SPACING["x"]),
         boundaries=solver.faces(dimensions, top=surface),
     )  # fmt: skip
     document["time"] = {"duration": STEPS * STEP, "step": STEP}

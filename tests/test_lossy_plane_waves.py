@@ -27,8 +27,8 @@ INFINITE = {"qp": float("inf"), "qs": float("inf")}
         ("SH", 50.0, {}, QUALITIES),
         pytest.param("SV", 0.0, {}, QUALITIES, marks=pytest.mark.slow),
         pytest.param("P", 0.0, QUALITIES, INFINITE, marks=pytest.mark.slow),
-        pytest.param("SV", 50.0, QUALITIES, {"qp": 1e9, "qs": 1e9}, marks=pytest.mark.slow),
-        pytest.param("P", 60.0, {"qs": 20.0}, {}, marks=pytest.mark.slow),
+        pytest.param("SV", 30.0, QUALITIES, {"qp": 1e9, "qs": 1e9}, marks=pytest.mark.slow),
+        pytest.param("P", 60.0, QUALITIES, {}, marks=pytest.mark.slow),
         pytest.param("SV", 25.0, {"qp": 40.0}, {"qs": 50.0}, marks=pytest.mark.slow),
     ],
 )
@@ -76,9 +76,9 @@ def test_a_wave_that_is_not_of_its_size_is_refused(factor, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wave", ["P", "SV", "SH"])
-def test_nothing_leaves_the_box_in_space(wave):
+@pytest.mark.parametrize(("wave", "bar"), [("P", 3e-6), ("SV", 3e-5), ("SH", 3e-6)])
+def test_nothing_leaves_the_box_in_space(wave, bar):
     layers = [SOFT_ON_ROCK[0] | QUALITIES, SOFT_ON_ROCK[1]]
     document = in_space(layers=layers, duration=0.7)
     document["sources"][0]["wave"] = wave
-    assert outside(document) < 3e-6
+    assert outside(document) < bar

@@ -48,9 +48,10 @@ class RowSum:
 
     def __mul__(self, factor: Any) -> RowSum:
         """Return it times a number, or one (row) for each row."""
-        # A factor of each row is a diagonal matrix to the left.
+        # A factor of each row is a diagonal matrix to the left; rows times 0 are left out.
         rows = next(iter(self.terms.values())).shape[0]
-        diagonal = sparse.diags_array(np.broadcast_to(np.asarray(factor, float), rows))
+        diagonal = sparse.diags_array(np.broadcast_to(np.asarray(factor, float), rows)).tocsr()
+        diagonal.eliminate_zeros()
         return RowSum({key: (diagonal @ matrix).tocsr() for key, matrix in self.terms.items()})
 
     __rmul__ = __mul__
@@ -190,7 +191,7 @@ def stage_updates(
         physics: the wave equation.
         stage: one of its stages.
         matrices: the differences along z.
-        model: coefficients (row), what is not kept of them being 1.
+        model: coefficients (row).
         even: (row) whether the formula of isotropic planes is that of a row; None if of none.
     """
     # Once for each kind of plane: the general formula, and that of one rock.
@@ -199,7 +200,9 @@ def stage_updates(
         if update is None:
             continue
         cell = ColumnCell(physics, matrices, model)
-        update(cell)
+        # Rows of one rock may lack what the general formula divides by, and are not taken of it.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            update(cell)
         updates.append(cell.written)
     changed = dict(updates[0])
     if stage.where == "surface":
