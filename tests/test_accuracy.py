@@ -242,6 +242,18 @@ def test_the_spectrum_is_that_of_the_trace() -> None:
     assert end == pytest.approx(2.403, rel=0.01)
 
 
+@pytest.mark.parametrize(("quantity", "terms"), [("displacement", 2), ("acceleration", 4)])
+def test_the_spectrum_is_that_of_the_recorded_quantity(quantity: str, terms: int) -> None:
+    """Of a force: f^3 exp(-2 f^2) for displacement, f^7 exp(-2 f^2) for acceleration."""
+    scenario = document(5.0, "elastic")
+    scenario["receivers"][0]["quantities"] = [quantity]
+    spectra = discretize(from_dict(scenario)).waves.spectra
+    y = 2 * (spectra.frequency / FREQUENCY) ** 2
+    above = 1 - np.cumsum(spectra.energy[0])
+    series = sum(y**n / math.factorial(n) for n in range(terms))
+    np.testing.assert_allclose(above, series * np.exp(-y), atol=0.02)
+
+
 def test_a_grid_that_carries_nothing_is_refused() -> None:
     """8 kHz on a grid for 10 Hz is a mistake of units, and not a matter of accuracy."""
     hopeless = document(5.0)
