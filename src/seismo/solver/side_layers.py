@@ -74,7 +74,7 @@ def in_side_layers(
     free = _free_rows(setup, nodes["z"])
     if not setup.earth.layered:
         # Along the normal of a layer one column is that of all points.
-        for box, index in _pieces(setup, nodes, share):
+        for box, index in _pieces(setup, nodes):
             for name, mean in means_at(setup, index, share[box]).items():
                 medium[name][free, *box] = mean[free]
         return medium, lambda array: array
@@ -98,7 +98,7 @@ def mixed_rows(setup: Discretization, is_even: Callable[[Media], np.ndarray]) ->
     if setup.earth.layered:
         columns = [_column(nodes)]
     else:
-        columns = [index for _, index in _pieces(setup, nodes, _shares(setup, nodes))]
+        columns = [index for _, index in _pieces(setup, nodes)]
     for index in columns:
         mixed |= ~is_even(means_at(setup, index, all_mean)).all((1, 2))
     return mixed & _free_rows(setup, nodes["z"])
@@ -131,10 +131,10 @@ def _column(nodes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _pieces(
-    setup: Discretization, nodes: Mapping[str, np.ndarray], share: np.ndarray
+    setup: Discretization, nodes: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
     """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
-    inside = _span(np.asarray(share.max(axis=0) == 0.0))
+    inside = _span(share_along(setup, "x", nodes["x"]) == 0.0)
     for axis in (a for a in nodes if a != "z"):
         n = AXES.index(axis)
         index = nodes[axis]
