@@ -289,6 +289,7 @@ class GroundStresses(IndirectReading):
     ) -> np.ndarray:  # fmt: skip
         """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
         if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
+            # Stresses are at rest before the first step.
             sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
             traces[beside] = self.setup.clock.dt * sums
         return traces

@@ -78,8 +78,8 @@ def in_side_layers(
             for name, mean in means_at(setup, index, share[box]).items():
                 medium[name][free, *box] = mean[free]
         return medium, lambda array: array
-    # The first column is that of the interior.
-    columns = np.unique(np.append(share, 0.0))  # one for each depth in a layer
+    # One column for each depth in a layer; the first is that of the interior.
+    columns = np.unique(np.append(share, 0.0))
     number = np.searchsorted(columns, share)
     shape = (len(nodes["z"]), 1, columns.size)
     changed = {name: np.broadcast_to(array, shape).copy() for name, array in medium.items()}
@@ -134,6 +134,7 @@ def _pieces(
     setup: Discretization, nodes: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
     """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
+    # The layers across x keep their columns in corners; those across y have the rest.
     inside = _span(share_along(setup, "x", nodes["x"]) == 0.0)
     for axis in (a for a in nodes if a != "z"):
         n = AXES.index(axis)
@@ -143,7 +144,6 @@ def _pieces(
             span = _span(beyond & (share_along(setup, axis, index) > 0.0))
             if span.start == span.stop or (axis == "y" and inside.start == inside.stop):
                 continue
-            # Points of the y layers in the x layers are those of these.
             column = {**nodes, axis: np.array([edge])}
             if axis == "x":
                 yield (slice(None), span), column

@@ -147,8 +147,9 @@ class StabilityMonitor:
         self.largest = max(self.largest, peak)
 
     def _is_next(self, step: int) -> bool:
-        """Whether the watch of layers takes a look: not those that checkpoints add between."""
+        """Whether the watch of layers takes a look: its windows have regular looks alone."""
         looks = self._layers.looks
+        # Checkpoints look between two of them, or again after the same step.
         return step % EVERY == 0 and not (looks and looks[-1].step == step)
 
     def _message(self, step: int, peak: float, index: Index) -> str:
