@@ -138,3 +138,27 @@ def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
     stopped(scenario, path, 40)
     with resume(f"{path}.run", Request()):
         assert_complete(path, contents(unbroken))
+
+
+def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
+    """The strain about a moment has the moment's own part, which is none of the stress."""
+    on_hill = {
+        "physics": "elastic",
+        "grid": {"extent": {"x": 300.0, "z": 260.0}, "spacing": 10.0, "order": 4},
+        "time": {"duration": 0.1}, "boundaries": {"top": "free_surface", "layer": {"points": 6}},
+        "topography": {"type": "hills",
+                       "hills": [{"center": {"x": 70.0}, "height": 25.0, "width": 90.0}]},
+        "model": [{"type": "uniform", "vp": 2000.0, "vs": 1000.0, "rho": 2000.0}],
+        "sources": [{"type": "explosion", "moment": 1e12, "position": {"x": 130.0, "depth": 10.0},
+                     "wavelet": {"type": "ricker", "frequency": 15.0}}],
+        "receivers": [solver.points([{"x": 130.0 + cells * 10.0, "depth": 0.0}
+                                     for cells in (0, 2, 3, 4)], quantities=["stress"])],
+    }  # fmt: skip
+    simulation = solver.simulate(on_hill)
+    traces = solver.traces(simulation)
+    setup = simulation.setup
+    x = setup.groups[0].at(setup.shots[0].name)[:, 0]
+    slopes = np.array([setup.topography.surface(np.array(0.0), at, along="x") for at in x])
+    peak = np.abs(traces["sxx"]).max()
+    assert np.abs(slopes).min() > 0.05
+    assert np.abs(traces["sxz"] - slopes.reshape(-1, 1) * traces["sxx"]).max() < 1e-4 * peak

@@ -7,7 +7,9 @@ import seismo
 import solver
 from seismo.model.column_means import REACH, SPREAD, RunningMeans
 from seismo.runs.assessment.accuracy import sent_back
-from seismo.solver.side_layers import share_along
+from seismo.solver.coefficients import medium_of
+from seismo.solver.fluid_solid_rows import ContactRows
+from seismo.solver.side_layers import in_side_layers, share_along
 
 
 @pytest.mark.parametrize("depth", [470.0, pytest.param(477.0, marks=pytest.mark.slow)])
@@ -77,6 +79,21 @@ def test_means_are_those_of_one_grid_however_it_is_cut(dimensions, model, parts)
     assert whole.setup.guided_damping.averaged
     for name, array in solver.wavefield(whole).items():
         np.testing.assert_array_equal(solver.wavefield(cut)[name], array, err_msg=name)
+
+
+def test_layers_across_y_have_the_means_of_those_across_x():
+    """In an earth that a block makes vary sideways; away from it both sides are alike."""
+    simulation = beside([*beds(8), BLOCK], 3, steps=0)
+    subdomain = simulation.solvers[0].subdomain
+    medium = medium_of(simulation.setup, subdomain, ContactRows(simulation.setup, subdomain))
+    before = medium["c44"].copy()
+    with_means, _ = in_side_layers(simulation.setup, subdomain, medium)
+    shear = with_means["c44"]
+    first = simulation.setup.halo  # y has its halo
+    across_x, across_y = shear[:, first + 9, 0], shear[:, first, 9]
+    np.testing.assert_array_equal(across_y, across_x)
+    assert not np.array_equal(across_y, before[:, first, 9])
+    np.testing.assert_array_equal(shear[:, first + 13, 8:19], before[:, first + 13, 8:19])
 
 
 def constants(vp: float, vs: float, rho: float) -> np.ndarray:

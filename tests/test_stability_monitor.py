@@ -208,3 +208,15 @@ def test_a_run_that_goes_on_has_the_looks_of_the_first():
         second.look(field.step)
     with pytest.raises(UnstableError, match="step 1000"):
         second.look(1000)
+
+
+def test_looks_for_checkpoints_make_no_window_shorter():
+    """Motion that swings within 200 steps, with a checkpoint every other step, and at each look."""
+    field = Wavefield(lambda step: 2.0 + math.sin(step / 30), 0)
+    field.place = LEFT
+    monitor = StabilityMonitor(field, "p", 0.0)
+    for field.step in range(50, 1001, 2):
+        if field.step % stability_monitor.EVERY == 0:
+            monitor.look(field.step)
+        monitor.confirm(field.step)
+    assert [look[0] for look in monitor.summary()["layers"]] == list(range(250, 1001, 50))

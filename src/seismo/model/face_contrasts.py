@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-INVERSION = 2.0  # times as stiff as what lies below it (up to 3 grew nowhere)
+INVERSION = 2.0  # times as stiff as what lies below it
 ENCLOSED = 2.0  # times as stiff, or as soft, as what lies on either side
 WINDOW = 40  # nodes over which jumps are averaged
 _CAPPED = 9.0  # largest jump that counts, as beside a fluid

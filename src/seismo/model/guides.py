@@ -7,32 +7,24 @@ Skelton, Adams & Craster 2007). So the contrasts of the shear modulus are evalua
 across x or y, down and along the face.
 
 The damping of the fields in the layers that ends this growth (as a share p of d, see
-`seismo.solver.cpml`) was measured, at source frequencies low relative to the grid's cut-off, which
-need the strongest damping. Waves beside beds stopped growing at a p of 0.005 to 0.015 with moduli
-of 1:3 to 1:90, and of 0.02 to 0.03 with 1:375. Jumps from node to node need a larger p. With
-a the mean jump of its logarithm over 40 nodes, noise and blocks of 1:3 to 1:20 stopped at
-0.005 (a = 0.96), 0.035 (1.06), 0.03 (1.25), 0.04 (1.77, 2.1) and 0.07 (2.3). In ground of 5 to 22
-cells on rock waves grew from 1:1.6 on, most of them from 1:8 on, and stopped at 0.004 (below 1:4),
-0.008 (1:5) and 0.01 (to 1:180); in ground of 1 to 5 cells at 0.015 (1:40 to 1:100), 0.055
-(1:130) and 0.05 (1:170). Stacks of two rocks in turn took up to 0.08; where layers have means of
-their columns (`seismo.solver.side_layers`) they stop at 0.005, and so do beds apart, if alpha keeps
-half its value (`validation/beds_beside_layers.py`).
+`seismo.solver.cpml`) was found by runs at source frequencies low relative to the grid's cut-off,
+which need the strongest damping. It rises with the contrast of beds, with the mean jump of the
+modulus's logarithm from node to node (over 40 nodes), and with the contrast of ground on rock, most
+of all where the ground has few cells. Stacks of two rocks in turn need most of it; where layers
+have means of their columns (`seismo.solver.side_layers`) they need little, and so do beds apart, if
+alpha keeps half its value (`validation/beds_beside_layers.py`).
 
-Between a free surface and a rigid bottom every rock is a plate: in plates of 10 to 40 cells and
-vp / vs 1.5 to 4 waves grew by up to an e-fold in 140 steps, and stopped at 0.02.
+Between a free surface and a rigid bottom every rock is a plate, in which waves grow at once.
 
 Layers are as strong as the fastest rock of the model asks for, and waves along the closed rows of a
 free surface (`seismo.grid.surface_closure`) grow in layers that are stronger than their own rock
-asks for: of 1750/1000 m/s, with a body of 4400 beside, by an e-fold in 660 steps. There the ratio
-of moduli counts as a rise of the ground: nothing grew in 16,000 steps at 1.45, 1.6, 2.5 and 3.4
-times the velocity.
+asks for. There the ratio of moduli counts as a rise of the ground.
 
 Rock may be so anisotropic that energy runs against the phase in it: `_of_rocks` has the p of that.
 
 Waves of ground need time to grow, so that layers begin matched, and reflect less, up to a step that
-does not depend on the duration of a run. With layers of 8 to 24 points, by step 3000 they had grown
-to 1 % of the peak at most, by 2000 where the modulus rises 1:140 (14 % by 3000); with 40 points,
-where they grow faster, by 2000 (2.3 % by 3000).
+does not depend on the duration of a run: the sooner the more points a layer has, and the more the
+modulus rises.
 """
 
 from __future__ import annotations
@@ -65,9 +57,8 @@ THIN_POWER = 1.4  # and the power of the contrast by which it does
 MOST_OF_GROUND = 0.06
 PLATE = 0.03  # the p of a plate between a free surface and a rigid bottom
 # The p of layers that a plane of refinement goes through: where fields decay within a coarse cell
-# along the layer, waves do not pass the plane, so that it makes plates, too. Uniform rock, orders 4
-# and 8, 12 to 36 points: 0.03 ends growth in most, 0.05 in all that lie 6 coarse rows deep or more,
-# as all do that keep clear of the rows of a free surface; 4 rows deep it takes 0.06.
+# along the layer, waves do not pass the plane, so that it makes plates, too. This p ends growth at
+# planes that keep clear of the rows of a free surface.
 REFINED = 0.05
 # Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
 # many points of a layer, and later, beside beds apart and beside stacks of them. A stack has a mean

@@ -133,6 +133,7 @@ def _column(
     medium: dict[str, np.ndarray],
 ) -> _Window:  # fmt: skip
     """Return some rows with their differences, c those of the interior."""
+    # Central differences of nodes at half points; of half points at nodes minus their transpose.
     count = len(rows)
     up = np.zeros((count, count))
     for m, weight in enumerate(c):

@@ -99,6 +99,7 @@ class GroundTraction:
     def _stiffness(self, position) -> np.ndarray:
         """Return the stiffness (stress, stress) of the ground above a position."""
         x, y, _ = (np.asarray(p) for p in position)
+        # The first row stands on the ground.
         across = y if "y" in self.topography.grid.axes else None
         medium = self.earth.sample(np.array(self.topography.level), across, x)
         return elastic_constants.stiffness_of_stresses(medium, self.names)

@@ -21,13 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.equations import elastic_constants
 from seismo.equations.terms import Term
+from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID, RADIUS
 from seismo.solver.channels import channel_points, receiver_points
 from seismo.solver.discretization import Discretization
@@ -38,6 +41,7 @@ OF_MOTION = "~"  # behind the name of a component: what is left of velocities
 _STRAINS = ("strain_rate", "divergence", "rotation")
 _STRESSES = ("stress", "pressure")
 _MOST_POSITIONS = 1 << 14  # whose strains are kept for other components
+_ABOUT_MOMENTS = 2.0 * RADIUS  # cells, to which moments and readings are spread
 _ERRING = 1.5  # rows below ground that slopes, in which stresses err
 
 
@@ -247,7 +251,25 @@ class GroundStresses(IndirectReading):
         # On the ground, and in the rows that err where no contact lies near.
         known = self.setup.interpolation.tilted
         last = _ERRING if known and known.rows >= MOST_ROWS else ON_GRID
-        return np.asarray(self.setup.grid.index("z", positions[..., 2]) < last)
+        is_high = np.asarray(self.setup.grid.index("z", positions[..., 2]) < last)
+        return is_high & ~self._has_moments(positions)
+
+    @cached_property
+    def _moments(self) -> cKDTree:
+        """The places of what acts on stresses, in all shots of the run, in cells."""
+        sources = [source for shot in self.setup.shots for source in shot.sources]
+        places = [source.position for source in sources if source.kind != "force"]
+        return cKDTree(self._in_cells(np.reshape(places, (-1, 3))))
+
+    def _has_moments(self, positions: np.ndarray) -> np.ndarray:
+        """Return where moments act, whose strain C takes for stress."""
+        cells = self._in_cells(positions)
+        distance, _ = self._moments.query(cells, p=np.inf, distance_upper_bound=_ABOUT_MOMENTS)
+        return np.isfinite(distance)
+
+    def _in_cells(self, positions: np.ndarray) -> np.ndarray:
+        grid = self.setup.grid
+        return np.stack([grid.index(a, positions[..., AXES.index(a)]) for a in grid.axes], axis=-1)
 
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
@@ -289,6 +311,7 @@ class GroundStresses(IndirectReading):
     ) -> np.ndarray:  # fmt: skip
         """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
         if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
+            # Stresses are at rest before the first step.
             sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
             traces[beside] = self.setup.clock.dt * sums
         return traces

@@ -51,6 +51,7 @@ class LayerWatch:
             peak: the largest motion while the sources acted.
         """
         self.looks.append(look)
+        # Two full windows, all of whose looks have the largest motion in layers.
         if len(self.looks) < 2 * LOOKS or not all(one.faces for one in self.looks):
             return None
         # The largest of each window, as motion oscillates from look to look.

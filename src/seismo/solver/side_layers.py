@@ -74,12 +74,12 @@ def in_side_layers(
     free = _free_rows(setup, nodes["z"])
     if not setup.earth.layered:
         # Along the normal of a layer one column is that of all points.
-        for box, index in _pieces(setup, nodes, share):
+        for box, index in _pieces(setup, nodes):
             for name, mean in means_at(setup, index, share[box]).items():
                 medium[name][free, *box] = mean[free]
         return medium, lambda array: array
-    # The first column is that of the interior.
-    columns = np.unique(np.append(share, 0.0))  # one for each depth in a layer
+    # One column for each depth in a layer; the first is that of the interior.
+    columns = np.unique(np.append(share, 0.0))
     number = np.searchsorted(columns, share)
     shape = (len(nodes["z"]), 1, columns.size)
     changed = {name: np.broadcast_to(array, shape).copy() for name, array in medium.items()}
@@ -98,7 +98,7 @@ def mixed_rows(setup: Discretization, is_even: Callable[[Media], np.ndarray]) ->
     if setup.earth.layered:
         columns = [_column(nodes)]
     else:
-        columns = [index for _, index in _pieces(setup, nodes, _shares(setup, nodes))]
+        columns = [index for _, index in _pieces(setup, nodes)]
     for index in columns:
         mixed |= ~is_even(means_at(setup, index, all_mean)).all((1, 2))
     return mixed & _free_rows(setup, nodes["z"])
@@ -131,10 +131,11 @@ def _column(nodes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _pieces(
-    setup: Discretization, nodes: Mapping[str, np.ndarray], share: np.ndarray
+    setup: Discretization, nodes: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
     """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
-    inside = _span(np.asarray(share.max(axis=0) == 0.0))
+    # The layers across x keep their columns in corners; those across y have the rest.
+    inside = _span(share_along(setup, "x", nodes["x"]) == 0.0)
     for axis in (a for a in nodes if a != "z"):
         n = AXES.index(axis)
         index = nodes[axis]
@@ -143,7 +144,6 @@ def _pieces(
             span = _span(beyond & (share_along(setup, axis, index) > 0.0))
             if span.start == span.stop or (axis == "y" and inside.start == inside.stop):
                 continue
-            # Points of the y layers in the x layers are those of these.
             column = {**nodes, axis: np.array([edge])}
             if axis == "x":
                 yield (slice(None), span), column

@@ -136,7 +136,7 @@ class StabilityMonitor:
             raise UnstableError(self._message(step, peak, index), self._good)
         if time <= self._quiet_after or self._peak == 0.0:
             self._peak = max(self._peak, peak)
-        else:
+        elif self._is_next(step):
             look = LayerLook(step, peak, faces_of(self._grid, index))
             since = self._layers.growth(look, self._peak)
             if since is not None:
@@ -145,6 +145,12 @@ class StabilityMonitor:
         self._peak_index = index
         self.latest = peak
         self.largest = max(self.largest, peak)
+
+    def _is_next(self, step: int) -> bool:
+        """Whether the watch of layers takes a look: its windows have regular looks alone."""
+        looks = self._layers.looks
+        # Checkpoints look between two of them, or again after the same step.
+        return step % EVERY == 0 and not (looks and looks[-1].step == step)
 
     def _message(self, step: int, peak: float, index: Index) -> str:
         """Describe when and where it grew, and why.
