@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
@@ -255,11 +255,13 @@ class GroundStresses(IndirectReading):
         return is_high & ~self._has_moments(positions)
 
     @cached_property
-    def _moments(self) -> cKDTree:
-        """The places of what acts on stresses, in all shots of the run, in cells."""
+    def _moments(self) -> Any:
+        """The tree of the sources that act on stresses, in all shots of the run, in cells."""
+        from scipy.spatial import cKDTree
+
         sources = [source for shot in self.setup.shots for source in shot.sources]
-        places = [source.position for source in sources if source.kind != "force"]
-        return cKDTree(self._in_cells(np.reshape(places, (-1, 3))))
+        positions = [source.position for source in sources if source.kind != "force"]
+        return cKDTree(self._in_cells(np.reshape(positions, (-1, 3))))
 
     def _has_moments(self, positions: np.ndarray) -> np.ndarray:
         """Return where moments act, whose strain C takes for stress."""

@@ -37,7 +37,7 @@ _SCATTERED = 0.75  # by a body, of what a large one does: for k a of 1 along an 
 _SMALL = 0.9  # of what a large body scatters
 
 NodeBox = Mapping[str, tuple[int, int]]  # first and last node by axis
-Media = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as `_sampled` returns them
+SampledMedia = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as `_sampled` returns them
 
 
 def sideways_error(setup: Discretization) -> float:
@@ -137,7 +137,7 @@ def _largest(
     """
     worst = np.zeros(len(_LAWS))
     for number, box in enumerate(boxes):
-        sampled: dict[bytes, Media] = {}  # boxes that are compared whole have one lattice
+        sampled: dict[bytes, SampledMedia] = {}  # boxes that are compared whole have one lattice
         for axis in setup.grid.axes:
             index = _lattice(box, axis, between, 0 if number else _LINES)
             lattice = b"".join(nodes.astype(float).tobytes() for nodes in index.values())
@@ -168,7 +168,7 @@ def _slowest(setup: Discretization, box: NodeBox) -> float:
     return float(speeds.min())
 
 
-def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> Media:
+def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
     """Return rho, rho vp^2, rho vs^2 (z, y, x) and, in cells at the top, the slowest velocity."""
     grid = setup.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
@@ -182,7 +182,7 @@ def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> Media:
     return rho, rho * vp**2, rho * vs**2, np.where(vs > 0.0, vs, vp) / height
 
 
-def _along(axis: str, media: Media, counted: np.ndarray) -> np.ndarray:
+def _along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
     """Return the largest contrasts (3) of neighbours along one axis, as `_largest` does.
 
     Neighbours count where one of them is `counted` (z, y, x).
