@@ -19,7 +19,7 @@ each is read as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -150,11 +150,7 @@ class PlaneStrains(IndirectReading):
         self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
     ) -> dict[tuple[int, str], np.ndarray]:
         """Return (number of a shot, set) -> which receivers are read so: in solids."""
-        return {
-            (number, group.name): self._reads(group.at(shot.name))
-            for group in groups
-            for number, shot in enumerate(shots)
-        }
+        return _of_shots(self._reads, groups, shots)
 
     def _reads(self, positions: np.ndarray) -> np.ndarray:
         # A fluid has no shear strain that stresses tell.
@@ -241,11 +237,7 @@ class GroundStresses(IndirectReading):
         self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
     ) -> dict[tuple[int, str], np.ndarray]:
         """Return (number of a shot, set) -> which receivers are read so."""
-        return {
-            (number, group.name): self._reads(group.at(shot.name))
-            for group in groups
-            for number, shot in enumerate(shots)
-        }
+        return _of_shots(self._reads, groups, shots)
 
     def _reads(self, positions: np.ndarray) -> np.ndarray:
         # On the ground, and in the rows that err where no contact lies near.
@@ -317,3 +309,15 @@ class GroundStresses(IndirectReading):
             sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
             traces[beside] = self.setup.clock.dt * sums
         return traces
+
+
+def _of_shots(
+    reads: Callable[[np.ndarray], np.ndarray], groups: Sequence[ReceiverGroup],
+    shots: Sequence[Shot],
+) -> dict[tuple[int, str], np.ndarray]:  # fmt: skip
+    """Return what a function of positions (receiver, 3) gives of each set, at each shot."""
+    return {
+        (number, group.name): reads(group.at(shot.name))
+        for group in groups
+        for number, shot in enumerate(shots)
+    }
