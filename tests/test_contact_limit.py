@@ -82,6 +82,14 @@ def test_in_space_and_with_losses(dimensions, lossy):
     assert growth(plane(layers, 8, dimensions, cells, **changes), 0.98) < MOST
 
 
+def test_closed_rows_may_lie_beside_a_rigid_bottom():
+    """Their interior reaches beyond it; the bottom is at 600 m."""
+    document = plane([(0.0, WATER), (500.0, ROCK)], 16)
+    (contact,) = discretize(from_dict(document)).contacts
+    assert contact.closed
+    assert growth(document, 0.98) < MOST
+
+
 def test_contacts_of_water_and_rock_cost_little():
     """Four fifths and more of the limit of the rock alone."""
     document = plane(EARTHS["water of 90 m"])
