@@ -140,9 +140,9 @@ def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
         assert_complete(path, contents(unbroken))
 
 
-def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
-    """The strain about a moment has the moment's own part, which is none of the stress."""
-    on_hill = {
+def explosion_on_a_hill(**changes):
+    """Return a run of an explosion below ground that slopes, with receivers above it."""
+    return {
         "physics": "elastic",
         "grid": {"extent": {"x": 300.0, "z": 260.0}, "spacing": 10.0, "order": 4},
         "time": {"duration": 0.1}, "boundaries": {"top": "free_surface", "layer": {"points": 6}},
@@ -153,8 +153,12 @@ def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
                      "wavelet": {"type": "ricker", "frequency": 15.0}}],
         "receivers": [solver.points([{"x": 130.0 + cells * 10.0, "depth": 0.0}
                                      for cells in (0, 2, 3, 4)], quantities=["stress"])],
-    }  # fmt: skip
-    simulation = solver.simulate(on_hill)
+    } | changes  # fmt: skip
+
+
+def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
+    """The strain about a moment has the moment's own part, which is none of the stress."""
+    simulation = solver.simulate(explosion_on_a_hill())
     traces = solver.traces(simulation)
     setup = simulation.setup
     x = setup.groups[0].at(setup.shots[0].name)[:, 0]
@@ -162,3 +166,17 @@ def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
     peak = np.abs(traces["sxx"]).max()
     assert np.abs(slopes).min() > 0.05
     assert np.abs(traces["sxz"] - slopes.reshape(-1, 1) * traces["sxx"]).max() < 1e-4 * peak
+
+
+@pytest.mark.usefixtures("no_remedies")
+def test_a_share_of_a_survey_reads_as_the_whole(tmp_path):
+    """Receivers beside a moment are read otherwise: beside that of any shot, of any share."""
+    shots = [{"position": {"x": x, "depth": 10.0}} for x in (130.0, 230.0)]
+    survey = explosion_on_a_hill(survey={"shots": shots})
+    survey["receivers"][0]["positions"] += [{"x": x, "depth": 0.0} for x in (230.0, 245.0)]
+    with seismo.run(survey, tmp_path / "whole.h5") as whole:
+        every = dict(whole.traces["receivers"].items())
+        for n in range(2):
+            with seismo.run(survey, tmp_path / f"{n}.h5", shots=f"{n + 1}/2") as share:
+                for name, traces in share.traces["receivers"].items():
+                    np.testing.assert_array_equal(traces[0], every[name][n], err_msg=name)

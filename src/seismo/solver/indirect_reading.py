@@ -248,10 +248,13 @@ class GroundStresses(IndirectReading):
 
     @cached_property
     def _moments(self) -> Any:
-        """The tree of the sources that act on stresses, in all shots of the run, in cells."""
+        """The tree of the sources that act on stresses, in all shots of the survey, in cells.
+
+        Receivers are read alike, however its shots are shared out.
+        """
         from scipy.spatial import cKDTree
 
-        sources = [source for shot in self.setup.shots for source in shot.sources]
+        sources = [source for shot in self.setup.survey_shots for source in shot.sources]
         positions = [source.position for source in sources if source.kind != "force"]
         return cKDTree(self._in_cells(np.reshape(positions, (-1, 3))))
 
