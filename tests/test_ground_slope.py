@@ -78,7 +78,7 @@ def free_gradient(name, dimensions):
     return gradient - np.outer(np.linalg.solve(matrix, traction), normal)
 
 
-def read(setup, terms, position, gradient):
+def read_motion(setup, terms, position, gradient):
     """Read some terms of v_l = d_m v_l x_m at a position x, y, s in m."""
     total = 0.0
     around = setup.interpolation
@@ -117,11 +117,11 @@ def test_an_even_gradient_is_read_as_it_is(name, dimensions):
         place = np.array([x, y, float(setup.topography.z(position[2], np.array(y), np.array(x)))])
         for a in setup.grid.axes:
             terms = setup.physics.observables["velocity"][f"v{a}"]
-            found = read(setup, terms, position, gradient)
+            found = read_motion(setup, terms, position, gradient)
             assert found == pytest.approx(gradient[AXES.index(a)] @ place, abs=2e-3 * scale * H)
         for quantity in {"divergence", "rotation", "strain_rate"} & set(setup.physics.observables):
             for component, terms in setup.physics.observables[quantity].items():
-                found = read(setup, terms, position, gradient)
+                found = read_motion(setup, terms, position, gradient)
                 assert found == pytest.approx(wanted[component], abs=3e-3 * scale), component
 
 
@@ -168,7 +168,7 @@ def test_an_even_stress_is_read_and_its_strain_driven(name, dimensions):
 
 @pytest.mark.parametrize("rock", [{}, {"gamma": 0.2}])
 def test_sh_waves_have_no_traction_on_the_ground(rock):
-    """s_yz = f_x s_xy on the ground, and of strains by c66 / c44."""
+    """s_yz = f_x s_xy on the ground, of strains by c66 / c44; such motion is read as it is."""
     sh = {"type": "uniform", "vs": 1700.0, "rho": 2200.0, **rock}
     force = {"type": "force", "position": {"x": 300.0, "depth": 300.0}, "force": {"y": 1e9},
              "wavelet": {"type": "ricker", "frequency": 5.0}}  # fmt: skip
@@ -183,6 +183,13 @@ def test_sh_waves_have_no_traction_on_the_ground(rock):
     assert driven["sxy"].weights.sum() == pytest.approx(slope * ratio, rel=1e-6)
     for points in (read, driven):
         assert not points["syz"].weights.any()
+    gradient = np.zeros((3, 3))
+    gradient[1] = 1.0, 0.0, slope * ratio
+    for below in (0.0, 3.0, 17.0, 60.0):
+        position[2] = setup.grid.origin[2] + below
+        for component, wanted in (("exy_rate", 0.5), ("eyz_rate", 0.5 * slope * ratio)):
+            terms = setup.physics.observables["strain_rate"][component]
+            assert read_motion(setup, terms, position, gradient) == pytest.approx(wanted, rel=1e-9)
 
 
 APART = 4.0  # m, of exact solutions that derivatives are differences of
@@ -232,19 +239,24 @@ def lambs_problem(monkeypatch):
     return cases, lamb
 
 
-@pytest.mark.parametrize(
-    ("order", "bar"), [(8, 4e-3), pytest.param(4, 6e-3, marks=pytest.mark.slow)]
-)
-def test_strains_of_lambs_problem(order, bar, monkeypatch):
-    """On the ground, half a cell, one, two and five below it; of the largest gradient there."""
+def lambs_run(order, quantities, monkeypatch):
+    """Run it with receivers on the ground, half a cell, one, two and five below it."""
     cases, lamb = lambs_problem(monkeypatch)
     receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.2, 0.5)])
     lamb.geometry = replace(lamb.PSV, receivers=receivers, margin=5.0)
     document = lamb.scenario(lamb.geometry, DIP, 0.0, order)
-    document["receivers"][0]["quantities"] = ["divergence", "rotation", "strain_rate"]
-    run = cases.simulate(document)
+    document["receivers"][0]["quantities"] = quantities
+    return lamb, cases.simulate(document)
+
+
+@pytest.mark.parametrize(
+    ("order", "bar"), [(8, 4e-3), pytest.param(4, 6e-3, marks=pytest.mark.slow)]
+)
+def test_strains_of_lambs_problem(order, bar, monkeypatch):
+    """Of the largest gradient there."""
+    lamb, run = lambs_run(order, ["divergence", "rotation", "strain_rate"], monkeypatch)
     gradient = exact_gradients(lamb, run)
-    size = np.linalg.norm(gradient.reshape(len(receivers), -1), axis=1)
+    size = np.linalg.norm(gradient.reshape(len(gradient), -1), axis=1)
     exact = {
         "divergence": gradient[:, 0, 0] + gradient[:, 1, 1],
         "exx_rate": gradient[:, 0, 0],
@@ -261,13 +273,8 @@ def test_strains_of_lambs_problem(order, bar, monkeypatch):
     ("order", "bar"), [(8, 3e-3), pytest.param(4, 4e-3, marks=pytest.mark.slow)]
 )
 def test_stresses_of_lambs_problem(order, bar, monkeypatch):
-    """On the ground, half a cell, one, two and five below it; no traction on the ground."""
-    cases, lamb = lambs_problem(monkeypatch)
-    receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.2, 0.5)])
-    lamb.geometry = replace(lamb.PSV, receivers=receivers, margin=5.0)
-    document = lamb.scenario(lamb.geometry, DIP, 0.0, order)
-    document["receivers"][0]["quantities"] = ["stress"]
-    run = cases.simulate(document)
+    """Of the largest stress there; no traction on the ground."""
+    lamb, run = lambs_run(order, ["stress"], monkeypatch)
     gradient = exact_gradients(lamb, run, "displacement")
     shear = lamb.ROCK.rho * lamb.ROCK.vs**2
     pressed = (lamb.ROCK.rho * lamb.ROCK.vp**2 - 2.0 * shear) * (
