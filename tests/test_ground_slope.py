@@ -178,11 +178,12 @@ def test_sh_waves_have_no_traction_on_the_ground(rock):
     slope = np.tan(np.radians(DIP))
     read = channel_points(setup.interpolation, terms, position, setup.stencil)
     assert read["sxy"].weights.sum() == pytest.approx(slope, rel=1e-6)
+    assert not read["syz"].weights.any()
     driven = setup.interpolation.spreading(setup.physics.named("syz"), position)
     ratio = 1.0 + 2.0 * rock.get("gamma", 0.0)
-    assert driven["sxy"].weights.sum() == pytest.approx(slope * ratio, rel=1e-6)
-    for points in (read, driven):
-        assert not points["syz"].weights.any()
+    strain = {"sxy": 1.0, "syz": slope * ratio}
+    found = sum(points.weights.sum() * strain[name] for name, points in driven.items())
+    assert found == pytest.approx(slope * ratio, rel=1e-6)
     gradient = np.zeros((3, 3))
     gradient[1] = 1.0, 0.0, slope * ratio
     for below in (0.0, 3.0, 17.0, 60.0):
@@ -295,28 +296,29 @@ def test_stresses_of_lambs_problem(order, bar, monkeypatch):
         assert np.linalg.norm(traction) < 1e-3 * size[0]
 
 
-# Rows below the ground, and what level ground errs by there at most, moments across included.
-LEVEL = {0.5: 0.03, 1: 0.025, 2: 0.01, 4: 0.007}
+# Rows below the ground, and bars: less than what level ground errs by, or as much.
+SHALLOW = {0.5: 0.02, 1: 0.015, 2: 0.01, 4: 0.007}
 
 
 @pytest.mark.parametrize(
-    ("component", "rows"),
-    [("tn", 0.5), ("nn", 1), *(pytest.param(*case, marks=pytest.mark.slow) for case in
-     [("tt", 0.5), ("nn", 0.5), ("tt", 1), ("tn", 1), ("tn", 2), ("nn", 2), ("tn", 4)])],
+    ("component", "rows", "dip"),
+    [("tn", 0.5, 30.0), *(pytest.param(*case, marks=pytest.mark.slow) for case in
+     [("tt", 0.5, 30.0), ("nn", 0.5, 20.0), ("tt", 1, 20.0), ("tn", 1, 30.0), ("nn", 1, 30.0),
+      ("tn", 2, 30.0), ("nn", 2, 30.0), ("tn", 4, 30.0), ("tn", 1, 5.0), ("nn", 1, 10.0)])],
 )  # fmt: skip
-def test_shallow_moments_of_lambs_problem(component, rows, monkeypatch):
+def test_shallow_moments_of_lambs_problem(component, rows, dip, monkeypatch):
     """Along and across the slope, as right as on level ground."""
     cases, lamb = lambs_problem(monkeypatch)
-    dip = np.radians(DIP)
+    angle = np.radians(dip)
     depth = 0.1 * rows
     receivers = np.array([[1.5, 0.0], [3.0, 0.0], [2.0, 1.5]])
-    below = depth * np.array([np.sin(dip), np.cos(dip)])
+    below = depth * np.array([np.sin(angle), np.cos(angle)])
     geometry = replace(lamb.PSV, source=below, receivers=receivers, margin=5.0)
-    document = lamb.scenario(geometry, DIP, 0.0, 8)
+    document = lamb.scenario(geometry, dip, 0.0, 8)
     moment = np.zeros((2, 2))
     i, j = ("tn".index(letter) for letter in component)
     moment[i, j] = moment[j, i] = 1e12
-    turn = lamb.turn(dip)
+    turn = lamb.turn(angle)
     turned = turn @ moment @ turn.T
     (source,) = document["sources"]
     del source["force"]
@@ -331,4 +333,4 @@ def test_shallow_moments_of_lambs_problem(component, rows, monkeypatch):
     )  # fmt: skip
     exact = np.einsum("ij,rjt->rit", turn, exact)
     errors = np.linalg.norm(run.components("vx", "vz") - exact, axis=(1, 2))
-    assert (errors / np.linalg.norm(exact, axis=(1, 2))).max() < LEVEL[rows]
+    assert (errors / np.linalg.norm(exact, axis=(1, 2))).max() < SHALLOW[rows]
