@@ -15,6 +15,7 @@ import seismo
 import solver
 from seismo.equations import elastic_constants
 from seismo.grid.grid import AXES
+from seismo.runs.assessment.accuracy import expected_error
 from seismo.solver.channels import channel_points
 from seismo.solver.discretize import discretize
 
@@ -300,6 +301,37 @@ def test_stresses_of_lambs_problem(order, bar, monkeypatch):
 SHALLOW = {0.5: 0.02, 1: 0.015, 2: 0.01, 4: 0.007}
 
 
+def shallow_moment(lamb, moment, rows, dip, order):
+    """Return a moment's place, receivers, both in shortest wavelengths, and the scenario."""
+    angle = np.radians(dip)
+    depth = 0.1 * rows
+    receivers = np.array([[1.5, 0.0], [3.0, 0.0], [2.0, 1.5]])
+    below = depth * np.array([np.sin(angle), np.cos(angle)])
+    geometry = replace(lamb.PSV, source=below, receivers=receivers, margin=5.0)
+    document = lamb.scenario(geometry, dip, 0.0, order)
+    turn = lamb.turn(angle)
+    turned = turn @ moment @ turn.T
+    (source,) = document["sources"]
+    del source["force"]
+    source |= {
+        "type": "moment_tensor", "position": {"x": 0.0, "depth": depth * lamb.SHORTEST},
+        "components": {"xx": turned[0, 0], "zz": turned[1, 1], "xz": turned[0, 1]},
+    }  # fmt: skip
+    return below, receivers, document
+
+
+@pytest.mark.parametrize(
+    ("order", "dip", "error"),
+    [(8, 5.0, 0.0052), (8, 30.0, 0.0134), (8, 45.0, 0.0254), (4, 15.0, 0.0172), (4, 45.0, 0.0457)],
+)
+def test_what_shallow_moments_err_by_is_told(order, dip, error, monkeypatch):
+    """Half a row deep, at the worst of the receivers."""
+    _, lamb = lambs_problem(monkeypatch)
+    _, _, document = shallow_moment(lamb, 1e12 * np.eye(2)[::-1], 0.5, dip, order)
+    told = expected_error(discretize(seismo.load(document))).error
+    assert 0.5 * error < told < 3.0 * error
+
+
 @pytest.mark.parametrize(
     ("component", "rows", "dip"),
     [("tn", 0.5, 30.0), *(pytest.param(*case, marks=pytest.mark.slow) for case in
@@ -309,23 +341,11 @@ SHALLOW = {0.5: 0.02, 1: 0.015, 2: 0.01, 4: 0.007}
 def test_shallow_moments_of_lambs_problem(component, rows, dip, monkeypatch):
     """Along and across the slope, as right as on level ground."""
     cases, lamb = lambs_problem(monkeypatch)
-    angle = np.radians(dip)
-    depth = 0.1 * rows
-    receivers = np.array([[1.5, 0.0], [3.0, 0.0], [2.0, 1.5]])
-    below = depth * np.array([np.sin(angle), np.cos(angle)])
-    geometry = replace(lamb.PSV, source=below, receivers=receivers, margin=5.0)
-    document = lamb.scenario(geometry, dip, 0.0, 8)
     moment = np.zeros((2, 2))
     i, j = ("tn".index(letter) for letter in component)
     moment[i, j] = moment[j, i] = 1e12
-    turn = lamb.turn(angle)
-    turned = turn @ moment @ turn.T
-    (source,) = document["sources"]
-    del source["force"]
-    source |= {
-        "type": "moment_tensor", "position": {"x": 0.0, "depth": depth * lamb.SHORTEST},
-        "components": {"xx": turned[0, 0], "zz": turned[1, 1], "xz": turned[0, 1]},
-    }  # fmt: skip
+    below, receivers, document = shallow_moment(lamb, moment, rows, dip, 8)
+    turn = lamb.turn(np.radians(dip))
     run = cases.simulate(document)
     exact = lamb.layered_plane.moment_response(
         lamb.HALF_SPACE, lamb.SHORTEST * below, lamb.SHORTEST * receivers, moment,
