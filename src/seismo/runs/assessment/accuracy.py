@@ -42,6 +42,7 @@ from seismo.runs.assessment.near_contacts import (
 )
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.sideways import sideways_error
+from seismo.runs.assessment.slope_moments import slope_moment_error
 from seismo.runs.assessment.slow_waves import (
     SLOW,
     SPHERES,
@@ -72,6 +73,7 @@ _DISPERSION = "numerical dispersion"  # in each medium
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
 ON_SLOPES = "motion on ground that slopes"
+MOMENTS = "moments beside ground that slopes"
 SMOOTHED = "ground too short for the grid"
 LEVEL = "ground that is level beside absorbing layers"
 CONTACTS = "contacts of media"
@@ -139,6 +141,7 @@ def expected_error(setup: Discretization) -> Expected:
         surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest))
     causes.append((SURFACE, surface))
     causes.append((ON_SLOPES, ground_motion_error(setup)))
+    causes.append((MOMENTS, slope_moment_error(setup)))
     causes.append((SMOOTHED, smoothing_error(setup)))
     causes.append((LEVEL, levelling_error(setup)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))

@@ -20,6 +20,7 @@ from seismo.runs.assessment.accuracy import (
     CONTACTS,
     FITTED,
     LEVEL,
+    MOMENTS,
     ON_SLOPES,
     PLACING,
     READ_BESIDE,
@@ -67,7 +68,7 @@ _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
-_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, SMOOTHED: 1.0}  # powers of the spacing
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers of the spacing
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
