@@ -33,7 +33,7 @@ from seismo.runs.assessment.changed_ground import levelling_error, smoothing_err
 from seismo.runs.assessment.fluid_ground import ground_motion_error
 from seismo.runs.assessment.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
-from seismo.runs.assessment.layered_error import Contacts, layered_error
+from seismo.runs.assessment.layered_error import Contacts, closed_surface_error, layered_error
 from seismo.runs.assessment.near_contacts import (
     NearReceivers,
     NearSource,
@@ -63,10 +63,10 @@ _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
 _SAID = 0.5  # of the largest cause: what is named beside it
-# The free surface errs by so much more for each unit of the steepest slope of the ground: hills and
+# The free surface errs by so much more, times the square of the ground's steepest slope: hills and
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
-_SLOPING = 4.0
+_SLOPING = 3.0
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
@@ -138,7 +138,10 @@ def expected_error(setup: Discretization) -> Expected:
         contacts = Contacts(sideways_error(setup), False)
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
     if setup.topography is not None:
-        surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest))
+        # The law of a plain closure is that of all incidences at once: waves that come up steeply
+        # err more, as their sums say.
+        surface = max(surface, closed_surface_error(setup))
+        surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest**2))
     causes.append((SURFACE, surface))
     causes.append((ON_SLOPES, ground_motion_error(setup)))
     causes.append((MOMENTS, slope_moment_error(setup)))
