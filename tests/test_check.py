@@ -190,7 +190,7 @@ def test_what_no_spacing_mends_has_its_own_remedy():
     """A moment on a contact errs by the ratio of moduli where the earth varies sideways."""
     source = SCENARIO["sources"][0] | {"position": {"x": 600.0, "z": 300.0}}
     source = {k: v for k, v in source.items() if k != "force"} | {"type": "explosion"}
-    fine = section("grid", spacing=2.5)
+    fine = section("grid", spacing=2.0)
     block = {"type": "block", "x": [900.0, 1000.0], "z": [300.0, 400.0], "vp": 2500.0,
              "vs": 1400.0, "rho": 2300.0}  # fmt: skip
     model = [*SCENARIO["model"], block]

@@ -67,6 +67,7 @@ _SAID = 0.5  # of the largest cause: what is named beside it
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
 _SLOPING = 3.0
+_STRAINS = {"strain_rate", "strain", "stress"}
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
@@ -141,8 +142,8 @@ def expected_error(setup: Discretization) -> Expected:
         # The law of a plain closure is that of all incidences at once: waves that come up steeply
         # err more, as their sums say.
         surface = max(surface, closed_surface_error(setup))
-        surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest**2))
-    causes.append((SURFACE, surface))
+        surface *= 1.0 + _SLOPING * setup.topography.steepest**2
+    causes.append((SURFACE, min(1.0, surface * _strained(setup))))
     causes.append((ON_SLOPES, ground_motion_error(setup)))
     causes.append((MOMENTS, slope_moment_error(setup)))
     causes.append((SMOOTHED, smoothing_error(setup)))
@@ -164,6 +165,17 @@ def expected_error(setup: Discretization) -> Expected:
     )
     causes.sort(key=lambda cause: -cause[1])
     return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
+
+
+def _strained(setup: Discretization) -> float:
+    """Return how many times as much strains and stresses err by a free surface as motion does.
+
+    What a surface errs by has S waves: their strains are vp / vs times those of P waves of the
+    same motion, which is all that traces may have.
+    """
+    names = {name for group in setup.groups for name in group.quantities}
+    top = min((passage.medium for passage in setup.waves.passages), key=lambda medium: medium.top)
+    return top.vp / top.vs if names & _STRAINS and top.vp and top.vs else 1.0
 
 
 def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
