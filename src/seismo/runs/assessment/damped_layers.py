@@ -19,6 +19,7 @@ are waves guided.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from functools import partial
 from itertools import product
 
@@ -79,13 +80,13 @@ def damped_error(setup: Discretization, damping: float, points: int, coarser: fl
         towards = offset.copy()
         towards[..., a] = away * (1.0 - 2.0 * side)  # acting less the image of what reads
         rocks = _rocks(setup, axis, edge, acting[0], reading[:, 2])
-        for rock in rocks:
+        for rock, count in rocks.items():
             waves = _shares(*rock, power)
             direct = _radiated(sources[0], waves, offset).sum(axis=0)
             for (speed, _), sent in zip(waves, _radiated(sources[0], waves, towards), strict=True):
                 layer = LayerWaves(setup, axis, side, speed, profile, points, coarser)
                 back = arrivals(layer, frequencies, *paths, direct)
-                squares += sent / len(rocks) * np.tensordot(np.diff(_BANDS), back, 1)
+                squares += sent * count / rocks.total() * np.tensordot(np.diff(_BANDS), back, 1)
     return math.sqrt(min(1.0, float(squares.max())))
 
 
@@ -156,15 +157,15 @@ def _radiated(
 
 def _rocks(
     setup: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
-) -> list[tuple[float, float]]:
-    """Return vp and vs at a face, of one across x or y between a source and receivers in depth."""
+) -> Counter[tuple[float, float]]:
+    """Count vp and vs at a face, of one across x or y between a source and receivers in depth."""
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
     position[2] = np.linspace(source[2], depths.mean(), position.shape[1])
     position[AXES.index(axis)] = edge
-    rocks = []
+    rocks: Counter[tuple[float, float]] = Counter()
     for x, y, z in position.T[:, :, None]:
         medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
-        rocks.append((float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])))
+        rocks[float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])] += 1
     return rocks
 
 
