@@ -392,7 +392,10 @@ WARNED = {
         "sources": [SCENARIO["sources"][0] | {"position": {"x": 610.0, "z": 20.0}}]
     },
     "pressure vanishes": WATER | {"sources": [SHALLOW]},
-    "where it vanishes": WATER | {"receivers": [ON_TOP]},
+    "record pressure .*where it vanishes": WATER | {"receivers": [ON_TOP]},
+    "record stress .*where it vanishes": WATER | {
+        "receivers": [ON_TOP | {"quantities": ["stress"]}]
+    },
     "with 100% of its largest value, which is left out; leave sources.0..wavelet.delay out, or "
     "set sources.0..delay, which is added to the wavelet's own, to 0.1875 s or more": {
         "sources": [SCENARIO["sources"][0]

@@ -30,6 +30,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
 from seismo.runs.assessment.changed_ground import levelling_error, smoothing_error
+from seismo.runs.assessment.damped_layers import damped_error
 from seismo.runs.assessment.fluid_ground import ground_motion_error
 from seismo.runs.assessment.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
@@ -215,10 +216,15 @@ def _phases(
     for (first, damping), end in zip(phases, ends, strict=True):
         by_rocks = damping == setup.guided_damping.rocks
         second = setup.physics.differences == "second"
-        error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks, second)
-        if damping:
-            beds = _FROM_BEDS * setup.guided_damping.jump
-            error = _grazing(setup) * min(1.0, math.hypot(error, beds))
+        faces = setup.scenario.boundaries
+        error = layer_error(waves, faces, points, by_rocks * damping, second)
+        if by_rocks and damping:
+            error *= _grazing(setup)
+        elif damping:
+            # In layers that have the mean of beds, these beds end.
+            mean = _FROM_BEDS * setup.guided_damping.jump * setup.guided_damping.averaged
+            back = damped_error(setup, damping, points, coarser)
+            error = math.hypot(error, back, _grazing(setup) * min(1.0, mean))
         shares_and_errors.append(((end - first) / steps, error))
     return shares_and_errors
 
