@@ -319,7 +319,7 @@ def case(quick: bool) -> list[cases.Row]:
             print(f"  {kind.name} {seed}: {expected:.2%} expected, {found:.2%} found")
         within = float(((ratios >= RATIOS[0]) & (ratios <= RATIOS[1])).mean())
         low = float((ratios < LEAST_RATIO).mean())
-        sampling, against = f"{count} earths", f"a grid {FINER} times finer"
+        sampling, against = f"{count} of a kind", f"a grid {FINER} times finer"
         rows += [
             cases.Row(f"{kind.name}: expected {RATIOS[0]:g} to {RATIOS[1]:g} times found",
                       sampling, within, kind.within, "%", "", against, at_least=True),
