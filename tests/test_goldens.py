@@ -50,6 +50,7 @@ def test_mistakes_are_told_as_they_were():
         ({"traces_sha256": "b"}, 1, 0),
         ({"norms": {"traces in m": 1.0 + 1e-6}}, 1, 0),
         ({"norms": {"traces in m": 1.0 + 1e-4}}, 1, 1),
+        ({"norms": {}}, 1, 1),
         ({"text": "use 21 m"}, 1, 0),
         ({"text": "use 20 km"}, 1, 1),
         ({"more": 1}, 1, 1),
@@ -60,3 +61,27 @@ def test_differences_are_found(change, here, elsewhere):
     found = recorded | change
     assert len(list(differences(recorded, found, True))) == here
     assert len(list(differences(recorded, found, False))) == elsewhere
+
+
+PTX = """
+.visible .entry {0}(
+	.param .u64 {0}_param_0
+)
+{{
+	.shared .align 16 .b8 {1}[64];  // of {0}
+	ld.param.u64 %rd1, [{0}_param_0];
+	ld.global.nc.v4.f32 {{%f1, %f2, %f3, %f4}}, [%rd1+{2}];
+	ret;
+}}
+"""
+
+
+def test_kernels_differ_by_their_code_alone():
+    kernels = pytest.importorskip("goldens.kernels", reason="needs numba-cuda")
+    first, renamed, other = (
+        kernels.without_names(PTX.format(*words))
+        for words in (("_ZN1a", "one", 16), ("_ZN2bc", "two", 16), ("_ZN1a", "one", 32))
+    )
+    assert first == renamed != other
+    assert "v4.f32" in first
+    assert len(kernels.INSTRUCTION.findall(first)) == 3

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections import defaultdict
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +120,30 @@ def recorded_plan(scenario: Scenario) -> dict[str, Any]:
 
 
 def recorded_messages() -> dict[str, list[str]]:
-    """Return all lines about each of the mistakes that tests know."""
-    return {
-        f"{number:03d} {case['case']}": list(mistakes.mistakes(mistakes.spoiled(case)))
-        for number, case in enumerate(mistakes.CASES)
-    }
+    """Return all lines about each of the mistakes that tests know, and about two at once.
+
+    Of two, those are recorded of which other things are told than of each alone.
+    """
+    cases = [(f"{n:03d} {case['case']}", case) for n, case in enumerate(mistakes.CASES)]
+    alone = {name: list(mistakes.mistakes(mistakes.spoiled(case))) for name, case in cases}
+    together = {}
+    for (name, case), (other, beside) in pairwise(cases):
+        if case["base"] != beside["base"]:
+            continue
+        try:
+            text = mistakes.spoiled(case | {"replace": case["replace"] + beside["replace"]})
+        except AssertionError:  # one replaces what the other would
+            continue
+        lines = list(mistakes.mistakes(text))
+        of_each = alone[name] + alone[other]
+        if sorted(map(without_place, lines)) != sorted(map(without_place, of_each)):
+            together[f"{name} + {other}"] = lines
+    return alone | together
+
+
+def without_place(line: str) -> str:
+    """Return a message without its line and column, which another mistake may move."""
+    return line.partition(": ")[2]
 
 
 def rounded(value: Any) -> Any:
