@@ -29,8 +29,9 @@ LEFT_OUT = {
     "refusals": "follow from free memory and disk",
     "exit_code": "follows from the refusals",
 }
+OF_THREADS = ("blocks", "stepping", "total")  # bytes of memory: each thread has blocks of its own
 LEAST = 1e-9  # of errors that a plan is recorded with
-TELEMETRY = "telemetry"  # how fast the machine was: never equal
+TELEMETRY = "telemetry"  # how fast the machine was, if the run took long enough to tell
 # Rotation of what only explodes is the rounding error of a difference: no norm of it.
 ROUNDING = {"rad/s"}
 
@@ -45,7 +46,7 @@ def machine() -> dict[str, str]:
 
 
 def recorded_run(
-    scenario: Scenario | dict[str, Any], threads: int
+    scenario: Scenario | dict[str, Any], threads: int | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Run, and return hashes and norms of the results, and the structure of their file."""
     with tempfile.TemporaryDirectory() as folder:
@@ -89,12 +90,12 @@ def structure(file: h5py.File) -> dict[str, str]:
     lines = {"": attributes(file)}
 
     def add(name: str, item: h5py.HLObject) -> None:
+        if name.startswith(TELEMETRY):
+            return
         kind = "group"
         if isinstance(item, h5py.Dataset):
             is_text = h5py.check_string_dtype(item.dtype) is not None
             kind = f"{'text' if is_text else item.dtype.str} {list(item.shape)}"
-            if name.startswith(f"{TELEMETRY}/"):
-                kind = item.dtype.str  # as many as reports were made
         lines[name] = f"{kind}; {attributes(item)}"
 
     file.visititems(add)
@@ -115,6 +116,8 @@ def recorded_plan(scenario: Scenario) -> dict[str, Any]:
     expected = plan["expected"]
     causes = {one["cause"]: one["error"] for one in expected["causes"]}
     expected["causes"] = {name: error for name, error in causes.items() if error > LEAST}
+    memory = plan["memory_bytes"]
+    plan["memory_bytes"] = {key: memory[key] for key in memory if key not in OF_THREADS}
     plan["warnings"] = [line for line in plan["warnings"] if line not in plan["refusals"]]
     return rounded({key: value for key, value in plan.items() if key not in LEFT_OUT})
 

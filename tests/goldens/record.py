@@ -36,7 +36,7 @@ def work_in(folder: str) -> None:
     warnings.simplefilter("ignore")
 
 
-def measured(kind: str, name: str, case: Any, threads: int) -> dict[str, dict[str, Any]]:
+def measured(kind: str, name: str, case: Any, threads: int | None) -> dict[str, dict[str, Any]]:
     """Measure one case; return what belongs into which file."""
     if kind == "messages":
         return {"messages": measure.recorded_messages()}

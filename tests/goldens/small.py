@@ -12,10 +12,14 @@ MOST_POINTS = 600_000  # of a grid of which no factor leaves fewer than POINTS
 STEPS = 60
 
 
-def changes_to_small(scenario: Scenario) -> dict[str, Any]:
+def changes_to_small(scenario: Scenario, updates: int = 0) -> dict[str, Any]:
     """Return what makes a scenario one of fewer points and steps, as `Scenario.changed` takes it.
 
     The spacing is the first that leaves few points, or else that with the fewest.
+
+    Args:
+        scenario: of any size.
+        updates: of points in all steps, where these are more than STEPS.
 
     Raises:
         ScenarioError: none of a larger spacing is valid.
@@ -30,7 +34,8 @@ def changes_to_small(scenario: Scenario) -> dict[str, Any]:
             setup = discretize(coarse)
             if setup.points >= fewest:
                 continue
-            duration = min(coarse.time.duration, STEPS * setup.clock.dt)
+            steps = max(STEPS, updates // setup.points)
+            duration = min(coarse.time.duration, steps * setup.clock.dt)
             changes = {"grid.spacing": wider, "time.duration": duration}
             discretize(scenario.changed(changes))
         except SeismoError as error:
