@@ -5,7 +5,7 @@
 | `cases.json` | how scenarios of the package are made small; combinations of equations |
 | `runs.json` | hashes and norms of the results of both, on one CPU |
 | `structure.json` | groups, datasets, types, shapes and attributes of results files |
-| `checks.json` | what `check` finds out about the small scenarios, as plain data |
+| `checks.json` | what `check` gives for scenarios of the package, whole and small, as plain data |
 | `messages.json` | all lines about the mistakes of `scenario_mistakes.yaml` |
 | `kernels.json` | hashes of the PTX of the benchmark's cases for GPUs |
 
