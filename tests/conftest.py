@@ -19,7 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # counted: tests do without it. Such code computes the same bits, more slowly at times: it is kept
 # in a folder of its own, where processes started by tests find it.
 binding.set_option("", "-disable-lsr")
-if "PYTEST_XDIST_WORKER" not in os.environ:
+if not cache_folder().name.endswith("-tests"):  # a process that tests have started
     os.environ["SEISMO_CACHE_DIR"] = f"{cache_folder().absolute()}-tests"
 
 

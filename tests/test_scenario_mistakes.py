@@ -72,13 +72,19 @@ def test_the_density_of_air_or_foam_is_one(rho):
 CASES = yaml.safe_load(Path(__file__).with_name("scenario_mistakes.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
-def test_a_mistake_is_told_with_place_key_value_and_remedy(case):
-    """The place is checked against the text: the key stands there, or what should hold it."""
+def spoiled(case: dict) -> str:
+    """Give a good scenario with the mistake of a case."""
     text = {"flat": FLAT, "solid": SOLID}[case["base"]]
     for old, new in case["replace"]:
         assert text.count(old) == 1
         text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
+def test_a_mistake_is_told_with_place_key_value_and_remedy(case):
+    """The place is checked against the text: the key stands there, or what should hold it."""
+    text = spoiled(case)
     found = mistakes(text)
     assert found[0] == case["message"]
     assert len(found) == 1 + case.get("others", 0)
