@@ -2,8 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from seismo.errors import ScenarioError
+from seismo.runs.assessment.hidden_parts import hidden_parts
+from seismo.runs.assessment.outlines import outlines
 from seismo.runs.assessment.tiny_lengths import tiny_lengths
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
@@ -115,3 +119,114 @@ def test_depths_below_hills_in_km_are_asked_for_too():
     (line,) = tiny_lengths(setup_of([layers(0.0, 0.2, 0.5)], topography=HILLS))
     assert "'0.5 km'" in line
     assert list(tiny_lengths(setup_of([layers(0.0, 20.0, 500.0)], topography=HILLS))) == []
+
+
+SEA = {"type": "water", "depth": 300.0}
+BODY = {"type": "block", "x": [300, 500], "z": [300, 500], **HARD}
+BALL = {"type": "sphere", "center": {"x": 400.0, "y": 100.0, "z": 400.0}, "radius": 50.0, **HARD}
+SQUARE = [[300, 300], [700, 300], [700, 700], [300, 700]]
+OVER = {"type": "block", "x": [-1e5, 1e5], "z": [250, 600], **ROCK}
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([BODY, BASE], ["] covers all of model[0], the block: it changes nothing; put it"]),
+        ([SEA, layers(300.0, 800.0)], ["the water (its first layer reaches up"]),
+        ([SEA, gradient(z_top=800.0)], ["the water (its top value reaches up", "put it after"]),
+        ([SEA, table(800.0, 900.0)], ["the water (its first row"]),
+        ([BASE, layers(800.0)], ["all of model[0], the uniform (its first", "leave it out"]),
+        ([layers(0.0, 300.0), BASE], ["model[1] covers all of model[0], the layers"]),
+        ([BASE, BODY, OVER], ["model[2] covers all of model[1], the block", "after model[2]"]),
+        ([BASE, BALL | {"center": {"x": 400.0, "z": 400.0}}, BODY], ["the sphere"]),
+        ([BASE, polygon(*SQUARE), OVER | {"x": [0, 450]}, OVER | {"x": [450, 1000], "z": [0, 900]}],
+         []),
+        ([BASE, polygon(*SQUARE), OVER | {"x": [0, 450], "z": [0, 900]},
+          OVER | {"x": [450, 1000], "z": [0, 900]}], ["model[2] and model[3] cover all"]),
+        ([BASE, interface([0, 900], [1000, 950]), {"type": "block", "z": [800, 1000], **ROCK}],
+         ["the interface"]),
+        ([BASE, polygon([300, 300], [500, 500], [400, 400])], ["nothing lies inside of the poly"]),
+        ([BASE, polygon(*SQUARE, *SQUARE)], ["nothing lies inside"]),
+        ([BASE, SEA | {"depth": 0.0}], ["nothing lies inside of the water"]),
+    ],
+)  # fmt: skip
+def test_parts_of_which_nothing_is_left_are_named(parts, words):
+    lines = list(hidden_parts(setup_of(parts)))
+    assert len(lines) == bool(words)
+    assert all(word in lines[0] for word in words), lines
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [BASE, BODY, SEA],
+        [BASE, BODY, OVER | {"x": [300, 499]}],  # a sliver is left
+        [BASE, BODY, {"type": "block", "z": [0, 900], "vp": 2500.0}],  # vs and rho are
+        [BASE, SEA, BODY | {"x": [0, 1000], "z": [0, 299]}],
+        [BASE, OVER | {"z": [0, 1000]}],  # a background that bodies cover
+        [BASE, polygon([500, 0], [503, 0], [603, 1000], [600, 1000])],  # a dyke
+        [layers(0.0, 300.0, 5000.0), interface([0, 300], [1000, 400])],
+        [BASE, {"type": "sphere", "center": {"x": 203, "z": 203}, "radius": 2, **HARD}],
+        [BASE, {"type": "random", "hurst": 0.3, "correlation": 50.0, "std": 0.02, "seed": 1,
+                "properties": ["vp"]}, BODY],
+        [BASE, BALL | {"center": {"x": -300.0, "z": 500.0}}],  # beyond the grid: told elsewhere
+    ],
+)  # fmt: skip
+def test_parts_of_which_something_is_left_are_not(parts):
+    assert list(hidden_parts(setup_of(parts))) == []
+
+
+def test_in_three_dimensions_too():
+    small = {"size": 1000.0, "y": 200.0, "boundaries": {"layer": {"points": 5}}}
+    assert "the sphere" in next(hidden_parts(setup_of([BALL, BASE], **small)))
+    assert list(hidden_parts(setup_of([BASE, BALL, BODY | {"y": [0, 120]}], **small))) == []
+
+
+def test_over_topography_too():
+    covered = setup_of([BASE, BODY, OVER], topography=HILLS)
+    (line,) = hidden_parts(covered)
+    assert "model[2] covers all of model[1], the block" in line
+    assert list(hidden_parts(setup_of([BASE, BODY], topography=HILLS))) == []
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "cells"])
+def test_arrays_cover_bodies_before_them(interpolation):
+    samples = {name: np.full((101, 101), value) for name, value in ROCK.items()}
+    samples["vp"][50:] = 3000.0
+    array = {"type": "array", "interpolation": interpolation, **samples}
+    (line,) = hidden_parts(setup_of([BODY, array]))
+    assert "model[1] covers all of model[0], the block" in line
+    assert list(hidden_parts(setup_of([BASE, array, BODY]))) == []
+
+
+def test_points_of_the_grid_count_where_averages_are_not_taken():
+    ball = BALL | {"center": {"x": 203.0, "z": 203.0}, "radius": 1.0}
+    (line,) = hidden_parts(setup_of([BASE, ball], averaging="point"))
+    assert "no point of the grid lies inside of the sphere" in line
+    assert list(hidden_parts(setup_of([BASE, ball | {"radius": 5.0}], averaging="point"))) == []
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        ([[300, 300], [700, 700], [700, 300], [300, 700]],
+         ["[300, 300] to [700, 700] and [700, 300] to [300, 700] cross:"]),
+        ([[200, 50], [290, 330], [50, 155], [350, 155], [110, 330]], ["and 4 more pairs"]),
+        ([*SQUARE, *SQUARE], ["[300, 300] to [700, 300] is there twice"]),
+        ([*SQUARE, SQUARE[0]], []),
+        (SQUARE[::-1], []),
+        ([[0, 0], [0, 900], [900, 900], [900, 0], [0, 0], *SQUARE, SQUARE[0]], []),  # with a hole
+        ([[300, 300], [500, 500], [700, 300], [700, 700], [500, 500], [300, 700]], []),
+    ],
+)  # fmt: skip
+def test_outlines_in_a_wrong_order_are_told(points, words):
+    lines = list(outlines(setup_of([BASE, polygon(*points)])))
+    assert len(lines) == bool(words)
+    assert all(word in lines[0] for word in words), lines
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_sea_bed_above_the_grid_is_refused(order):
+    sea = SEA | {"depth": -300.0}
+    with pytest.raises(ScenarioError, match=rf"model\[{order}\].depth.*did you mean 300 m"):
+        setup_of([BASE, sea] if order else [sea, layers(0.0, 800.0)])
