@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError
+from seismo.runs.assessment.coverage_checks import bodies_outside
 from seismo.runs.assessment.hidden_parts import hidden_parts
 from seismo.runs.assessment.outlines import outlines
 from seismo.runs.assessment.tiny_lengths import tiny_lengths
@@ -230,3 +231,9 @@ def test_a_sea_bed_above_the_grid_is_refused(order):
     sea = SEA | {"depth": -300.0}
     with pytest.raises(ScenarioError, match=rf"model\[{order}\].depth.*did you mean 300 m"):
         setup_of([BASE, sea] if order else [sea, layers(0.0, 800.0)])
+
+
+def test_a_sea_bed_above_a_grid_that_begins_deeper_is_told():
+    below = {"extent": {"x": 1000.0, "z": 1000.0}, "spacing": 10.0, "origin": {"z": 100.0}}
+    (line,) = bodies_outside(setup_of([BASE, SEA | {"depth": 50.0}], grid=below))
+    assert "the water ends at z = 50 m, before the grid, which begins at 100 m" in line

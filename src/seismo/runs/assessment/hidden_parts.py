@@ -59,9 +59,7 @@ def _box(setup: Discretization, model_part: EarthPart) -> PartBox | None:
     box = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
     if setup.ground is not None:
         box["z"] = (setup.ground.highest, box["z"][1])
-    if isinstance(model_part, Water):
-        box["z"] = (box["z"][0], min(box["z"][1], model_part.depth))
-    elif isinstance(model_part, Body):
+    if isinstance(model_part, _Shaped):
         for axis in box:
             low, high = model_part.extent.get(axis) or box[axis]
             box[axis] = (max(low, box[axis][0]), min(high, box[axis][1]))
