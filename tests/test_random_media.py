@@ -159,6 +159,7 @@ def test_every_cut_runs_in_the_same_medium(tmp_path: Path):
         ({"hurst": 1.5}, r"model\[1\]\.hurst: 1\.5: must be"),
         ({"seed": -1}, r"model\[1\]\.seed: -1: must be"),
         ({"correlation": {"x": 120.0, "z": 60.0}}, r"model\[1\]\.correlation\.y"),
+        ({"correlation": 0.3}, r"correlation.*: 0.3 m is less .* drawn at; did you mean '0.3 km'"),
         ({"correlation": 20.0}, r"correlation.*: 20 m is less than the spacing 30 m of the points"),
         ({"std": 0.25, "properties": {"vs": 1.2}}, r"properties\.vs: .*vp/vs is 1\.\d+ at z = "),
     ],

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -255,6 +256,24 @@ def test_shares_of_a_survey_are_told_one_by_one(scenario, tmp_path):
     for name in ("s-1of2.h5", "s-2of2.h5"):
         seismo.run(scenario, tmp_path / name).close()
     assert [state.results.name for state in status_of(scenario)] == ["s-1of2.h5", "s-2of2.h5"]
+
+
+@pytest.mark.parametrize("name", ["nope", "nope.run", "no[1-]pe.h5", "no/folder", "*", "**.h5"])
+def test_names_of_no_run_are_told_as_such(tmp_path, monkeypatch, name):
+    """Patterns of file names read such ones otherwise, by the version of Python."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-1of2.h5").touch()
+    with pytest.raises(ScenarioError, match=r"neither results .* nor a run to them"):
+        status_of(Path(name))
+
+
+@pytest.mark.parametrize("name", ["s", "s[1].h5", "s*"])
+def test_shares_are_found_by_any_name(tmp_path, name):
+    path = tmp_path / name
+    shares = [path.with_name(f"{path.stem}-{k}of2{path.suffix}") for k in (1, 2)]
+    for share in (*shares, tmp_path / f"other-1of2{path.suffix}"):
+        share.with_name(f"{share.name}.run").mkdir()
+    assert [state.results for state in status_of(path)] == shares
 
 
 def test_the_sign_of_life_is_not_written_by_whoever_steps(tmp_path):

@@ -89,6 +89,11 @@ class Water:
         """Names of the parameters it sets; none of them everywhere."""
         return frozenset()
 
+    @property
+    def extent(self) -> Mapping[str, tuple[float, float]]:
+        """From where to where it goes in m, by axis; along x and y without end."""
+        return {"z": (-np.inf, self.depth)}
+
     def paint(
         self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
     ) -> None:

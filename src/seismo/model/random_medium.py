@@ -33,7 +33,9 @@ from seismo.model.array_files import refuse_what_does_not_fit
 from seismo.model.gridded import AXES, GridField
 from seismo.model.layered import Bounds, ParameterFields
 from seismo.scenario.random_part import CLIPPED, RandomPart
+from seismo.scenario.units import meant_in_km
 
+_FAR_BELOW = 0.1  # of the spacing, are lengths meant in km
 _BEYOND = 5.0  # correlation lengths by which the lattice is longer than the region
 _BYTES = 24  # of a point of the lattice, while it is drawn
 _LEAST = 1e-6  # r of the table of the covariance
@@ -100,9 +102,11 @@ def draw(
     lengths = [getattr(section.correlation, axis) for axis in axes]
     for axis, step, length in zip(axes, steps, lengths, strict=True):
         if length < step:
+            meant = meant_in_km(length, step) if length < _FAR_BELOW * step else ""
+            remedy = meant or "give at least that, or a finer grid"
             raise ModelError(
                 f"{length:g} m is less than the spacing {step:g} m of the points that the medium "
-                "is drawn at; give at least that, or a finer grid",
+                f"is drawn at; {remedy}",
                 *key, "correlation", axis,
             )  # fmt: skip
     counts = [

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +133,9 @@ def status_of(name: Path) -> list[RunStatus]:
         ScenarioError: there is no such run, or its results cannot be read.
     """
     results = results_named(name)
-    shares = results.parent.glob(f"{results.stem}-[0-9]*of[0-9]*{results.suffix}*")
+    shares = results.parent.glob(
+        f"{escape(results.stem)}-[0-9]*of[0-9]*{escape(results.suffix)}*".replace("**", "*")
+    )
     paths = {results, *(path.with_suffix("") if _is_run(path) else path for path in shares)}
     runs = [path for path in sorted(paths) if path.is_file() or run_folder(path).is_dir()]
     if not runs:

@@ -53,6 +53,7 @@ _RULES = (
     rock_rules.rocks,
     rock_rules.gridded_angles,
     rock_rules.perturbations,
+    rock_rules.seas,
     physics_rules.options,
     physics_rules.attenuation,
     rules.geometry,

@@ -102,13 +102,13 @@ class UniformPart(ScenarioSection):
 @with_parameters(_gradient)
 @with_parameters(partial(_value, where=" at the top"))
 class Layer(ScenarioSection):
-    """One layer, from its top down to the top of the next."""
+    """One layer, from its top down to the top of the next; the first one reaches up, too."""
 
     top: Length = Field(description="depth z of the layer's top")
 
 
 class LayersPart(DepthPart):
-    """Horizontal layers, listed downwards; the last one has no bottom."""
+    """Horizontal layers, listed downwards; the first has no upper end and the last no bottom."""
 
     type: Literal["layers"]
     layers: Annotated[tuple[Layer, ...], Field(min_length=1)] = Field(

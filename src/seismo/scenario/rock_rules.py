@@ -17,6 +17,7 @@ from seismo.scenario.model_parts import (
     LayersPart,
     TablePart,
     UniformPart,
+    WaterPart,
     given_in,
     given_parameters,
     rock_sections,
@@ -65,6 +66,17 @@ def perturbations(draft: Draft) -> Mistakes:
             return
         problem = "perturbs the parts before it, and there are none: move it below them"
         yield Mistake(("model", index, "type"), problem)
+
+
+def seas(draft: Draft) -> Mistakes:
+    """Check that the bed of a sea does not lie above the grid, by a sign."""
+    limits = draft.limits("z")
+    for index, model_part in enumerate(draft.model or () if limits else ()):
+        above = limits and isinstance(model_part, WaterPart) and model_part.depth <= limits[0]
+        if limits and above and model_part.depth < 0.0 and not draft.has_topography:
+            problem = f"z of the sea bed, {model_part.depth:g} m, is above the grid, which begins "
+            remedy = f"at {limits[0]:g} m; z points down: did you mean {-model_part.depth:g} m?"
+            yield Mistake(("model", index, "depth"), problem + remedy)
 
 
 def properties(draft: Draft) -> Mistakes:

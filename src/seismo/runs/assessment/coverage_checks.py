@@ -15,6 +15,7 @@ import numpy as np
 
 from seismo.model.bodies import Body
 from seismo.model.gridded import Gridded, GridField
+from seismo.model.layered import Water
 from seismo.model.volume import Volume
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
@@ -202,8 +203,9 @@ def _range(ends: tuple[float, float]) -> str:
 
 def bodies_outside(setup: Discretization) -> WarningLines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    bodies = [(k, body) for k, body in enumerate(setup.earth.model_parts) if isinstance(body, Body)]
-    for k, body in bodies:
+    for k, body in enumerate(setup.earth.model_parts):
+        if not isinstance(body, Body | Water):
+            continue
         for axis in setup.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
             first, last = setup.grid.limits(axis)

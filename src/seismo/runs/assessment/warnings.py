@@ -20,12 +20,14 @@ from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, ou
 from seismo.runs.assessment.dropped_properties import dropped
 from seismo.runs.assessment.geography import depths, depths_over_ground, directions, off_the_plane
 from seismo.runs.assessment.ground_checks import GROUND
+from seismo.runs.assessment.hidden_parts import hidden_parts
 from seismo.runs.assessment.kept_dispersion import kept_dispersion
 from seismo.runs.assessment.kept_properties import kept
 from seismo.runs.assessment.longer_steps import no_longer_steps
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
+from seismo.runs.assessment.outlines import outlines
 from seismo.runs.assessment.outside_box import outside_box
 from seismo.runs.assessment.refined import inaccurate_refined
 from seismo.runs.assessment.remedy import inaccurate, uncarried
@@ -337,8 +339,8 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
     outside, otherwise, kept, dropped, *MOMENTS, *TIMING, unlike_the_motion,
-    kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, _layer_strength, _little_damping,
-    _flat, *GROUND,
+    kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, outlines, hidden_parts,
+    _layer_strength, _little_damping, _flat, *GROUND,
 )  # fmt: skip
 
 
