@@ -357,6 +357,43 @@ def test_bodies_err_wherever_they_are_by_their_size() -> None:
     assert sideways.sideways_error(in_space) > 0.002
 
 
+@pytest.mark.parametrize("y", [{}, {"y": 400.0}])
+def test_a_plane_half_way_errs_once(y: dict) -> None:
+    """By the law of the contrast, however far the source and the receiver are from each other."""
+    for away in (25.0, 50.0):
+        given = body(32.0, 500.0, **y)
+        middle = {axis: 0.5 * width for axis, width in y.items()}
+        given["model"][1] = {"type": "block", "x": [250.0, 1e4], "vp": 2400.0}
+        given["sources"][0]["wavelet"]["frequency"] = 12.0
+        for name, x in (("sources", 245.0 - away), ("receivers", 245.0 + away)):
+            place = {"x": x, "z": 200.0, **middle}
+            given[name][0] |= {"position": place} if name == "sources" else {"positions": [place]}
+        setup = discretize(from_dict(given))
+        law = setup.waves.spectra.error(sideways.FLUIDS(150.0 / setup.waves.spectra.frequency))
+        expected = np.log(2400.0 / 1500.0) * law
+        # Stairs are taken for longer than a contact along the grid is.
+        assert 0.75 * expected < sideways.sideways_error(setup) < 1.05 * expected
+
+
+def test_bodies_err_by_where_they_are() -> None:
+    """As the square root of r / (r_s r_r) in 2-D; a body that nothing meets errs little."""
+    errors, shares = [], []
+    for offset in (-200.0, 100.0, 900.0):
+        given = body(32.0)
+        given["receivers"][0]["positions"][0]["x"] += offset
+        source = given["sources"][0]["position"]["x"]
+        x = given["receivers"][0]["positions"][0]["x"]
+        shares.append(np.sqrt((x - source) / (313.0 * abs(x - source - 313.0))))
+        errors.append(sideways.sideways_error(discretize(from_dict(given))))
+    np.testing.assert_allclose(np.array(errors) / errors[-1], shares / shares[-1], rtol=0.2)
+
+
+def test_what_changes_steadily_is_no_contact() -> None:
+    ramp = np.array([0.0, 0.1, 0.1, 0.1, 0.0, 0.5, 0.0, -0.2, 0.3])[:, None, None]
+    sudden = sideways._sudden(ramp, 0).ravel()
+    np.testing.assert_allclose(sudden, [0.0, 0.1, 0.0, 0.1, 0.0, 0.5, 0.0, 0.2, 0.3])
+
+
 @pytest.mark.parametrize(
     ("wave", "points", "found"), [("SH", 4.0, 0.136), ("SH", 8.0, 0.0176), ("SV", 4.0, 0.136)]
 )

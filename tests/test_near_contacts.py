@@ -196,12 +196,19 @@ def test_an_acoustic_source_beside_a_contact_that_dips_is_told(kind: str, errs: 
 FIRM = {**SOFT, "vp": 1600.0, "vs": 800.0}
 
 
+BELOW, ABOVE = (0.1, 0.4, 1.1), (-0.6, -0.2)  # cells below the contact, soft rock above it
+
+
 @pytest.mark.parametrize(
-    ("rock", "quantity"), [(ROCK, "rotation"), (ROCK, "stress"), (FIRM, "strain")]
-)
-def test_strains_beside_a_contact_that_dips_err_as_told(rock: dict, quantity: str) -> None:
+    ("rock", "quantity", "cells"),
+    [(ROCK, "rotation", BELOW + ABOVE), (ROCK, "stress", BELOW + ABOVE), (FIRM, "strain", BELOW),
+     (ROCK, "stress", ABOVE), (ROCK, "strain", ABOVE), (FIRM, "strain", ABOVE)],
+)  # fmt: skip
+def test_strains_beside_a_contact_that_dips_err_as_told(
+    rock: dict, quantity: str, cells: tuple[float, ...]
+) -> None:
     """Read as in one medium, which among layers they are not: those are the reference."""
-    places = [(200.0, CONTACT + cells * H) for cells in (-0.6, -0.2, 0.1, 0.4, 1.1)]
+    places = [(200.0, CONTACT + below * H) for below in cells]
     given = document("force", -14.0, places)
     given["receivers"][0]["quantities"] = [quantity]
     given["boundaries"] = {}
@@ -218,6 +225,15 @@ def test_strains_beside_a_contact_that_dips_err_as_told(rock: dict, quantity: st
     setup = discretize(from_dict(dips))
     assert len(told(dips)) == 1
     assert error / 3.0 < min(1.0, near_receivers(setup)[0].error) < 4.0 * error
+
+
+@pytest.mark.parametrize(("cells", "found"), [(-0.6, 0.2), (-0.2, 0.38), (0.4, 2.6)])
+def test_moments_err_less_on_the_softer_side_of_a_contact_that_dips(cells, found) -> None:
+    """By 1 - 1 / r in place of r - 1; found beside one of a ratio of moduli of 9.7."""
+    contact = {"type": "interface", "points": [[-1e4, CONTACT - 0.1], [1e4, CONTACT + 0.1]]}
+    given = document("moment_tensor", cells) | {"boundaries": {}}
+    given["model"] = [{"type": "uniform", **SOFT}, contact | ROCK]
+    assert near_sources(discretize(from_dict(given)))[0].error == pytest.approx(found, rel=0.3)
 
 
 @pytest.mark.parametrize(("kind", "cells"), [("explosion", 0.4), ("force", -14.0)])

@@ -19,9 +19,11 @@ force or a receiver meets a motion whose slope jumps, at any order and sampling:
     forces and receivers:   0.02 (r - 1) exp(-4 d)
     receivers of strains:   0.3 (r - 1) exp(-1.7 d)
 
-(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). Of motion there only that of sources is told: read,
-it errs by no more than a few times what contacts make of it anyway. Waves of constant density act
-and are read alike on both sides, but for moments where the earth varies sideways.
+(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side moments, strains and stresses have
+1 - 1 / r in place of r - 1: what lies beyond strains 1 / r as much. Of motion there only that of
+sources is told: read, it errs by no more than a few times what contacts make of it anyway. Waves of
+constant density act and are read alike on both sides, but for moments where the earth varies
+sideways.
 
 On ground that is not flat motion is read by its slope and its next three rows, or by four rows,
 whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
@@ -76,7 +78,20 @@ _ON_SLOPES = _Law(0.008, 0.0, 2.0)
 _MOST_PLACES = 2000  # of a set of receivers that are looked at where the earth varies sideways
 _THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of one cell, as if of r = 2
 DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
+_BY_SIDE = {"strain_rate", "strain", "stress"}  # that err less on the softer side
 _BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
+
+
+class _Beside(NamedTuple):
+    """A contact: cells away, ratio of moduli across it, and whether it is the softer side here."""
+
+    cells: float
+    ratio: float
+    softer: bool
+
+    def excess(self, by_side: bool) -> float:
+        """Return r - 1, and 1 - 1 / r on the softer side where sides count (`by_side`)."""
+        return 1.0 - 1.0 / self.ratio if by_side and self.softer else self.ratio - 1.0
 
 
 class NearSource(NamedTuple):
@@ -105,17 +120,19 @@ def near_sources(setup: Discretization) -> list[NearSource]:
     laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
     axes = "z" if setup.earth.layered else setup.grid.axes
     worst: dict[str, NearSource] = {}
-    known: dict[tuple, tuple[float, float]] = {}
+    known: dict[tuple, _Beside] = {}
     for source in (s for shot in setup.shots for s in shot.sources if s.is_local):
         at = tuple(source.position[AXES.index(a)] for a in axes)
         if at not in known:
             known[at] = _nearest(setup, source.position, axes)
-        cells, ratio = known[at]
+        beside = known[at]
         # A source of volume moves media of any modulus alike.
         acts = source.kind != "pressure"
-        error = _error(setup, laws[source.kind == "force"], cells, ratio) if acts else 0.0
+        by_side = laws is _SIDEWAYS and source.kind != "force"
+        law = laws[source.kind == "force"]
+        error = _error(setup, law, beside.cells, beside.excess(by_side)) if acts else 0.0
         if source.name not in worst or error > worst[source.name].error:
-            worst[source.name] = NearSource(source.name, cells, error)
+            worst[source.name] = NearSource(source.name, beside.cells, error)
     return list(worst.values())
 
 
@@ -133,6 +150,8 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
         return NearReceivers(group.name, "", 0.0)
     laws = _READ if reads_layers(setup) else _READ_SIDEWAYS
     axes = "z" if setup.earth.layered else setup.grid.axes
+    bent = {name for name in group.quantities if name in _BENT}
+    by_side = laws is _READ_SIDEWAYS and strains and bent <= _BY_SIDE
     columns = [AXES.index(a) for a in axes]
     positions = group.all_positions
     _, first = np.unique(positions[:, columns], axis=0, return_index=True)
@@ -140,14 +159,15 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     positions = positions[first[::every]]
     errors = np.zeros(len(positions))
     for n, (x, y, z) in enumerate(positions.tolist()):
-        cells, ratio = _nearest(setup, (x, y, z), axes)
-        if ratio > 1.0:
+        beside = _nearest(setup, (x, y, z), axes)
+        if beside.ratio > 1.0:
             fluid = bool(_along(setup, (x, y, z), "z", np.array([z]))[1][0])
             law = _ON_SLOPES if sloping else laws[fluid or not strains]
             beside_ground = float(setup.grid.index("z", z)) < RADIUS
-            errors[n] = _error(setup, law, cells, ratio) if beside_ground or not sloping else 0.0
+            if beside_ground or not sloping:
+                errors[n] = _error(setup, law, beside.cells, beside.excess(by_side))
             if setup.interpolation.thin_layer and not strains:
-                errors[n] = min(errors[n], _error(setup, _THIN, cells, 2.0))
+                errors[n] = min(errors[n], _error(setup, _THIN, beside.cells, 1.0))
     affected = positions[errors > _LEAST][:, columns]
     is_affected = partial(_among, columns, affected)
     count = min(every * group.count_where(is_affected), len(group))
@@ -204,19 +224,19 @@ def near_maps(setup: Discretization) -> WarningLines:
             )
 
 
-def _error(setup: Discretization, law: _Law, cells: float, ratio: float) -> float:
-    """Return the error so near a contact of so large a ratio of moduli."""
+def _error(setup: Discretization, law: _Law, cells: float, excess: float) -> float:
+    """Return the error so near a contact, by r - 1 or what stands in its place."""
     sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** law.power
-    return law.factor * (ratio - 1.0) * sampling * math.exp(-law.decay * cells)
+    return law.factor * excess * sampling * math.exp(-law.decay * cells)
 
 
-def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> tuple[float, float]:
-    """Return how many cells away the nearest contact is, and the ratio of moduli across it."""
+def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> _Beside:
+    """Return the contact that is nearest to a position."""
+    nearest = _Beside(math.inf, 1.0, False)
     if reads_layers(setup) and "rho" not in setup.earth.needs:
-        return math.inf, 1.0
+        return nearest
     steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
     away = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1]))
-    nearest = math.inf, 1.0
     for axis in axes:
         number = AXES.index(axis)
         line = moved(setup.grid.cells, axis, position[number], steps)
@@ -228,8 +248,11 @@ def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> t
         n = int(np.where(jumps, away, np.inf).argmin())
         cell = slice(max(0, n - _PER_CELL // 2), n + _PER_CELL // 2 + 2)
         beside = moduli[:, cell][:, wet[cell] == wet[n]]
-        beside = beside[beside.min(1) > 0.0]
-        nearest = min(nearest, (float(away[n]), float((beside.max(1) / beside.min(1)).max())))
+        known = beside.min(1) > 0.0
+        low, high = (f(beside[known], axis=1) for f in (np.min, np.max))
+        most = int((high / low).argmax())
+        softer = bool(moduli[known, steps.size // 2][most] ** 2 < low[most] * high[most])
+        nearest = min(nearest, _Beside(float(away[n]), float(high[most] / low[most]), softer))
     return nearest
 
 

@@ -1,23 +1,32 @@
 """The error that contacts leave in the traces of an earth that varies sideways, by measured laws.
 
 Contacts that dip or bend have averages over boxes, which are right to first order only; where
-fluid meets solid, a staircase of cells. What they err by follows from how unlike neighbouring
-nodes are, and from the points in the wavelength of the slower one of them: the errors of the worst
-of five receivers about a contact, at dips of 5 to 85 degrees and 5 to 14 points in the shortest
-wavelength, are within a factor of three of the laws (at 45 degrees the lattice is as fine again,
-and fluid on solid errs by up to ten times less).
+fluid meets solid, a staircase of cells. What a wave that crosses one errs by follows from how
+unlike neighbouring nodes are, and from the points in the wavelength of the slower one of them: at
+dips of 5 to 85 degrees and 5 to 14 points in the shortest wavelength the laws are met within a
+factor of three (at 45 degrees the lattice is as fine again, and fluid on solid errs by up to ten
+times less).
 
-Of what a large body scatters one of half a width a scatters 0.75 k a along each axis where that is
-less than 1, k the wavenumber of its slowest waves; the errors of such bodies are unrelated.
+A trace errs by what parts of contacts scatter to its receiver, over what comes straight. Parts no
+larger than a wavelength / (2 pi) scatter coherently, others are unrelated, so that an error e of
+the law leaves, in n dimensions, with the distances r_s of the source, r_r of the receiver and r of
+the one from the other::
+
+    error^2 = 1 / pi  integral  e^2 (r / (2 r_s r_r))^(n - 1)  dS
+
+which is e^2 for a plane half way. A body errs in no more than its volume: thinner than the cell
+that averages are taken over, in that share of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from seismo.acquisition.receivers import paths_of
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.accuracy import PowerLaw
 from seismo.solver.discretization import Discretization
@@ -29,44 +38,156 @@ WET = PowerLaw(1.0, 1.5)  # mu / (mu + kappa): solid's shear modulus, fluid's bu
 _LAWS = (SOLIDS, FLUIDS, WET)
 _POWERS = np.array([law.power for law in _LAWS])
 # Lines that nodes are compared on, spread over each of the other axes: of the region at least so
-# many, and all of a region of so many nodes; of each part that has an extent.
+# many, and all of so many nodes; of each part that has an extent, its share of these.
 _LINES = 30
 _ALL_NODES = 100_000
 _LINES_OF_PART = 9
-_SCATTERED = 0.75  # by a body, of what a large one does: for k a of 1 along an axis
-_SMALL = 0.9  # of what a large body scatters
+_MOST_ENDS = 50  # sources, and receivers, that waves are scattered between
+_MOST_FACES = 2000
+_PLACES = 5  # along an axis, where the motion is wanted everywhere
+_STAIRS = {2: math.pi / 4.0, 3: 2.0 / 3.0}  # area over that of its stairs, mean of all directions
 
 NodeBox = Mapping[str, tuple[int, int]]  # first and last node by axis
 SampledMedia = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as `_sampled` returns them
+
+
+class _Faces(NamedTuple):
+    """Faces between nodes that are unlike.
+
+    Attributes:
+        contrasts: (3, n) as `_largest` returns them.
+        positions: (n, 3) m.
+        areas: (n) m^2, m in 2-D.
+    """
+
+    contrasts: np.ndarray
+    positions: np.ndarray
+    areas: np.ndarray
 
 
 def sideways_error(setup: Discretization) -> float:
     """Return the relative error that contacts leave in the traces of a run."""
     if setup.extremes.uniform:
         return 0.0
+    faces = _faces(setup)
+    if not faces.areas.size:
+        return 0.0
+    squares = np.concatenate([
+        faces.contrasts**2 @ (faces.areas * shares).T for shares in _shares(setup, faces.positions)
+    ], axis=1)  # fmt: skip
     spectra = setup.waves.spectra
+    laws = _laws(setup) ** 2
+    worst = (laws @ spectra.energy.mean(axis=0) @ squares).argmax()
+    return spectra.error(np.sqrt(squares[:, worst] @ laws))
+
+
+def _shares(setup: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield which share (path, n) of an error, for each unit of area, places send to receivers."""
+    waves = setup.waves
+    spectra = waves.spectra
     mean_frequency = float(np.sqrt((spectra.energy @ spectra.frequency**2).min()))
-    small: list[tuple[NodeBox, list[float]]] = []
-    boxes = [_region(setup.grid)]
-    for box, half_widths in _bodies(setup):
-        k = 2.0 * math.pi * mean_frequency / setup.waves.slowest
-        if _scattered(k, half_widths) < _SMALL:
-            small.append((box, half_widths))
-        else:
-            boxes.append(box)
-    without = [box for box, _ in small]
-    squares = _phase(setup, _largest(setup, boxes, without)) ** 2
-    for box, half_widths in small:
-        slowest = _slowest(setup, box)
-        share = _scattered(2.0 * math.pi * spectra.frequency / slowest, half_widths)
-        squares = squares + (share * _phase(setup, _largest(setup, [box]))) ** 2
-    return spectra.error(np.sqrt(squares))
+    nearest = waves.slowest / (2.0 * math.pi * mean_frequency)
+
+    columns = [AXES.index(axis) for axis in setup.grid.axes]
+
+    def distances(ends: np.ndarray, others: np.ndarray) -> np.ndarray:
+        lengths = np.linalg.norm((ends[:, None] - others[None])[..., columns], axis=-1)
+        return np.maximum(lengths, nearest)
+
+    sources = [source for shot in setup.shots for source in shot.sources]
+    local = np.array([source.position for source in sources if source.is_local]).reshape(-1, 3)
+    paths = list(paths_of(local, setup.groups))
+    if not paths or setup.scenario.output.maps:
+        paths.append((local, _everywhere(setup.grid)))
+    for starts, ends in paths:
+        acting, reading = (_some(positions, _MOST_ENDS) for positions in (starts, ends))
+        from_receivers = distances(reading, at)
+        times = [1.0 / (2.0 * from_receivers)] * any(not source.is_local for source in sources)
+        for source in acting:
+            straight = distances(reading, source[None])
+            times.append(straight / (2.0 * distances(source[None], at) * from_receivers))
+        yield np.concatenate(times) ** (setup.grid.dimensions - 1) / math.pi
 
 
-def _scattered(k: np.ndarray | float, half_widths: Sequence[float]) -> np.ndarray:
-    """Return what a body scatters of waves of wavenumbers k in 1/m, over what a large one does."""
-    shares = [np.minimum(1.0, _SCATTERED * k * half_width) for half_width in half_widths]
-    return np.prod(shares, axis=0)
+def _some(rows: np.ndarray, most: int) -> np.ndarray:
+    return rows[:: -(-len(rows) // most) or 1]
+
+
+def _everywhere(grid: Grid) -> np.ndarray:
+    """Return places (n, 3) spread over the region."""
+    ends = _region(grid)
+    ticks = [
+        grid.coordinate(a, np.linspace(*ends[a], _PLACES)) if a in ends else [0.0] for a in AXES
+    ]
+    return np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 3)
+
+
+def _faces(setup: Discretization) -> _Faces:
+    """Return the faces between nodes that are unlike, those of each part by its volume."""
+    bodies = _bodies(setup)
+    boxes = [box for box, _ in bodies]
+    nodes = _ALL_NODES // (len(boxes) + 1)
+    face_sets = [_faces_of(setup, _region(setup.grid), (_LINES, nodes), boxes)]
+    for box, half_widths in bodies:
+        faces = _faces_of(setup, box, (_LINES_OF_PART, nodes))
+        thickness = 1.0 / sum(1.0 / max(width, 1e-9) for width in half_widths)
+        filled = min(1.0, thickness / max(setup.waves.spacing))
+        face_sets.append(faces._replace(contrasts=filled * faces.contrasts))
+    every = _joined(face_sets)
+    some = _some(np.arange(every.areas.size), _MOST_FACES)
+    areas = every.areas[some] * every.areas.size / max(some.size, 1)
+    return _Faces(every.contrasts[:, some], every.positions[some], areas)
+
+
+def _joined(faces: Sequence[_Faces]) -> _Faces:
+    return _Faces(
+        np.concatenate([each.contrasts for each in faces], axis=1),
+        np.concatenate([each.positions for each in faces]),
+        np.concatenate([each.areas for each in faces]),
+    )
+
+
+def _faces_of(
+    setup: Discretization, box: NodeBox, least: tuple[int, int], without: Sequence[NodeBox] = ()
+) -> _Faces:
+    """Return the faces of a box of nodes, but for those between two in other boxes.
+
+    Args:
+        setup: of the run.
+        box: nodes that are compared.
+        least: lines, and nodes, that `_lattice` is to have.
+        without: other boxes.
+    """
+    grid = setup.grid
+    face_sets = []
+    for axis in grid.axes:
+        index = _lattice(box, axis, 1, *least)
+        signed = _contrasts(axis, _sampled(setup, index), ~_within(index, without))
+        sudden = np.stack([_sudden(one, "zyx".index(axis)) for one in signed])
+        z, y, x = np.nonzero(sudden.any(axis=0))
+        nodes = {a: index[a][n] + 0.5 * (a == axis) for a, n in (("x", x), ("y", y), ("z", z))
+                 if a in index}  # fmt: skip
+        sides = {a: grid.spacing[AXES.index(a)] * (box[a][1] - box[a][0] + 1) / index[a].size
+                 for a in index if a != axis}  # fmt: skip
+        areas = np.full(x.size, _STAIRS[grid.dimensions] * math.prod(sides.values()))
+        if axis != "z":
+            areas = areas * grid.heights(nodes["z"])
+        positions = [grid.coordinate(a, nodes[a]) if a in nodes else 0.0 * areas for a in AXES]
+        face_sets.append(_Faces(sudden[:, z, y, x], np.stack(positions, axis=-1), areas))
+    return _joined(face_sets)
+
+
+def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
+    """Return of contrasts from node to node what those before and after do not have as well."""
+    last = signed.shape[along] - 1
+    if last < 1:
+        return np.abs(signed)
+    before, after = (
+        np.take(signed, np.clip(np.arange(last + 1) + n, 0, last), axis=along) for n in (-1, 1)
+    )
+    alike = (before * signed > 0.0) & (after * signed > 0.0)
+    steady = np.where(alike, np.minimum(np.abs(before), np.abs(after)), 0.0)
+    return np.asarray(np.maximum(np.abs(signed) - steady, 0.0))
 
 
 def hidden_error(setup: Discretization, between: int, share: float) -> float:
@@ -84,8 +205,13 @@ def hidden_error(setup: Discretization, between: int, share: float) -> float:
 
 def _phase(setup: Discretization, contrasts: np.ndarray) -> np.ndarray:
     """Return the error (n) of each frequency by contrasts (3) as `_largest` returns them."""
+    return contrasts @ _laws(setup)
+
+
+def _laws(setup: Discretization) -> np.ndarray:
+    """Return the laws (3, n) at the frequencies of a run, of waves of 1 m/s."""
     points = 1.0 / (setup.waves.spectra.frequency * max(setup.waves.spacing))
-    return contrasts @ np.array([law(points) for law in _LAWS])
+    return np.array([law(points) for law in _LAWS])
 
 
 def _region(grid: Grid) -> NodeBox:
@@ -121,10 +247,7 @@ def _about(
     return int(nodes[0]), int(nodes[1])
 
 
-def _largest(
-    setup: Discretization, boxes: Sequence[NodeBox], without: Sequence[NodeBox] = (),
-    between: int = 1,
-) -> np.ndarray:  # fmt: skip
+def _largest(setup: Discretization, boxes: Sequence[NodeBox], between: int = 1) -> np.ndarray:
     """Return the largest contrasts of neighbours: solids, fluids, and fluid with solid (3).
 
     Each over that power of the velocity in m/s of the slower one that its law has of the points.
@@ -132,40 +255,30 @@ def _largest(
     Args:
         setup: of the run.
         boxes: nodes that are compared.
-        without: those between which neighbours do not count.
         between: places in a cell that are compared, 1 for nodes alone.
     """
     worst = np.zeros(len(_LAWS))
     for number, box in enumerate(boxes):
-        sampled: dict[bytes, SampledMedia] = {}  # boxes that are compared whole have one lattice
+        least = (_LINES_OF_PART, 0) if number else (_LINES, _ALL_NODES)
         for axis in setup.grid.axes:
-            index = _lattice(box, axis, between, 0 if number else _LINES)
-            lattice = b"".join(nodes.astype(float).tobytes() for nodes in index.values())
-            if lattice not in sampled:
-                sampled[lattice] = _sampled(setup, index)
-            counted = ~_within(index, without)
-            worst = np.maximum(worst, _along(axis, sampled[lattice], counted))
+            index = _lattice(box, axis, between, *least)
+            signed = _contrasts(axis, _sampled(setup, index), np.ones((1, 1, 1), bool))
+            worst = np.maximum(worst, np.abs(signed).max(axis=(1, 2, 3), initial=0.0))
     return worst
 
 
-def _lattice(box: NodeBox, axis: str, between: int, least: int) -> dict[str, np.ndarray]:
+def _lattice(
+    box: NodeBox, axis: str, between: int, lines: int, nodes: int
+) -> dict[str, np.ndarray]:
     """Return indices by axis: all nodes along one, so many as there are lines along others."""
     length = box[axis][1] - box[axis][0] + 1
-    lines = _LINES_OF_PART
-    if least:
-        lines = max(least, int((_ALL_NODES / length) ** (1.0 / (len(box) - 1))))
+    lines = max(lines, int((nodes / length) ** (1.0 / (len(box) - 1))))
     return {
         a: np.arange(first, last + 1.0 / between, 1.0 / between)
         if a == axis
         else np.unique(np.linspace(first, last, min(lines, last - first + 1)).round())
         for a, (first, last) in box.items()
     }
-
-
-def _slowest(setup: Discretization, box: NodeBox) -> float:
-    """Return the velocity in m/s of the slowest wave in the middle and at the faces of a box."""
-    *_, speeds = _sampled(setup, {a: np.linspace(*ends, 3) for a, ends in box.items()})
-    return float(speeds.min())
 
 
 def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
@@ -182,10 +295,11 @@ def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledM
     return rho, rho * vp**2, rho * vs**2, np.where(vs > 0.0, vs, vp) / height
 
 
-def _along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
-    """Return the largest contrasts (3) of neighbours along one axis, as `_largest` does.
+def _contrasts(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
+    """Return the contrasts (3, z, y, x) of neighbours along one axis, as `_largest` does.
 
-    Neighbours count where one of them is `counted` (z, y, x).
+    They are positive where what follows is stiffer. Neighbours count where one of them is
+    `counted` (z, y, x).
     """
     along = "zyx".index(axis)
 
@@ -199,16 +313,17 @@ def _along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
     solid = pair(rigidity > 0.0)
     both = solid[0] & solid[1]
     mixed = solid[0] ^ solid[1]
-    either = np.any(pair(counted), axis=0)
+    either = np.any(pair(np.broadcast_to(counted, rho.shape)), axis=0)
     unlike = np.sqrt(np.maximum(_ratio(stiffness), _ratio(shear))) - 1.0
     fluid = np.where(solid[0], stiffness[1], stiffness[0])
     share = np.maximum(*shear) / np.maximum(np.maximum(*shear) + fluid, 1e-9)
     slower = np.minimum(*pair(speeds))
+    follows = np.where(stiffness[1] + shear[1] < stiffness[0] + shear[0], -1.0, 1.0)
     measures = (
         (both, unlike), (~solid[0] & ~solid[1], np.log(_ratio(impedance))), (mixed, share)
     )  # fmt: skip
-    return np.array([
-        np.max(value / slower**power, where=where & either, initial=0.0)
+    return np.stack([
+        np.where(where & either, follows * value / slower**power, 0.0)
         for (where, value), power in zip(measures, _POWERS, strict=True)
     ])  # fmt: skip
 
