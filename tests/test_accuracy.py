@@ -220,6 +220,24 @@ def test_boundaries_err_more_on_longer_paths_and_fewer_points(top: str) -> None:
         assert 1.5 < one["the free surface"] / near < 5
 
 
+@pytest.mark.parametrize(
+    ("quantity", "found"), [("velocity", 0.0036), ("stress", 0.0059), ("strain", 0.0059)]
+)
+def test_strains_under_a_surface_err_more_than_motion(quantity: str, found: float) -> None:
+    """P waves of a deep upright force; found against a run three times finer with wider sides."""
+    h = 25.36
+    case = document(6.0, "elastic") | {"boundaries": {"top": "free_surface"}}
+    case["grid"] = {"extent": {"x": 141 * h, "z": 77 * h}, "spacing": h, "order": 8}
+    case["model"] = [{"type": "uniform", "vp": 2148.0, "vs": 1003.9, "rho": 2001.2}]
+    case["time"]["duration"] = 4.3
+    case["sources"] = [{"type": "force", "force": {"z": 1e9},
+                        "position": {"x": 104.9 * h, "z": 50.96 * h},
+                        "wavelet": {"type": "ricker", "frequency": 2.639}}]  # fmt: skip
+    places = [{"x": cells * h, "z": 0.0} for cells in (41.1, 41.4, 62.0, 90.5, 108.0)]
+    case["receivers"] = [solver.points(places, quantities=[quantity])]
+    assert 0.5 < expected_error(discretize(from_dict(case))).error / found < 2.0
+
+
 def test_the_coefficients_belong_to_all_shots_of_a_survey() -> None:
     """A share of the shots is computed with the coefficients of the whole survey."""
     several = document(5.0)

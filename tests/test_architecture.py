@@ -3,8 +3,7 @@
 Prose about structure rots; these tests read the syntax tree of every file under ``src/seismo``.
 The folders of the package are its layers, in the order of the table in ``docs/architecture.md``: a
 module imports from its own folder or those above it. The limits on length are guards against drift
-(the aim is lower: files of 300 lines, functions of 40, a median under 10); none of them comes from
-a theory.
+(the aim is lower: functions of 40 lines, a median under 10); none of them comes from a theory.
 """
 
 import ast
@@ -27,7 +26,7 @@ _TABLE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LAYERS = tuple(re.findall(r"^\| `(\w+)(?:/|\.py)` \|", _TABLE, re.MULTILINE))
 ABOVE_ALL = {"seismo", "__main__"}
 
-LONGEST_FILE = 350
+LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 LONGEST_MEDIAN = 10
 

@@ -268,6 +268,27 @@ def test_check_names_rock_whose_s_waves_lose_nothing(quality, said):
     assert any("qp is given without qs" in text for text in warnings) == said
 
 
+@pytest.mark.parametrize(
+    ("dimensions", "model", "taken"),
+    [
+        (2, {"qs": 20.0}, "61.25"),  # qs (vp/vs)^2
+        (3, {"qs": 20.0}, "45.94"),  # 3/4 qs (vp/vs)^2
+        (2, {"qs": 20.0, "qp": math.inf}, "61.25"),
+        (2, {"qs": 20.0, "vs": 0.0}, None),
+        (2, {"qs": math.inf}, None),
+        (2, {"qs": 20.0, "qp": 60.0}, None),
+    ],
+)
+@pytest.mark.usefixtures("no_remedies")
+def test_check_says_the_qp_of_rock_that_has_qs_alone(dimensions, model, taken):
+    """P waves shear rock: their 1/qp is at least its part of 1/qs, or the bulk modulus gains."""
+    document = solver.plan("elastic", dimensions, cells=20, steps=20)
+    document["model"][0] |= {"vp": 3500.0, "vs": 2000.0, "rho": 2300.0} | model
+    warnings = check(from_dict(document), backend="cpu").warnings
+    lines = [text for text in warnings if "qs 20 stands without a finite qp" in text]
+    assert [f"qp {taken}, with" in line for line in lines] == ([True] if taken else [])
+
+
 def test_a_gradient_to_no_loss_at_all_is_refused():
     ends = {"vp": (2000.0, 3000.0), "qp": (20.0, math.inf)}
     document = solver.plan("acoustic", 2, cells=20)

@@ -22,6 +22,7 @@ MOST = 10.0  # times the sum of squares, in twice the time
 EARTHS = {
     **{f"air of {t:g} m": [(0.0, AIR), (t, ROCK)] for t in (70.0, 90.0, 100.0, 110.0, 150.0)},
     "air of 75.5 m": [(0.0, AIR), (75.5, SOIL)],
+    "air of 200 m": [(0.0, AIR), (200.0, ROCK)],
     "gas of 100 m": [(0.0, SOIL), (120.0, GAS), (220.0, ROCK)],
     "gas of 40 m": [(0.0, ROCK), (200.0, AIR), (240.0, ROCK)],
     "rock of 30 m in gas": [(0.0, GAS), (90.0, ROCK), (120.0, GAS), (260.0, ROCK)],
@@ -72,6 +73,22 @@ def test_the_limit_is_not_told_far_too_short(order):
 
 
 @pytest.mark.parametrize(
+    ("order", "depth"),
+    [
+        (8, 200.0),
+        (16, 200.0),
+        *(pytest.param(4, z, marks=pytest.mark.slow) for z in (200.0, 205.0)),
+    ],
+)
+def test_closed_rows_of_light_fluids_have_their_own_limit(order, depth):
+    """No difference reads across the contact, whose cell's average would allow a fifth."""
+    document = plane([(0.0, AIR), (depth, ROCK)], order)
+    (contact,) = discretize(from_dict(document)).contacts
+    assert contact.closed
+    assert not growth(document, 1.08) < MOST
+
+
+@pytest.mark.parametrize(
     ("dimensions", "lossy"), [(2, True), (3, False), pytest.param(3, True, marks=pytest.mark.slow)]
 )
 def test_in_space_and_with_losses(dimensions, lossy):
@@ -80,6 +97,14 @@ def test_in_space_and_with_losses(dimensions, lossy):
     changes = {"attenuation": {"reference_frequency": 5.0}} if lossy else {}
     cells = 15 if dimensions == 2 else 7
     assert growth(plane(layers, 8, dimensions, cells, **changes), 0.98) < MOST
+
+
+def test_closed_rows_may_lie_beside_a_rigid_bottom():
+    """Their interior reaches beyond it; the bottom is at 600 m."""
+    document = plane([(0.0, WATER), (500.0, ROCK)], 16)
+    (contact,) = discretize(from_dict(document)).contacts
+    assert contact.closed
+    assert growth(document, 0.98) < MOST
 
 
 def test_contacts_of_water_and_rock_cost_little():

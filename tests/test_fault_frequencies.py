@@ -8,11 +8,14 @@ import pytest
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.directivity import directivity
+from seismo.acquisition.finite_fault import read_rupture
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.slip_rate import SlipRates
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.runs.check import check
 from seismo.scenario import from_dict
+from seismo.solver.attenuation import band_of
+from seismo.solver.discretize import discretize
 
 GEOGRAPHIC = {"longitude": -118.0, "latitude": 34.0, "azimuth": 0.0}
 VS, RHO, SPEED, LENGTH, RISE = 3200.0, 2700.0, 2700.0, 500.0, 0.4
@@ -145,19 +148,36 @@ def srf(count, rise=RISE, step=0.02):
     return "\n".join(lines) + "\n"
 
 
-def plan(folder, **keys):
+def scenario(folder, rock=None, **keys):
     (folder / "line.srf").write_text(srf(20))
     source = {"type": "finite_fault", "path": "line.srf", "name": "line"} | keys
-    return check(from_dict({
+    return from_dict({
         "physics": "elastic", "geographic": GEOGRAPHIC,
         "grid": {"extent": {"x": "16 km", "y": "6 km", "z": "6 km"}, "spacing": "250 m",
                  "origin": {"x": "-3 km", "y": "-3 km", "z": 0}},
         "time": {"duration": "8 s"}, "boundaries": {"top": "free_surface"},
-        "model": [{"type": "uniform", "vp": 5600.0, "vs": VS, "rho": RHO}],
+        "model": [{"type": "uniform", "vp": 5600.0, "vs": VS, "rho": RHO} | (rock or {})],
         "output": {"maps": [{"name": "ground", "plane": {"z": 0}, "quantities": ["sa"],
                              "periods": [0.3]}]},
         "sources": [source],
-    }, folder))  # fmt: skip
+    }, folder)  # fmt: skip
+
+
+def plan(folder, **keys):
+    return check(scenario(folder, **keys))
+
+
+@pytest.mark.parametrize("keys", [{}, {"smoothing": 0.3}])
+def test_rock_attenuates_all_that_a_fault_radiates(tmp_path, keys):
+    """Its band ends at 1 % of the subfaults' own spectrum, no lower than in any direction."""
+    setup = discretize(scenario(tmp_path, {"qp": 80.0, "qs": 40.0}, **keys))
+    spec = scenario(tmp_path, **keys).sources[0]
+    rates = read_rupture(spec, tmp_path).rates
+    own = max(wavelets.maximum_frequency(rates.one(n)) for n in range(20))
+    assert band_of(setup.scenario)[1] == pytest.approx(own, rel=0.02)
+    assert band_of(setup.scenario)[1] > 0.98 * setup.highest_frequency
+    total = wavelets.maximum_frequency(read_rupture(spec, tmp_path).rate)
+    assert band_of(setup.scenario)[1] > 1.5 * total
 
 
 def test_check_says_what_a_fault_radiates(tmp_path):

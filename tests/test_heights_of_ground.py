@@ -104,6 +104,19 @@ def test_elevations_of_stations_are_compared_with_the_ground(tmp_path, factor, m
         assert f"most at XX.TOP: {top + 40:.5g} m in the list" in line
 
 
+@pytest.mark.parametrize(
+    ("top", "low", "many"), [("2100", "0", 2), ("2100", "", 1), ("0", "0", 0)],
+    ids=["mixed", "left-out", "all-zero"],
+)  # fmt: skip
+def test_zero_is_an_elevation_in_a_list_that_has_others(tmp_path, top, low, many):
+    """Ground is at 300 m there; lists in which all are 0 know none."""
+    lines = lines_of(tmp_path, mountains(), STATIONS.format(top=top, low=low))
+    told = [line for line in lines if line.startswith("receivers net: elevations of")]
+    assert [f"of {many} of 3 stations are more than 200 m" in line for line in told] == [True] * (
+        many > 0
+    )
+
+
 def test_elevations_beside_level_ground_are_not_compared(tmp_path):
     text = STATIONS.format(top=2000.0, low=-2000.0).replace("elevation\n", "elevation,depth\n")
     text = text.replace(".0\n", ".0,0\n").replace("5000,\n", "5000,,0\n")

@@ -9,8 +9,10 @@ from seismo.runs.check import make_plan
 from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
+from seismo.solver import ground_stresses
 from seismo.solver.discretize import discretize
-from seismo.solver.indirect_reading import OF_MOTION, IndirectReading, indirect_reading
+from seismo.solver.indirect_reading import FURTHER, IndirectReading
+from seismo.solver.readings import reading_of
 from test_resume import assert_complete, contents, every_step, stopped
 
 __all__ = ["every_step"]  # a fixture
@@ -88,12 +90,12 @@ def test_what_strains_of_velocities_err_by_is_told():
 def test_only_what_stands_beside_the_plane_is_read_by_stresses():
     """Above it receivers are of the finer grid; far below it, in fluids and with losses as ever."""
     setup = discretize(from_dict(document(True)))
-    strains = indirect_reading(setup)
+    strains = reading_of(setup)
     (group,) = setup.groups
-    assert ("rotation", "rotation_y" + OF_MOTION) in strains.bases(group)
-    assert ("strain_rate", "exz_rate" + OF_MOTION) not in strains.bases(group)
+    assert ("rotation", "rotation_y" + FURTHER) in strains.bases(group)
+    assert ("strain_rate", "exz_rate" + FURTHER) not in strains.bases(group)
     assert PLANE + 300.0 <= strains.last <= PLANE + 600.0
-    assert type(indirect_reading(setup.fine)) is IndirectReading
+    assert type(reading_of(setup.fine)) is IndirectReading
     for z, read in ((330.0, {"sxx", "szz", "sxz"}), (900.0, {"vx", "vz"})):
         position = np.array([600.0, 0.0, z])
         points = strains.points(group, 0, position, ("strain_rate", "exz_rate"))
@@ -111,9 +113,16 @@ def on_the_ground(**changes):
     return document(False, topography=GROUND, boundaries=faces, receivers=receivers, **changes)
 
 
-def test_stresses_on_the_ground_balance(monkeypatch):
+LOSSY = {
+    "model": [{"type": "uniform", **ROCK, "qp": 40.0, "qs": 20.0}],
+    "attenuation": {"reference_frequency": FREQUENCY},
+}
+
+
+@pytest.mark.parametrize("changes", [{}, LOSSY])
+def test_stresses_on_the_ground_balance(changes):
     """Pressure is minus the mean of the normal stresses, and nothing pulls at the ground."""
-    simulation = solver.simulate(on_the_ground())
+    simulation = solver.simulate(on_the_ground(**changes))
     traces = solver.traces(simulation)
     mean = -0.5 * (traces["sxx"] + traces["szz"])
     np.testing.assert_allclose(traces["pressure"], mean, atol=1e-9 * np.abs(mean).max())
@@ -126,10 +135,38 @@ def test_stresses_on_the_ground_balance(monkeypatch):
             assert np.linalg.norm(traction) < 4e-3 * largest
 
 
-@pytest.mark.parametrize("kind", ["plane", "ground"])
+ANISOTROPIC = {"epsilon": 0.2, "delta": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("physics", "rock"), [("elastic", {}), ("elastic", ANISOTROPIC), ("elastic_sh", {})]
+)
+def test_stresses_by_strains_relax_as_those_of_the_run(physics, rock, monkeypatch):
+    """Five rows below the ground, where both forms are right."""
+    places = [{"x": x, "depth": 50.0} for x in (480.0, 640.0)]
+    base = document(False, physics)
+    (medium,) = base["model"]
+    loss = {"qp": 40.0, "qs": 20.0} if physics == "elastic" else {"qs": 20.0}
+    changes = {
+        "topography": GROUND, "boundaries": {"top": "free_surface", "layer": {"points": 12}},
+        "model": [medium | rock | loss], "attenuation": {"reference_frequency": FREQUENCY},
+        "receivers": [solver.points(places, quantities=["stress"])],
+    }  # fmt: skip
+    as_they_are = solver.traces(solver.simulate(base | changes))
+    monkeypatch.setattr(ground_stresses, "_ERRING", 8.0)
+    by_strains = solver.traces(solver.simulate(base | changes))
+    size = np.linalg.norm([*as_they_are.values()], axis=(0, 2))
+    for name, traces in as_they_are.items():
+        error = np.linalg.norm(by_strains[name] - traces, axis=1)
+        assert (error < 2e-3 * size).all()
+        assert error.any()
+
+
+@pytest.mark.parametrize("kind", ["plane", "ground", "lossy ground"])
 @pytest.mark.usefixtures("no_remedies")
 def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
     changes = {"time": {"duration": 0.12}, "checkpoint": {"steps": 19}}
+    changes |= LOSSY if kind == "lossy ground" else {}
     scenario = document(True, **changes) if kind == "plane" else on_the_ground(**changes)
     unbroken = tmp_path / "unbroken.h5"
     seismo.run(scenario | {"checkpoint": {}}, unbroken).close()
@@ -140,9 +177,9 @@ def test_what_is_read_indirectly_survives_a_stop(kind, tmp_path, every_step):
         assert_complete(path, contents(unbroken))
 
 
-def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
-    """The strain about a moment has the moment's own part, which is none of the stress."""
-    on_hill = {
+def explosion_on_a_hill(**changes):
+    """Return a run of an explosion below ground that slopes, with receivers above it."""
+    return {
         "physics": "elastic",
         "grid": {"extent": {"x": 300.0, "z": 260.0}, "spacing": 10.0, "order": 4},
         "time": {"duration": 0.1}, "boundaries": {"top": "free_surface", "layer": {"points": 6}},
@@ -153,8 +190,12 @@ def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
                      "wavelet": {"type": "ricker", "frequency": 15.0}}],
         "receivers": [solver.points([{"x": 130.0 + cells * 10.0, "depth": 0.0}
                                      for cells in (0, 2, 3, 4)], quantities=["stress"])],
-    }  # fmt: skip
-    simulation = solver.simulate(on_hill)
+    } | changes  # fmt: skip
+
+
+def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
+    """The strain about a moment has the moment's own part, which is none of the stress."""
+    simulation = solver.simulate(explosion_on_a_hill())
     traces = solver.traces(simulation)
     setup = simulation.setup
     x = setup.groups[0].at(setup.shots[0].name)[:, 0]
@@ -162,3 +203,17 @@ def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
     peak = np.abs(traces["sxx"]).max()
     assert np.abs(slopes).min() > 0.05
     assert np.abs(traces["sxz"] - slopes.reshape(-1, 1) * traces["sxx"]).max() < 1e-4 * peak
+
+
+@pytest.mark.usefixtures("no_remedies")
+def test_a_share_of_a_survey_reads_as_the_whole(tmp_path):
+    """Receivers beside a moment are read otherwise: beside that of any shot, of any share."""
+    shots = [{"position": {"x": x, "depth": 10.0}} for x in (130.0, 230.0)]
+    survey = explosion_on_a_hill(survey={"shots": shots})
+    survey["receivers"][0]["positions"] += [{"x": x, "depth": 0.0} for x in (230.0, 245.0)]
+    with seismo.run(survey, tmp_path / "whole.h5") as whole:
+        every = dict(whole.traces["receivers"].items())
+        for n in range(2):
+            with seismo.run(survey, tmp_path / f"{n}.h5", shots=f"{n + 1}/2") as share:
+                for name, traces in share.traces["receivers"].items():
+                    np.testing.assert_array_equal(traces[0], every[name][n], err_msg=name)

@@ -25,6 +25,7 @@ INFINITE = {"qp": float("inf"), "qs": float("inf")}
         ("SV", 25.0, QUALITIES, {}),
         ("P", 40.0, {}, QUALITIES),
         ("SH", 50.0, {}, QUALITIES),
+        pytest.param("P", 40.0, {}, {"qs": 20.0}, marks=pytest.mark.slow),
         pytest.param("SV", 0.0, {}, QUALITIES, marks=pytest.mark.slow),
         pytest.param("P", 0.0, QUALITIES, INFINITE, marks=pytest.mark.slow),
         pytest.param("SV", 30.0, QUALITIES, {"qp": 1e9, "qs": 1e9}, marks=pytest.mark.slow),

@@ -168,14 +168,17 @@ def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
     media = [Medium(layer["vp"], layer["vs"], layer["rho"]) for layer in layers]
     if "attenuation" in document:
         reference = document["attenuation"]["reference_frequency"]
+        # The bulk modulus of a plane gains nothing: 1/qp is at least (vs/vp)^2 of 1/qs.
+        qualities = [(layer.get("qp", np.inf), layer.get("qs", np.inf)) for layer in layers]
         media = [
             AttenuatingMedium(
                 rock.vp,
                 rock.vs,
                 rock.rho,
-                *(constant_q(layer.get(q, np.inf), reference) for q in ("qp", "qs")),
+                constant_q(min(qp, qs * (rock.vp / rock.vs) ** 2), reference),
+                constant_q(qs, reference),
             )
-            for rock, layer in zip(media, layers, strict=True)
+            for rock, (qp, qs) in zip(media, qualities, strict=True)
         ]
     stack = Stack(tuple(media), tuple(layer["top"] for layer in layers))
     source = wave.signal(np.arange(2 * recorded.shape[-1]) * simulation.dt, 0)

@@ -61,6 +61,27 @@ def test_what_is_told_comes_and_spheres_leave_none(rock):
     assert 0.0 < told(calm, SPHERES) < 0.1
 
 
+@pytest.mark.parametrize("angle", [0.05, 3.0, 87.0, 89.95])
+def test_strong_rock_sends_them_along_both_axes(angle):
+    """To the factor of two of the law. At 10 wavelengths slow waves no longer overlap with P."""
+    rock = {"vp": VELOCITY, "epsilon": 0.3, "delta": -0.05}
+    turned = np.radians(angle)
+    offset = 10.0 * WAVELENGTH * np.array([np.sin(turned), np.cos(turned)])
+    low = np.array([243.7, 243.7])
+    x, z = low + offset
+    data = scenario(rock, [angle], h=16.0, duration=6.0, centre=low)
+    data["grid"]["extent"] = {"x": x + 240.0, "z": z + 240.0}
+    data["receivers"][0]["positions"] = [{"x": x, "z": z}]
+    simulation = solver.simulate(data)
+    trace = solver.traces(simulation)["pressure"][0]
+    times = solver.times(simulation)[: trace.size]
+    # P goes between vp along the axis and vp sqrt(1 + 2 epsilon) across it.
+    fast = VELOCITY * np.sqrt(1.0 + 0.6 * np.sin(turned) ** 2)
+    is_p = times <= np.linalg.norm(offset) / fast + 0.3
+    found = np.linalg.norm(trace[~is_p]) / np.linalg.norm(trace[is_p])
+    assert 0.5 < told(data) / found < 2.0
+
+
 @pytest.mark.parametrize("keys", [{}, {"theta": 35.0}, {"qp": 200.0}])
 def test_what_comes_grows_towards_the_axes_and_with_refinement(keys):
     rock = SHALE | keys

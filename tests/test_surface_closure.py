@@ -7,6 +7,8 @@ from seismo.grid import coefficients, surface_closure
 from seismo.grid.bounded_coefficients import UNDER_SURFACE
 from seismo.grid.coefficients import Stencil
 from seismo.grid.surface_closure import ClosureKind, closure_kind
+from seismo.scenario import from_dict
+from seismo.solver.discretize import discretize
 
 TOLERANCES = (0.0, 1e-3, 2e-5)
 KINDS = {
@@ -190,3 +192,22 @@ def test_no_wave_along_fitted_rows_grows_in_a_layer(
     differences = surface_closure.closed_operators(stencil.first, rows - 1, rows, closure)
     waves = surface_layer_growth.modes(*differences, stencil.first)
     assert max(wave.rate.real for wave in waves) < 0.0
+
+
+@pytest.mark.parametrize("fluid", [90.0, 200.0])
+def test_rows_are_fitted_to_a_contact_above_a_fluid(fluid: float) -> None:
+    """Half points beside a fluid have no shear; NumPy's warnings are errors in tests."""
+    lid = {"top": 0.0, "vp": 1200.0, "vs": 600.0, "rho": 1800.0}
+    rock = {"vp": 3000.0, "vs": 1700.0, "rho": 2200.0}
+    water = {"top": fluid, "vp": 1500.0, "vs": 0.0, "rho": 1000.0}
+    layers = [lid, rock | {"top": 30.0}, water, rock | {"top": fluid + 60.0}]
+    document = {
+        "physics": "elastic",
+        "grid": {"extent": {"x": 400.0, "z": 600.0}, "spacing": 10.0, "order": 8},
+        "time": {"duration": 0.1},
+        "boundaries": {"top": "free_surface"},
+        "model": [{"type": "layers", "layers": layers}],
+        "sources": [{"type": "force", "position": {"x": 200.0, "z": 400.0}, "force": {"z": 1e6},
+                     "wavelet": {"type": "ricker", "frequency": 6.0}}],
+    }  # fmt: skip
+    assert discretize(from_dict(document)).waves.surface is ClosureKind.CONTACT

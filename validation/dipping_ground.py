@@ -13,7 +13,9 @@ it, of the largest stress there, and the traction on it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import cases
 import numpy as np
@@ -21,6 +23,7 @@ import numpy as np
 from seismo.exact import layered, layered_plane, metrics, shear
 from seismo.exact.medium import Medium
 from seismo.exact.stack import Stack
+from seismo.exact.viscoelastic import AttenuatingMedium
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 HALF_SPACE = Stack((ROCK,), (0.0,))
@@ -195,8 +198,9 @@ def rows_of(
 
 
 # Rows below the ground, and a bar: what level ground errs by there at most, or a little more.
-SHALLOW = {0.5: 0.03, 1.0: 0.025, 2.0: 0.01, 4.0: 0.007}
+SHALLOW = {0.5: 0.025, 1.0: 0.02, 2.0: 0.01, 4.0: 0.007}
 MOMENTS = {"along the slope": (0, 0), "across it": (1, 1), "shear": (0, 1)}
+LOSS = {"qp": 40.0, "qs": 20.0}
 APART = 4.0  # m, of exact displacements that strains are differences of
 
 
@@ -233,27 +237,31 @@ def moment_row(kind: str, rows: float, dip: float) -> cases.Row:
     )  # fmt: skip
 
 
-def stress_rows(dip: float, order: int) -> list[cases.Row]:
+def stress_rows(dip: float, order: int, lossy: bool = False) -> list[cases.Row]:
     """Compare stresses on the ground and among its rows, and the traction on it."""
     receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.3)])
     geometry = replace(PSV, receivers=receivers, margin=5.0)
     document = scenario(geometry, dip, 0.0, order)
     document["receivers"][0]["quantities"] = ["stress"]
+    if lossy:
+        document["model"][0] |= LOSS
+        document["attenuation"] = {"reference_frequency": FREQUENCY}
     run = cases.simulate(document)
-    gradient = _gradients(geometry, run, dip)
-    shear = ROCK.rho * ROCK.vs**2
-    pressed = (ROCK.rho * ROCK.vp**2 - 2.0 * shear) * np.trace(gradient, axis1=1, axis2=2)
+    rock = _relaxing(run) if lossy else ROCK
+    gradient = _gradients(geometry, run, dip, rock)
+    p, s = _moduli(rock, run)
+    trace = np.trace(gradient, axis1=1, axis2=2)
     exact = {
-        "sxx": pressed + 2.0 * shear * gradient[:, 0, 0],
-        "szz": pressed + 2.0 * shear * gradient[:, 1, 1],
-        "sxz": shear * (gradient[:, 0, 1] + gradient[:, 1, 0]),
+        "sxx": p(trace) - 2.0 * s(gradient[:, 1, 1]),
+        "szz": p(trace) - 2.0 * s(gradient[:, 0, 0]),
+        "sxz": s(gradient[:, 0, 1] + gradient[:, 1, 0]),
     }
     size = np.linalg.norm([*exact.values(), exact["sxz"]], axis=(0, 2))
     errors = [np.linalg.norm(run.traces[name] - one, axis=1) / size for name, one in exact.items()]
     slope = np.tan(np.radians(dip))
     traction = [run.traces[across][0] - slope * run.traces[level][0]
                 for level, across in (("sxx", "sxz"), ("sxz", "szz"))]  # fmt: skip
-    name = f"dip {dip:g} degrees"
+    name = f"dip {dip:g} degrees" + (f", Qs = {LOSS['qs']:g}" if lossy else "")
     sampling = f"{PPW} ppw, order {order}"
     measured = {
         f"stresses on the ground, {name}": (max(one[0] for one in errors), 0.005),
@@ -267,28 +275,87 @@ def stress_rows(dip: float, order: int) -> list[cases.Row]:
     ]
 
 
-def _gradients(geometry: Geometry, run: cases.Run, dip: float) -> np.ndarray:
-    """Return d_m u_l (receiver, l, m, time): polynomials through seven exact displacements."""
-    receivers = SHORTEST * geometry.receivers
-    gradients = []
-    for place in receivers:
-        slopes = []
-        for axis in (0, 1):
-            # One-sided beside the surface.
-            centred = axis == 0 or place[1] > 3.0 * APART
-            steps = APART * (np.arange(7.0) - 3.0 if centred else np.arange(7.0))
-            steps = steps if centred else steps - place[1]
-            places = place + steps[:, None] * np.eye(2)[axis]
-            moved = layered_plane.force_response(
-                HALF_SPACE, SHORTEST * geometry.source, places, geometry.force, run.source, run.dt,
-                "displacement", cut=1e-6,
-            )  # fmt: skip
-            powers = np.vander(steps / APART, increasing=True).T
-            weights = np.linalg.solve(powers, np.arange(7) == 1) / APART
-            slopes.append(np.tensordot(weights, moved, 1))
-        gradients.append(slopes)
+def sh_stress_rows(dip: float, order: int) -> list[cases.Row]:
+    """Compare stresses of SH waves on the ground and among its rows."""
+    receivers = np.array([[1.5, below] for below in (0.0, 0.05, 0.1, 0.3)])
+    geometry = replace(SH, receivers=receivers, margin=5.0)
+    document = scenario(geometry, dip, 0.0, order)
+    document["receivers"][0]["quantities"] = ["stress"]
+    run = cases.simulate(document)
+
+    def moved(places: np.ndarray) -> np.ndarray:
+        source = SHORTEST * geometry.source
+        return geometry.force[0] * shear.force_response(
+            places, source, run.source, run.dt, ROCK.vs, ROCK.rho, "displacement", surface=0.0
+        )
+
+    slopes = np.array([_slopes(moved, place) for place in SHORTEST * receivers])
+    exact = ROCK.mu * np.einsum("mk,rkt->rmt", turn(np.radians(dip)), slopes)
+    size = np.linalg.norm(exact, axis=(1, 2))
+    errors = np.linalg.norm(run.components("sxy", "syz") - exact, axis=2).max(axis=1) / size
+    return [
+        cases.Row(f"SH, stresses {where}, dip {dip:g} degrees", f"{PPW} ppw, order {order}",
+                  float(error), 0.005, reference="half-space, turned")
+        for where, error in (("on the ground", errors[0]),
+                             ("half a row to three rows deep", errors[1:].max()))
+    ]  # fmt: skip
+
+
+def _slopes(moved: Callable[[np.ndarray], np.ndarray], place: np.ndarray) -> list[np.ndarray]:
+    """Return the derivatives of a motion along both axes: polynomials through seven of it."""
+    slopes = []
+    for axis in (0, 1):
+        # One-sided beside the surface.
+        centred = axis == 0 or place[1] > 3.0 * APART
+        steps = APART * (np.arange(7.0) - 3.0 if centred else np.arange(7.0))
+        steps = steps if centred else steps - place[1]
+        powers = np.vander(steps / APART, increasing=True).T
+        weights = np.linalg.solve(powers, np.arange(7) == 1) / APART
+        slopes.append(np.tensordot(weights, moved(place + steps[:, None] * np.eye(2)[axis]), 1))
+    return slopes
+
+
+def _relaxing(run: cases.Run) -> AttenuatingMedium:
+    """Return the rock with the moduli that the mechanisms of a run have."""
+    earth = run.simulation.setup.earth
+    relaxation = earth.relaxation
+    assert relaxation is not None  # the rock attenuates
+    medium = {name: float(value) for name, value in earth.sample(np.array(0.0), None).items()}
+    p, s = (
+        relaxation.cell_value(wave, medium[f"q{wave}"], medium["vp"], medium["vs"]) for wave in "ps"
+    )
+    return AttenuatingMedium(
+        medium["vp"], medium["vs"], ROCK.rho,
+        lambda laplace: relaxation.modulus("p", p, -1j * laplace),
+        lambda laplace: relaxation.modulus("s", s, -1j * laplace),
+    )  # fmt: skip
+
+
+def _moduli(rock: Medium, run: cases.Run) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """Return what the P and the S modulus make of strains (..., time)."""
+    # Transforms of twice the length; above the source's band any finite modulus will do.
+    count = 2 * run.times.size
+    omega = np.minimum(2.0 * np.pi * np.fft.rfftfreq(count, run.dt), 0.9 / run.dt)
+    relaxed = rock.at(1j * omega)
+
+    def product(modulus: np.ndarray, strain: np.ndarray) -> np.ndarray:
+        return np.fft.irfft(modulus * np.fft.rfft(strain, count), count)[..., : strain.shape[-1]]
+
+    return [partial(product, ROCK.rho * speed**2) for speed in (relaxed.vp, relaxed.vs)]
+
+
+def _gradients(geometry: Geometry, run: cases.Run, dip: float, rock: Medium = ROCK) -> np.ndarray:
+    """Return d_m u_l (receiver, l, m, time)."""
+
+    def moved(places: np.ndarray) -> np.ndarray:
+        return layered_plane.force_response(
+            Stack((rock,), (0.0,)), SHORTEST * geometry.source, places, geometry.force,
+            run.source, run.dt, "displacement", cut=1e-6,
+        )  # fmt: skip
+
+    gradients = np.array([_slopes(moved, place) for place in SHORTEST * geometry.receivers])
     matrix = turn(np.radians(dip))
-    return np.einsum("lj,rkjt,mk->rlmt", matrix, np.array(gradients), matrix)
+    return np.einsum("lj,rkjt,mk->rlmt", matrix, gradients, matrix)
 
 
 def case(quick: bool) -> list[cases.Row]:
@@ -298,7 +365,7 @@ def case(quick: bool) -> list[cases.Row]:
         nearest = PLANE_RECEIVERS[[0, 1, 4]]
         small = (replace(geometry, receivers=nearest, margin=6.0) for geometry in (PSV, SH))
         rows = [row for geometry in small for row in rows_of(geometry, 10, 0.0, 8)[0]]
-        return [*rows, moment_row("shear", 0.5, 20), *stress_rows(20, 8)]
+        return [*rows, moment_row("shear", 0.5, 30), *stress_rows(20, 8), *sh_stress_rows(20, 8)]
     for geometry in (PSV, SH):
         for order in (8, 4):
             for dip in (0, 5, 10, 20, 30):
@@ -308,9 +375,15 @@ def case(quick: bool) -> list[cases.Row]:
                     cases.draw_traces("dipping_ground", "Force under ground that dips 20 degrees",
                                       panels, "m/s")  # fmt: skip
     rows += [
-        moment_row(kind, deep, dip) for dip in (0, 10, 20) for deep in SHALLOW for kind in MOMENTS
+        moment_row(kind, deep, dip)
+        for dip in (0, 10, 20, 30)
+        for deep in SHALLOW
+        for kind in MOMENTS
     ]
-    rows += [row for dip in (10, 20, 30) for order in (8, 4) for row in stress_rows(dip, order)]
+    for dip in (10, 20, 30):
+        for order in (8, 4):
+            rows += [*stress_rows(dip, order), *sh_stress_rows(dip, order)]
+    rows += [row for dip in (10, 30) for row in stress_rows(dip, 8, lossy=True)]
     return [*rows, *rows_of(SPACE, 15, 35, 8)[0]]
 
 

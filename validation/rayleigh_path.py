@@ -20,7 +20,7 @@ VS, FREQUENCY = 1000.0, 10.0
 SHORTEST = VS / (2.5 * FREQUENCY)
 FAR = 40  # shortest wavelengths
 BARS = {5: 0.05, 7: 0.012, 10: 0.004}
-BEFORE = {5: "0.1.0: 27 %", 7: "0.1.0: 8.6 %", 10: "0.1.0: 2.0 %"}
+BEFORE = {5: "seismo 0.1.0: 27 %", 7: "seismo 0.1.0: 8.6 %", 10: "seismo 0.1.0: 2.0 %"}
 ORDERS = {8: (5, 7, 10), 12: (5, 7), 16: (5, 7)}
 
 

@@ -76,6 +76,7 @@ CASES = {  # in the order of the page
     "convergence": "Order of convergence",
     "scheme_dispersion": "Dispersion relation of the scheme",
     "expected_errors": "Errors that check expects",
+    "random_earths": "Errors that check expects of random earths",
     "energy": "Energy",
     "reciprocity": "Reciprocity",
     "cpml_grazing": "Absorbing layers at grazing incidence",

@@ -9,6 +9,7 @@ in m. Lines of other times and channels of a place are read once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from seismo.acquisition.station import (
     StationList,
     coordinate,
     from_lines,
+    have_elevations,
     station_code,
 )
 from seismo.errors import ModelError
@@ -56,9 +58,7 @@ def read_fdsn(path: Path, lines: NumberedLines) -> StationList:
     stations = from_lines(
         path, _once(columns, rows), lambda where, line: _station(where, columns, line)
     )
-    return StationList(
-        stations, "the column Elevation" if any(s.elevation for s in stations) else ""
-    )
+    return StationList(stations, "the column Elevation" if have_elevations(stations) else "")
 
 
 def _columns(path: Path, lines: NumberedLines) -> tuple[list[str], NumberedLines]:
@@ -108,6 +108,6 @@ def _station(where: str, columns: list[str], line: str) -> Station:
         where,
         code,
         coordinates,
-        coordinate("elevation", elevation) if elevation else 0.0,
+        coordinate("elevation", elevation) if elevation else math.nan,
         by_column.get("sitename", ""),
     )

@@ -96,12 +96,20 @@ class Rupture:
 
     @cached_property
     def rate(self) -> SlipRate:
-        """Moment rate of all over their moment, 1/s; of one rigidity where the file has none.
+        """Moment rate of all over their moment, 1/s; of one rigidity where the file has none."""
+        return self.rates.weighted_sum(self._weights)
 
-        Slip across the rake may have either sign: all count by their size.
-        """
+    @cached_property
+    def rate_at_once(self) -> SlipRate:
+        """The same if all began together: waves of no direction have higher frequencies."""
+        at_once = replace(self.rates, onset=np.zeros_like(self.rates.onset))
+        return at_once.weighted_sum(self._weights)
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """Shares (slip) of the moment, by their size: slip across the rake may have either sign."""
         moments = np.abs(self.potencies * (1.0 if self.rigidities is None else self.rigidities))
-        return self.rates.weighted_sum(moments / moments.sum())
+        return moments / moments.sum()
 
     def where(self, slip: int) -> str:
         """Return the file and line of a slip, for messages."""

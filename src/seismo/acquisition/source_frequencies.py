@@ -60,6 +60,16 @@ def highest_frequency(scenario: Scenario, summaries: Iterable[PointSource] = ())
     return max(highest)
 
 
+def frequency_bound(scenario: Scenario) -> float:
+    """Return a frequency in Hz that the waves of no source exceed in any direction, in any earth.
+
+    See `highest_frequency`; of a fault it is that of its subfaults together.
+    """
+    faults = (source for source in scenario.sources if source.type == "finite_fault")
+    rates = (read_rupture(source, scenario.base).rate_at_once for source in faults)
+    return max([highest_frequency(scenario), *map(wavelets.maximum_frequency, rates)])
+
+
 def dominant_frequency(scenario: Scenario) -> float:
     """Return the lowest of the sources' dominant frequencies in Hz."""
     return min(dominant_frequencies(scenario))

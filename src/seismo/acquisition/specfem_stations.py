@@ -22,6 +22,7 @@ from seismo.acquisition.station import (
     StationList,
     coordinate,
     from_lines,
+    have_elevations,
     station_code,
 )
 from seismo.errors import ModelError
@@ -84,14 +85,14 @@ def read_specfem(
             "section geographic) or metres",
             "coordinates",
         )
-    elevated = any(station.elevation for station in stations)
     depths = [station.coordinates.get("depth", 0.0) for station in stations]
     vertical = _DEPTHS if group.surface is None and any(depths) else ""
     if group.surface is not None and kind != "metres in 2-D":
         vertical = _UPWARDS
     if vertical and (vertical == _UPWARDS or min(depths) < 0.0):
         taken += f"; {vertical}"
-    return StationList(stations, "the elevation" if elevated else "", taken, vertical)
+    elevations = "the elevation" if have_elevations(stations) else ""
+    return StationList(stations, elevations, taken, vertical)
 
 
 def _taken(kind: str, on_earth: bool) -> str:

@@ -33,13 +33,13 @@ class Station:
         code: NET.STA.LOC, NET.STA or STA; "" of a point that is no station.
         coordinates: longitude and latitude in degrees, or x and y in m on the grid's axes; with
             them either z in m on its axis, or depth in m below the ground (0 where it is left out).
-        elevation: in m; 0 where the file has none.
+        elevation: in m; NaN where the file has none.
     """
 
     where: str
     code: str
     coordinates: dict[str, float]
-    elevation: float = 0.0
+    elevation: float = math.nan
     site: str = ""  # its name, where the file has one
 
     @property
@@ -66,9 +66,15 @@ class StationList:
 
     @property
     def elevations_m(self) -> np.ndarray | None:
-        """Elevations (station) m, NaN of those without; None where none has one."""
-        elevations = np.array([station.elevation for station in self.stations])
-        return np.where(elevations == 0.0, np.nan, elevations) if elevations.any() else None
+        """Elevations (station) m, NaN of those without; None where none has one but 0."""
+        if not have_elevations(self.stations):
+            return None
+        return np.array([station.elevation for station in self.stations])
+
+
+def have_elevations(stations: Iterable[Station]) -> bool:
+    """Whether any has an elevation but 0, which files write where they know none."""
+    return any(np.nan_to_num(station.elevation) != 0.0 for station in stations)
 
 
 def from_lines(

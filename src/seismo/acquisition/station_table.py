@@ -15,6 +15,7 @@ elevations are not depths: over topography they are compared with the ground.
 from __future__ import annotations
 
 import csv
+import math
 import re
 from pathlib import Path
 
@@ -159,6 +160,6 @@ def _station(where: str, header: list[str], row: list[str], axes: str) -> Statio
     code = station_code(network, station, location) if "station" in header else ""
     coordinates = {name: coordinate(name, text) for name, text in by_column.items()}
     texts = (text for name, text in zip(header, row, strict=True) if name in _UPWARDS)
-    elevation = next((float(text) for text in texts if _NUMBER.fullmatch(text)), 0.0)
+    elevation = next((float(text) for text in texts if _NUMBER.fullmatch(text)), math.nan)
     site = next((text for name, text in zip(header, row, strict=True) if name in _SITES), "")
     return Station(where, code, coordinates, elevation, site)

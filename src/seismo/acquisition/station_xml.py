@@ -7,13 +7,14 @@ locations, and no depths.
 from __future__ import annotations
 
 import fnmatch
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from seismo.acquisition.station import Station, StationList, station_code
+from seismo.acquisition.station import Station, StationList, have_elevations, station_code
 from seismo.errors import ModelError, ScenarioError, printable
 from seismo.scenario.optional_package import optional_package
 from seismo.scenario.text_files import LARGEST
@@ -43,7 +44,7 @@ def read_station_xml(path: Path, channels: tuple[str, ...], time: str | None) ->
     if problems := [problem for problem in moved if problem]:
         raise ScenarioError(*problems)
     stations = [each[0][0] for each in by_code.values()]
-    return StationList(stations, "the elevation" if any(s.elevation for s in stations) else "")
+    return StationList(stations, "the elevation" if have_elevations(stations) else "")
 
 
 def _moved(epochs: list[tuple[Station, str]]) -> str:
@@ -85,7 +86,8 @@ def _station(path: Path, code: tuple[str, ...], channel: Any) -> Station:
         raise ModelError(f"{path}: {error}", "path") from None
     depth = float(getattr(channel, "depth", None) or 0.0)
     degrees = {"longitude": float(channel.longitude), "latitude": float(channel.latitude)}
-    return Station(str(path), named, degrees | {"depth": depth}, float(channel.elevation or 0.0))
+    elevation = math.nan if channel.elevation is None else float(channel.elevation)
+    return Station(str(path), named, degrees | {"depth": depth}, elevation)
 
 
 def _obspy(path: Path) -> Any:

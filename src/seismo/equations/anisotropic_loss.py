@@ -32,7 +32,7 @@ import numpy as np
 
 from seismo.equations import elastic_constants, plane_waves
 from seismo.equations.parameters import CONSTANTS
-from seismo.equations.relaxation import SHEAR_PART
+from seismo.equations.relaxation import SHEAR_PART, Relaxation
 
 SHEAR_SHARE = "shear_share"  # name by which its extremes are known (`Physics.derived`)
 _DIRECTIONS = 19  # over a quarter of a circle
@@ -128,6 +128,19 @@ def shear_share(medium: Mapping[str, Any], dimensions: int) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = difference**2 / (difference**2 + rest)
     return np.where(elastic_constants.isotropic(medium), isotropic, share)
+
+
+def loss_numbers(
+    medium: Mapping[str, Any], relaxation: Relaxation, dimensions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return y (`Relaxation`) of the P and S moduli of media."""
+    vp = medium.get("vp", 1.0)
+    vs = medium.get("vs", 0.0)
+    if {"qp", "qs"} <= medium.keys():
+        # Velocity of isotropic rock like it.
+        vs = vp * np.sqrt(shear_share(medium, dimensions) / SHEAR_PART[dimensions])
+    p, s = (relaxation.cell_value(wave, medium.get(f"q{wave}", np.inf), vp, vs) for wave in "ps")
+    return p, s
 
 
 def by_direction(medium: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:

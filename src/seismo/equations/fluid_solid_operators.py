@@ -220,8 +220,10 @@ def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
             # Norms are 1 beyond the closed rows; that of the contact is mass over mean density.
             operators = contact_operators(contact, c)
             at = operators.first + np.arange(len(operators.node_norm))
-            nodes[at] = operators.node_norm
-            halves[at[:-1]] = operators.half_norm
+            inside = (at >= 0) & (at < rows)  # interior may reach beyond a rigid face
+            nodes[at[inside]] = operators.node_norm[inside]
+            inside = inside[:-1]
+            halves[at[:-1][inside]] = operators.half_norm[inside]
             densities = contact.above.rho, contact.below.rho
             halves[contact.half] = np.dot(operators.shares, densities) / np.mean(densities)
     return nodes, halves

@@ -12,7 +12,8 @@ axis, traces have slow waves of
     s_h = 0.02 (20 h / wavelength)^1.6 (0.1 / (epsilon - delta))^0.9
 
 times P (L2) in 2-D, fitted to runs of epsilon - delta from 0.05 to 0.35, 12 to 40 points of the
-dominant wavelength and angles from 0 to 90 degrees, to a factor of two in most of them.
+dominant wavelength and angles from 0 to 90 degrees, to a factor of two in most of them. In strong
+rock they overlap with P for some wavelengths (epsilon 0.3, delta -0.05: across the axis for 5).
 """
 
 from __future__ import annotations

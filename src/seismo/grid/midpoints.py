@@ -22,6 +22,12 @@ _ZERO = 1e-9  # weights that are rounding
 Combine = Callable[[list[np.ndarray]], np.ndarray]
 
 
+def harmonic_means(nodes: np.ndarray) -> np.ndarray:
+    """Return the harmonic means (n - 1, ...) of neighbouring nodes (n, ...), 0 beside 0."""
+    with np.errstate(divide="ignore"):
+        return 2.0 / (1.0 / nodes[:-1] + 1.0 / nodes[1:])
+
+
 class Midpoints(NamedTuple):
     """Interpolation along one axis of arrays of nodes or half points.
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from seismo.grid.coefficients import Stencil, staggered_symbol
+from seismo.grid.midpoints import harmonic_means
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 
 ROWS = 26  # of nodes; the lowest one is rigid
@@ -41,10 +42,9 @@ def slowest(closure: SurfaceClosure, stencil: Stencil, medium: Mapping[str, np.n
     node_norm[: closure.rows] = closure.node_norm
     half_norm[: closure.rows] = closure.half_norm
     rho = medium["rho"]
-    c44 = medium["c44"]
     # Norms times moduli: harmonic mean of c44 at half points; szz = 0 in row 0, whose c11 becomes
     # that of plane stress, c11 - c13^2 / c33.
-    shear = half_norm * 2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1])
+    shear = half_norm * harmonic_means(medium["c44"])
     carries_traction = node_norm * (np.arange(ROWS) > 0)
     plane_stress = medium["c11"][0] - medium["c13"][0] ** 2 / medium["c33"][0]
     normal = np.append(node_norm[0] * plane_stress, (node_norm * medium["c11"])[1:])

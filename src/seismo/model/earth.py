@@ -18,11 +18,11 @@ from typing import TypeGuard
 import numpy as np
 from numpy.polynomial import Chebyshev
 
-from seismo.equations.anisotropic_loss import scaled, shear_share
+from seismo.equations.anisotropic_loss import loss_numbers, scaled, shear_share
 from seismo.equations.distinct import different, worth_finding
 from seismo.equations.parameters import CONSTANTS, Condition, Conversion
 from seismo.equations.registry import PARAMETERS
-from seismo.equations.relaxation import LEAST_QUALITY, SHEAR_PART, Relaxation
+from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
 from seismo.errors import ModelError
 from seismo.model.gridded import Gridded, turned
 from seismo.model.ground_frame import GroundFrame, PlacedPoints
@@ -57,6 +57,7 @@ class Earth:
         conditions: what the parameters fulfil.
         conversion: of what the parts give to these parameters.
         relaxation: of a medium that attenuates; vp and vs are then the unrelaxed ones.
+        moduli: of P and S waves, over unrelaxed ones.
         growth: moduli are larger by so many times their y.
         frame: of the grid: over topography coordinates are x, y, s; and of the parts.
         spheres: about sources, drawn over all parts.
@@ -68,6 +69,7 @@ class Earth:
     conditions: tuple[Condition, ...] = ()
     conversion: Conversion | None = None
     relaxation: Relaxation | None = None
+    moduli: tuple[float, float] = (1.0, 1.0)
     growth: float = 0.0
     frame: GroundFrame = field(default_factory=GroundFrame)
     spheres: SourceSpheres | None = None
@@ -170,17 +172,13 @@ class Earth:
         self, fields: dict[str, np.ndarray], relaxation: Relaxation
     ) -> dict[str, np.ndarray]:
         """Return the fields with unrelaxed velocities, of moduli that may be made larger."""
-        vp = fields.get("vp", 1.0)
-        vs = fields.get("vs", 0.0)
         if {"qp", "qs"} <= fields.keys():
             fields["qp"] = np.minimum(fields["qp"], self.most_qp(fields))
-            share = shear_share(fields, self._dimensions)
-            vs = vp * np.sqrt(share / SHEAR_PART[self._dimensions])  # of isotropic rock like it
         moduli = []
-        for wave in "ps":
-            y = relaxation.cell_value(wave, fields.get(f"q{wave}", np.inf), vp, vs)
+        numbers = loss_numbers(fields, relaxation, self._dimensions)
+        for wave, share, y in zip("ps", self.moduli, numbers, strict=True):
             ratio = np.interp(y, _Y, _ratios(relaxation, wave))
-            moduli.append(ratio**2 * (1.0 + self.growth * y))
+            moduli.append(share * ratio**2 * (1.0 + self.growth * y))
         return fields | scaled(fields, *moduli)
 
     def given_by(

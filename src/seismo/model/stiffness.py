@@ -16,7 +16,7 @@ harmonic mean of four.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -43,6 +43,7 @@ def largest_eigenvalue(
     parameters: tuple[str, ...],
     averaging: Literal["effective", "point"],
     extremes: Extremes,
+    bounded: Sequence[tuple[float, float]] = (),
 ) -> float:
     """Return a bound of L in 1/s^2.
 
@@ -55,6 +56,8 @@ def largest_eigenvalue(
         parameters: of the effective medium that the equation takes (`Physics.medium`).
         averaging: "effective" or "point".
         extremes: of the earth on the grid.
+        bounded: z (from, to) of rows of an earth that varies with depth only, which have operators
+            and a bound of their own.
     """
     if extremes.uniform:
         return 0.0
@@ -75,6 +78,8 @@ def largest_eigenvalue(
         slab = replace(nodes, z=nodes.z[rows])
         medium = cell_average(earth, slab, parameters, averaging, dtype=np.float64)
         bounds = _bounds(medium, grid, stencil, varied_axes(earth, grid, extremes), heights[rows])
+        for low, high in bounded:
+            bounds[(low <= slab.z) & (slab.z <= high)] = 0.0
         largest = max(largest, float(bounds[start - rows.start :][:slab_rows].max()))
     return largest
 

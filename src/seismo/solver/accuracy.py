@@ -178,16 +178,15 @@ def contact_error(waves: Waves) -> float:
 
 
 def layer_error(
-    waves: Waves, boundaries: Boundaries, points: int, damping: float, by_rocks: bool = False,
+    waves: Waves, boundaries: Boundaries, points: int, damping: float = 0.0,
     second_order: bool = False,
 ) -> float:  # fmt: skip
     """Return the relative error of the traces by what absorbing layers of so many points send back.
 
-    Layers that damp the fields by a share of their own d send back that share of a wavelength over
-    their thickness (at 45 degrees of incidence, to a factor of two from 10 to 40 points; twice
-    that at 60 degrees, next to nothing at normal incidence). Where anisotropic rocks ask for that
-    damping (`by_rocks`) it is exp(-4) times as much per wavelength of thickness: 50 runs in rocks
-    of m 0.02 to 0.1, 8 to 45 points, 5 to 20 per wavelength, are met to a factor of 2.7.
+    Where anisotropic rocks ask for it layers damp the fields by a share of their own d, and send
+    back that share of a wavelength over their thickness, and exp(-4) times as much per wavelength
+    of thickness: 50 runs in rocks of m 0.02 to 0.1, 8 to 45 points, 5 to 20 per wavelength, are met
+    to a factor of 2.7.
     Matched layers of second-order equations were measured 4 to 16 points from a source, with and
     without losses, along 50 and 100 points, 5 and 10 to a wavelength.
     """
@@ -197,9 +196,7 @@ def layer_error(
     thickness = points * max(waves.spacing)
     # Damped layers reflect by their thickness in wavelengths.
     wavelengths = thickness * waves.spectra.frequency / waves.fastest
-    damped = (damping / wavelengths).clip(max=1.0)
-    if by_rocks:
-        damped = damped * np.exp(-THROUGH_ROCK * wavelengths)
+    damped = (damping / wavelengths).clip(max=1.0) * np.exp(-THROUGH_ROCK * wavelengths)
     # Matched layers by their points.
     matched = float(LAYER(np.array(points)))
     if second_order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
+from seismo.acquisition.source_frequencies import dominant_frequency, frequency_bound
 from seismo.equations.attenuation_laws import Law
 from seismo.equations.relaxation import Relaxation, prescribed
 from seismo.equations.relaxation_fit import fit
@@ -91,5 +91,5 @@ def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxatio
 
 def band_of(scenario: Scenario) -> tuple[float, float]:
     """Return the band [Hz] in which a law is followed where the scenario gives none."""
-    highest = highest_frequency(scenario)
+    highest = frequency_bound(scenario)
     return min(highest / DECADE, dominant_frequency(scenario) / BELOW), highest

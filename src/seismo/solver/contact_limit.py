@@ -101,6 +101,16 @@ def contact_limit(
     return _BELOW * 2.0 / math.sqrt(highest) if highest else math.inf
 
 
+def own_rows(contact: Contact, grid: Grid, terms: int) -> tuple[float, float]:
+    """Return the z in m of the first and the last node row that a closed contact changes.
+
+    `terms`: of the differences along z.
+    """
+    count = closed_rows(terms)
+    first, last = (contact.half + n for n in (1 - count, count))
+    return float(grid.coordinate("z", first)), float(grid.coordinate("z", last))
+
+
 def _medium(
     physics: Physics, grid: Grid, earth: Earth, contacts: Sequence[Contact],
     averaging: Literal["effective", "point"], rows: range,

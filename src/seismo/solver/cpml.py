@@ -115,8 +115,16 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
     return excess / (1 - excess)
 
 
-def strength(setup: Discretization, damping: float) -> PmlParameters:
-    """Return the strength of layers that damp the fields by a share `damping` of their d."""
+def strength(
+    setup: Discretization, damping: float, points: int | None = None
+) -> PmlParameters:  # fmt: skip
+    """Return the strength of layers that damp the fields by a share `damping` of their d.
+
+    Args:
+        setup: of the run.
+        damping: share of d.
+        points: of the layers, None for its own.
+    """
     spec = setup.scenario.boundaries.layer
     alpha = spec.alpha
     # Default frequency shift, alpha = pi f with f in dominant frequencies.
@@ -129,7 +137,7 @@ def strength(setup: Discretization, damping: float) -> PmlParameters:
     if setup.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
         least = least_shift(setup.stencil.first, setup.stencil.second)
-    reflection, power, steep = default_profile(spec.points // setup.finer)
+    reflection, power, steep = default_profile((points or spec.points) // setup.finer)
     return PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         setup.fastest, least, damping,
@@ -175,6 +183,26 @@ def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) 
         gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
     # Damping of the fields themselves, m = exp(-p d dt).
     return np.array([decay, np.nan_to_num(gain), 1 / kappa, np.exp(-layer.damping * d * dt)])
+
+
+def outward(
+    layer: PmlParameters, points: int, spacing: float, dt: float, finer: int = 1
+) -> np.ndarray:
+    """Return `profile` (7, points) of a layer from inside out, half points after their nodes.
+
+    Args:
+        layer: its strength.
+        points: of the layer.
+        spacing: of its points in m.
+        dt: time step [s].
+        finer: as in `profile`.
+    """
+    thickness = points - 0.5 * finer
+    nodes, halves = (
+        _at_depth(layer, np.clip(depth / thickness, 0.0, 1.0), thickness * spacing, dt)
+        for depth in (np.arange(1, points + 1) - 0.5 * finer + shift for shift in (0.0, 0.5))
+    )
+    return np.concatenate([nodes[:3], halves[:3], nodes[3:]])
 
 
 def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int = 1) -> np.ndarray:

@@ -32,7 +32,7 @@ from seismo.grid.topography import Topography
 from seismo.model import Earth
 from seismo.solver.ground_traction import GroundTraction
 from seismo.solver.strain_reading import joined
-from seismo.solver.surface_slope import MOST_REACH, MOST_ROWS, Points, even_depths
+from seismo.solver.surface_slope import MOST_REACH, MOST_ROWS, Points, SurfaceSlope, even_depths
 from seismo.solver.tilted_surface import TiltedSurface, central
 
 # Half points that vz is read from beside its slope, whatever contacts lie among them. Rock of 1900
@@ -43,7 +43,7 @@ LEAST_ROWS = 3
 
 def ground_slopes(
     physics: Physics, earth: Earth, topography: Topography, stencil: Stencil
-) -> tuple[GroundSlope | None, GroundSlope | None]:
+) -> tuple[GroundSlope | None, SurfaceSlope | None]:
     """Return what the ground prescribes of vz that is read, and of derivatives.
 
     None where no motion needs it.
@@ -54,11 +54,16 @@ def ground_slopes(
         topography: the ground.
         stencil: of the differences.
     """
-    if not {"vx", "vz"} <= {field.name for field in physics.fields}:
+    moving = {field.name for field in physics.fields if field.name.startswith("v")}
+    if not moving:
         return None, None
+    # Rows above the shallowest contact.
     grid = topography.grid
     (contact,) = even_depths(earth, grid, MOST_ROWS)
     rows = max(1, math.ceil(min(contact, MOST_ROWS)))
+    # SH waves have no vz that a slope helps to read.
+    if moving == {"vy"}:
+        return None, ShearGroundSlope(grid, earth, rows, stencil.order // 2, topography=topography)
     fluid = "p" in physics.gradients
     known = GroundSlope(grid, earth, rows, stencil.order // 2, topography=topography, fluid=fluid)
     return replace(known, rows=max(rows, LEAST_ROWS)), known
@@ -71,6 +76,40 @@ def ground_traction(
     if topography is None or "stress" not in physics.observables:
         return None
     return GroundTraction(physics, earth, topography)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShearGroundSlope(SurfaceSlope):
+    """What prescribes d_s vy of SH waves on ground that slopes: s_yz = f s_xy.
+
+    Attributes:
+        topography: the ground.
+    """
+
+    topography: Topography
+
+    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+        """Return what to read for d_s vy at nodes, weighted: see the base."""
+        # (c44 + f^2 c66) d_s vy / g = f c66 d_x vy along the rows
+        x = np.asarray(self.grid.coordinate("x", columns.x))
+        f = self.topography.surface(None, x, along="x")
+        g = self.topography.height(self.topography.level, None, x)
+        medium = self.medium(columns.y, columns.x)
+        ratio = 1.0 + 2.0 * np.asarray(medium.get("gamma", 0.0))
+        share = columns.weights * g * f * ratio / (1.0 + f**2 * ratio)
+        # Central differences of nodes; fewer near the ends of the grid.
+        last = self.grid.points[0] - 1 + self.halo
+        reach = np.minimum(columns.x + self.halo, last - columns.x)
+        reach = np.clip(reach, 1, min(MOST_REACH, self.halo))
+        pieces = []
+        for number in np.unique(reach):
+            chosen = reach == number
+            steps, slope = central(int(number))
+            index = [np.repeat(columns[n][chosen], steps.size) for n in range(3)]
+            index[0] += np.tile(steps, int(chosen.sum()))
+            weights = np.outer(share[chosen], slope / self.grid.spacing[0]).ravel()
+            pieces.append((*index, weights))
+        return {"vy": Points(*(np.concatenate(piece) for piece in zip(*pieces, strict=True)))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Strains that receivers read by stresses, and stresses by strains, where these are better known.
+"""What receivers read by other quantities than their own: strains beside a plane of refinement.
 
 Below a plane of refinement velocities err by some percent from row to row, and their differences
 across it by a third. Stresses do not: the scheme's own differences there belong to these velocities
@@ -6,23 +6,17 @@ across it by a third. Stresses do not: the scheme's own differences there belong
 
     e = C^-1 s,    d_z v_a = 2 e_az - d_a v_z
 
-with the stiffness C of the rock at the receiver. Under ground that slopes it is the other way: the
-closed rows err in what slopes add to their strains, up to some percent in the first row, while
-velocities are read with the slopes that the traction prescribes (`seismo.solver.ground_slope`)::
+with the stiffness C of the rock at the receiver.
 
-    ds/dt = C de/dt
-
-Records of stresses become rates as their change in a step, those of rates stresses as their sum; so
-the scheme has both. Rock that attenuates has strains that stresses of one time do not tell: there
-each is read as it is.
+Records of stresses become rates as their change in a step; so the scheme has both. Rock that
+attenuates has strains that stresses of one time do not tell: there each is read as it is. Stresses
+under ground that slopes are read by strains (`seismo.solver.ground_stresses`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,31 +24,13 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
 from seismo.equations import elastic_constants
 from seismo.equations.terms import Term
-from seismo.grid.grid import AXES
-from seismo.grid.interpolation import ON_GRID, RADIUS
+from seismo.grid.interpolation import RADIUS
 from seismo.solver.channels import channel_points, receiver_points
 from seismo.solver.discretization import Discretization
-from seismo.solver.strain_reading import joined
-from seismo.solver.surface_slope import MOST_ROWS, Points
+from seismo.solver.surface_slope import Points
 
-OF_MOTION = "~"  # behind the name of a component: what is left of velocities
+FURTHER = "~"  # behind the name of a component: its second channels
 _STRAINS = ("strain_rate", "divergence", "rotation")
-_STRESSES = ("stress", "pressure")
-_MOST_POSITIONS = 1 << 14  # whose strains are kept for other components
-_ABOUT_MOMENTS = 2.0 * RADIUS  # cells, to which moments and readings are spread
-_ERRING = 1.5  # rows below ground that slopes, in which stresses err
-
-
-def indirect_reading(setup: Discretization) -> IndirectReading:
-    """Return what reads strains by stresses, or stresses by strains, on one of a run's grids."""
-    if setup.earth.relaxation is not None:
-        return IndirectReading(setup)
-    if setup.meets is not None and setup.finer == 1:
-        return PlaneStrains(setup)
-    ground = setup.interpolation
-    if ground.traction is not None and ground.tilted is not None:
-        return GroundStresses(setup)
-    return IndirectReading(setup)
 
 
 @dataclass(frozen=True)
@@ -69,13 +45,13 @@ class IndirectReading:
 
     def bases(self, group: ReceiverGroup) -> list[tuple[str, str]]:
         """Return the base quantities and components that channels of a set of receivers record."""
-        # Once each, and what velocities add to strains behind them.
+        # Once each, and second channels behind them.
         recorded = group.components(self.setup.physics).values()
         bases = list(dict.fromkeys((base, component) for _, base, component in recorded))
-        return bases + [(b, c + OF_MOTION) for b, c in bases if self.adds_motion(group.name, c)]
+        return bases + [(b, c + FURTHER) for b, c in bases if self.adds_further(group.name, c)]
 
-    def adds_motion(self, group: str, component: str) -> bool:
-        """Whether a component of a set of receivers (its name) has channels of velocities, too."""
+    def adds_further(self, group: str, component: str) -> bool:
+        """Whether a component of a set of receivers (its name) has second channels."""
         return False
 
     def beside(
@@ -100,7 +76,7 @@ class IndirectReading:
 
     def converted(
         self, group: str, component: str, traces: np.ndarray,
-        motion: np.ndarray | None, beside: np.ndarray | None,
+        further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
         """Return traces (receiver, step) of a component, made of what was read for it.
 
@@ -108,20 +84,26 @@ class IndirectReading:
             group: name of the set of receivers.
             component: base component.
             traces: of all of them.
-            motion: what is left of velocities, or None.
+            further: what second channels read, or None.
             beside: (receiver) of `beside`, None where it has none.
         """
         return traces
 
-    def _medium(self, positions: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the medium at positions (..., 3) in m."""
+    def _medium(
+        self, positions: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
+    ) -> dict[str, np.ndarray]:
+        """Return the medium at positions (..., 3) in m, of so many times unrelaxed moduli."""
         x, y, z = np.moveaxis(positions, -1, 0)
-        return self.setup.earth.sample(z, y if self.setup.grid.dimensions == 3 else None, x)
+        # Rock without loss has its moduli whatever the share.
+        earth = replace(self.setup.earth, moduli=moduli)
+        return earth.sample(z, y if self.setup.grid.dimensions == 3 else None, x)
 
-    def _stiffness(self, position: np.ndarray) -> tuple[list[str], np.ndarray]:
+    def _stiffness(
+        self, position: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
+    ) -> tuple[list[str], np.ndarray]:
         """Return the stresses, and the stiffness (stress, strain) of the rock at a position."""
         names = list(self.setup.physics.observables["stress"])
-        return names, elastic_constants.stiffness_of_stresses(self._medium(position), names)
+        return names, elastic_constants.stiffness_of_stresses(self._medium(position, moduli), names)
 
     def _of_group(self, name: str, component: str, bases: Sequence[str]) -> tuple[Term, ...]:
         """Return the terms of a component of some base quantities; none along fibres."""
@@ -141,7 +123,7 @@ class PlaneStrains(IndirectReading):
         setup = self.setup
         return float(setup.grid.coordinate("z", setup.plane_rows.rows[1] + RADIUS))
 
-    def adds_motion(self, group: str, component: str) -> bool:
+    def adds_further(self, group: str, component: str) -> bool:
         """Whether a component of a set of receivers (its name) has channels of velocities, too."""
         strains, motion = self._split(group, component)
         return bool(strains and motion)
@@ -150,7 +132,7 @@ class PlaneStrains(IndirectReading):
         self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
     ) -> dict[tuple[int, str], np.ndarray]:
         """Return (number of a shot, set) -> which receivers are read so: in solids."""
-        return _of_shots(self._reads, groups, shots)
+        return of_shots(self._reads, groups, shots)
 
     def _reads(self, positions: np.ndarray) -> np.ndarray:
         # A fluid has no shear strain that stresses tell.
@@ -161,7 +143,7 @@ class PlaneStrains(IndirectReading):
     ) -> dict[str, Points]:
         """Return the points, by their field, that a channel reads at one receiver: see the base."""
         setup = self.setup
-        component = base[1].removesuffix(OF_MOTION)
+        component = base[1].removesuffix(FURTHER)
         strains, motion = self._split(group.name, component)
         is_beside = bool(strains) and position[2] < self.last and bool(self._reads(position))
         of_motion = component != base[1]
@@ -214,7 +196,7 @@ class PlaneStrains(IndirectReading):
 
     def converted(
         self, group: str, component: str, traces: np.ndarray,
-        motion: np.ndarray | None, beside: np.ndarray | None,
+        further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
         """Return traces (receiver, step) of a component, of which some are strains, as rates."""
         if beside is None or not beside.any() or not self._split(group, component)[0]:
@@ -223,95 +205,11 @@ class PlaneStrains(IndirectReading):
         some = traces[beside]
         some[:, 1:] = np.diff(some, axis=1)
         some /= self.setup.clock.dt
-        traces[beside] = some if motion is None else some + motion[beside]
+        traces[beside] = some if further is None else some + further[beside]
         return traces
 
 
-@dataclass(frozen=True)
-class GroundStresses(IndirectReading):
-    """What reads stresses by strains on ground that slopes and below it."""
-
-    _strains: dict[tuple[float, ...], dict[str, dict[str, Points]]] = field(default_factory=dict)
-
-    def beside(
-        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
-    ) -> dict[tuple[int, str], np.ndarray]:
-        """Return (number of a shot, set) -> which receivers are read so."""
-        return _of_shots(self._reads, groups, shots)
-
-    def _reads(self, positions: np.ndarray) -> np.ndarray:
-        # On the ground, and in the rows that err where no contact lies near.
-        known = self.setup.interpolation.tilted
-        last = _ERRING if known and known.rows >= MOST_ROWS else ON_GRID
-        is_high = np.asarray(self.setup.grid.index("z", positions[..., 2]) < last)
-        return is_high & ~self._has_moments(positions)
-
-    @cached_property
-    def _moments(self) -> Any:
-        """The tree of the sources that act on stresses, in all shots of the run, in cells."""
-        from scipy.spatial import cKDTree
-
-        sources = [source for shot in self.setup.shots for source in shot.sources]
-        positions = [source.position for source in sources if source.kind != "force"]
-        return cKDTree(self._in_cells(np.reshape(positions, (-1, 3))))
-
-    def _has_moments(self, positions: np.ndarray) -> np.ndarray:
-        """Return where moments act, whose strain C takes for stress."""
-        cells = self._in_cells(positions)
-        distance, _ = self._moments.query(cells, p=np.inf, distance_upper_bound=_ABOUT_MOMENTS)
-        return np.isfinite(distance)
-
-    def _in_cells(self, positions: np.ndarray) -> np.ndarray:
-        grid = self.setup.grid
-        return np.stack([grid.index(a, positions[..., AXES.index(a)]) for a in grid.axes], axis=-1)
-
-    def points(
-        self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
-    ) -> dict[str, Points]:
-        """Return the points, by their field, that a channel reads at one receiver: see the base."""
-        stresses = self._of_group(group.name, base[1], _STRESSES)
-        if not stresses or not self._reads(position):
-            return super().points(group, number, position, base)
-        # ds/dt = C de/dt
-        names, stiffness = self._stiffness(position)
-        shares = sum(one.factor * stiffness[names.index(one.field)] for one in stresses)
-        points_by_field = dict[str, list[Points]]()
-        for name, share in zip(names, np.asarray(shares).tolist(), strict=True):
-            read = self._strain_points(name, position) if share else {}
-            for of, some in read.items():
-                points_by_field.setdefault(of, []).append(
-                    some._replace(weights=share * some.weights)
-                )
-        return {of: joined(*several) for of, several in points_by_field.items()}
-
-    def _strain_points(self, stress: str, position: np.ndarray) -> dict[str, Points]:
-        """Return the points, by their field, of the rate of strain that a stress does work on."""
-        # Components of one receiver share them.
-        coordinates = tuple(position.tolist())
-        if coordinates not in self._strains and len(self._strains) >= _MOST_POSITIONS:
-            self._strains.clear()
-        known = self._strains.setdefault(coordinates, {})
-        if stress not in known:
-            setup = self.setup
-            factor = 1.0 if stress[1] == stress[2] else 2.0
-            rates = setup.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
-            terms = [replace(term, factor=factor * term.factor) for term in rates]
-            known[stress] = channel_points(setup.interpolation, terms, position, setup.stencil)
-        return known[stress]
-
-    def converted(
-        self, group: str, component: str, traces: np.ndarray,
-        motion: np.ndarray | None, beside: np.ndarray | None,
-    ) -> np.ndarray:  # fmt: skip
-        """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
-        if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
-            # Stresses are at rest before the first step.
-            sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
-            traces[beside] = self.setup.clock.dt * sums
-        return traces
-
-
-def _of_shots(
+def of_shots(
     reads: Callable[[np.ndarray], np.ndarray], groups: Sequence[ReceiverGroup],
     shots: Sequence[Shot],
 ) -> dict[tuple[int, str], np.ndarray]:  # fmt: skip

@@ -27,6 +27,7 @@ import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES
+from seismo.grid.midpoints import harmonic_means
 from seismo.grid.refinement import FACTOR, PlaneColumn, plane_column, to_coarse
 from seismo.model.averaging import cell_average
 from seismo.model.cells import GridCells
@@ -216,7 +217,7 @@ def _strains(
         blocks = {key: block for key, block in up.items() if key[1] == a}
         if "z" in moving:
             blocks[n, "z"] = symbols[a] * np.eye(rows.half_norm.size)
-        yield halves * np.sqrt(_harmonic(side.shear[f"{a}z"])), blocks
+        yield halves * np.sqrt(harmonic_means(side.shear[f"{a}z"])), blocks
     # e_xy = s_x v_y + s_y v_x at nodes
     if "y" in moving:
         blocks = {(n, "y"): symbols["x"] * level}
@@ -258,9 +259,3 @@ def _across(waves: Sequence[_PlaneWave], n: int) -> tuple[Blocks, Blocks]:
             if "z" in other.read:
                 down_z[m, "z"] = at_node * of.extrapolation * other.read["z"]
     return up, down_z
-
-
-def _harmonic(nodes: np.ndarray) -> np.ndarray:
-    """Return the harmonic means (n - 1) of neighbours (n), 0 beside 0."""
-    with np.errstate(divide="ignore"):
-        return 2.0 / (1.0 / nodes[:-1] + 1.0 / nodes[1:])

@@ -30,11 +30,11 @@ from seismo.grid.interpolation import (
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.topography import Topography
 from seismo.solver.field_slopes import KINDS, SlopeKind
-from seismo.solver.ground_traction import GroundTraction
+from seismo.solver.ground_traction import FITTED_ROWS, GroundTraction
 from seismo.solver.layered_reading import Layers
 from seismo.solver.one_sided_reading import FluidDensity, own_side, side_weights
 from seismo.solver.strain_reading import StrainReading, joined
-from seismo.solver.surface_slope import Points, SurfaceSlope
+from seismo.solver.surface_slope import MOST_ROWS, Points, SurfaceSlope
 from seismo.solver.thin_layer_reading import ThinLayerReading
 
 # Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
@@ -221,7 +221,7 @@ class PointInterpolation:
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
-        under_slope = self.stress_under_slope(field, position, of_strain=True)
+        under_slope = self._strain_under_slope(field, position)
         if under_slope:
             return under_slope
         points_by_field = {field.name: Points(*self.weights(field, position))}
@@ -231,6 +231,14 @@ class PointInterpolation:
                 both = (points_by_field[name], some) if name in points_by_field else (some,)
                 points_by_field[name] = joined(*both)
         return points_by_field
+
+    def _strain_under_slope(self, field: Field, position) -> dict[str, Points] | None:
+        """Return the points of the strain that a stress does work on under ground that slopes."""
+        is_even = self.tilted is not None and self.tilted.rows >= MOST_ROWS
+        is_high = self._index(position)[2] < FITTED_ROWS
+        if self.traction and field.name in self.traction.names and is_even and is_high:
+            return self.traction.fitted_strain(field.name, position)
+        return self.stress_under_slope(field, position, of_strain=True)
 
     def stress_under_slope(
         self, field: Field, position, of_strain: bool = False

@@ -24,8 +24,9 @@ from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, 
 from seismo.grid.grid import AXES
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.indirect_reading import OF_MOTION, indirect_reading
+from seismo.solver.indirect_reading import FURTHER
 from seismo.solver.partition import Partition
+from seismo.solver.readings import reading_of
 from seismo.solver.remote_points import GridPoints, RemotePoints, flat, gathering
 from seismo.solver.surface_slope import Points
 
@@ -85,7 +86,7 @@ class RecordRows:
         fields: the sparse rows that read each field.
         receivers: (shot, set) -> the numbers of its receivers that this rank has.
         index: (shot, set, component) -> its channels.
-        indirect: (shot, set) -> which receivers read strains by stresses, or these by strains.
+        indirect: (shot, set) -> which receivers read other quantities (`indirect_reading`).
         channels: in all.
     """
 
@@ -115,7 +116,7 @@ class Recorder:
         self._fine = fine
         self._backend = sampled.backend
         self._around = setup.interpolation
-        self._reading = indirect_reading(setup)
+        self._reading = reading_of(setup)
         self._division = division
         self._ranks = division.ranks
         self._subdomain_fields = sampled.fields
@@ -246,12 +247,12 @@ class Recorder:
         """
         above = self._fine.raw(shot, group, component) if self._fine is not None else None
         gathered = self._gathered(shot, group, component)
-        adds = self._reading.adds_motion(group, component)
-        motion = self._gathered(shot, group, component + OF_MOTION) if adds else None
+        adds = self._reading.adds_further(group, component)
+        further = self._gathered(shot, group, component + FURTHER) if adds else None
         if gathered is None:
             return None
         beside = self._loaded.indirect.get((shot, group))
-        gathered = self._reading.converted(group, component, gathered, motion, beside)
+        gathered = self._reading.converted(group, component, gathered, further, beside)
         return gathered if above is None else np.where(np.isnan(gathered), above, gathered)
 
     def _gathered(self, shot: int, group: str, component: str) -> np.ndarray | None:

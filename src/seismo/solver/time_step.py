@@ -22,7 +22,7 @@ from seismo.model.column import NODES
 from seismo.model.loss import without_losses
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
-from seismo.solver.contact_limit import contact_limit
+from seismo.solver.contact_limit import contact_limit, own_rows
 from seismo.solver.medium import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
@@ -69,7 +69,9 @@ def limits_of(
     scheme = replace(scheme, varied=varied_axes(earth, scheme.grid, extremes))
     rows = rows_of(earth, scheme.grid, scheme.physics, scenario.averaging, extremes)
     limit = limit_of(scheme, extremes, rows)
-    share = stable_part(scenario, scheme, earth, extremes, rows)
+    terms = len(scheme.stencil.along("z"))
+    bounded = [own_rows(contact, grid, terms) for contact in contacts if contact.closed]
+    share = stable_part(scenario, scheme, earth, extremes, rows, bounded)
     at_contacts = contact_limit(
         scheme.physics, grid, scheme.stencil, scheme.closure, earth, contacts, scenario.averaging
     )
@@ -82,8 +84,12 @@ def stable_part(
     earth: Earth,
     extremes: Extremes,
     rows: Sequence[Extremes] | None = None,
+    bounded: Sequence[tuple[float, float]] = (),
 ) -> float:
     """Return the share of the limit of a uniform medium that averages leave.
+
+    Averages of closed rows (`bounded`, z from and to) are not counted: no difference reads across
+    their contact, and `seismo.solver.contact_limit` has their limit.
 
     Where cells grow with depth (`rows`, see `limit_of`) it is that of the limit that they leave.
 
@@ -99,7 +105,9 @@ def stable_part(
     # Of one density, L is that of the fastest medium.
     if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)
-        largest = largest_eigenvalue(earth, grid, stencil, averages, scenario.averaging, extremes)
+        largest = largest_eigenvalue(
+            earth, grid, stencil, averages, scenario.averaging, extremes, bounded
+        )
         # Of rows that grow the limit is that of some rock in cells of some height.
         if rows is None:
             squares = sum(square_of(stencil, grid, axis, scheme.varied) for axis in grid.axes)

@@ -30,10 +30,11 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
 from seismo.runs.assessment.attenuation import fit_error, step_error
 from seismo.runs.assessment.changed_ground import levelling_error, smoothing_error
+from seismo.runs.assessment.damped_layers import damped_error
 from seismo.runs.assessment.fluid_ground import ground_motion_error
 from seismo.runs.assessment.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.assessment.interpolated_coupling import COUPLED, coupling_error
-from seismo.runs.assessment.layered_error import Contacts, layered_error
+from seismo.runs.assessment.layered_error import Contacts, closed_surface_error, layered_error
 from seismo.runs.assessment.near_contacts import (
     NearReceivers,
     NearSource,
@@ -42,6 +43,7 @@ from seismo.runs.assessment.near_contacts import (
 )
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.sideways import sideways_error
+from seismo.runs.assessment.slope_moments import slope_moment_error
 from seismo.runs.assessment.slow_waves import (
     SLOW,
     SPHERES,
@@ -64,16 +66,18 @@ _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
 _SAID = 0.5  # of the largest cause: what is named beside it
-# The free surface errs by so much more for each unit of the steepest slope of the ground: hills and
+# The free surface errs by so much more, times the square of the ground's steepest slope: hills and
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
-_SLOPING = 4.0
+_SLOPING = 3.0
+_STRAINS = {"strain_rate", "strain", "stress"}
 _UNLIKE = 2.0  # times the error of another set of receivers, that is told
 _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
 ON_SLOPES = "motion on ground that slopes"
+MOMENTS = "moments beside ground that slopes"
 SMOOTHED = "ground too short for the grid"
 LEVEL = "ground that is level beside absorbing layers"
 CONTACTS = "contacts of media"
@@ -137,9 +141,13 @@ def expected_error(setup: Discretization) -> Expected:
     contacts = layered_error(setup) if layered else Contacts(sideways_error(setup), False)
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
     if setup.topography is not None:
-        surface = min(1.0, surface * (1.0 + _SLOPING * setup.topography.steepest))
-    causes.append((SURFACE, surface))
+        # The law of a plain closure is that of all incidences at once: waves that come up steeply
+        # err more, as their sums say.
+        surface = max(surface, closed_surface_error(setup))
+        surface *= 1.0 + _SLOPING * setup.topography.steepest**2
+    causes.append((SURFACE, min(1.0, surface * _strained(setup))))
     causes.append((ON_SLOPES, ground_motion_error(setup)))
+    causes.append((MOMENTS, slope_moment_error(setup)))
     causes.append((SMOOTHED, smoothing_error(setup)))
     causes.append((LEVEL, levelling_error(setup)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
@@ -160,6 +168,17 @@ def expected_error(setup: Discretization) -> Expected:
     )
     causes.sort(key=lambda cause: -cause[1])
     return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
+
+
+def _strained(setup: Discretization) -> float:
+    """Return how many times as much strains and stresses err by a free surface as motion does.
+
+    What a surface errs by has S waves: their strains are vp / vs times those of P waves of the
+    same motion, which is all that traces may have.
+    """
+    names = {name for group in setup.groups for name in group.quantities}
+    top = min((passage.medium for passage in setup.waves.passages), key=lambda medium: medium.top)
+    return top.vp / top.vs if names & _STRAINS and top.vp and top.vs else 1.0
 
 
 def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
@@ -199,10 +218,15 @@ def _phases(
     for (first, damping), end in zip(phases, ends, strict=True):
         by_rocks = damping == setup.guided_damping.rocks
         second = setup.physics.differences == "second"
-        error = layer_error(waves, setup.scenario.boundaries, points, damping, by_rocks, second)
-        if damping:
-            beds = _FROM_BEDS * setup.guided_damping.jump
-            error = _grazing(setup) * min(1.0, math.hypot(error, beds))
+        faces = setup.scenario.boundaries
+        error = layer_error(waves, faces, points, by_rocks * damping, second)
+        if by_rocks and damping:
+            error *= _grazing(setup)
+        elif damping:
+            # In layers that have the mean of beds, these beds end.
+            mean = _FROM_BEDS * setup.guided_damping.jump * setup.guided_damping.averaged
+            back = damped_error(setup, damping, points, coarser)
+            error = math.hypot(error, back, _grazing(setup) * min(1.0, mean))
         shares_and_errors.append(((end - first) / steps, error))
     return shares_and_errors
 

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup, paths_of
+from seismo.equations.fluid_solid_contact import Rock
 from seismo.runs.assessment.layered_traces import LayeredTraces
 from seismo.runs.assessment.radiation import radiating_sources
 from seismo.runs.assessment.scattering import ContactStack, DiscreteStack
@@ -44,6 +45,7 @@ _BANDS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)
 _DISTANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # quantiles of a set of receivers
 _MOST_ENDS = 200  # sources, and receivers, between which distances are sought
 _NEAR = 4.5  # rows
+_PLACES = 20  # along x and y, at which the rock of a surface is sampled
 _LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
 # Of contacts that lend strains (`seismo.equations.fluid_solid_contact`): measured.
 LENT = PowerLaw(0.15, 3.2)
@@ -111,6 +113,37 @@ def layered_error(setup: Discretization) -> Contacts:
     errors = {name: math.hypot(error, lending, turned) for name, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
     return Contacts(max(errors.values()), joint, errors if ends else {})
+
+
+def closed_surface_error(setup: Discretization) -> float:
+    """Return the error of the traces by the closed rows of a free surface, as if it were level.
+
+    Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
+    0 where no differences close it, and for waves other than P and SV (`stacks`).
+    """
+    if setup.closure is None or not setup.physics.fluid_meets_solid:
+        return 0.0
+    height = setup.grid.spacing[2]
+    top = setup.grid.origin[2]
+    reach = (setup.closure.rows + 2 * len(setup.stencil.first)) * height
+    rock = min(_rocks_at_top(setup), key=lambda rock: rock.vs)
+    stack = ContactStack((rock, rock), (0.0,), -reach)
+    rows = rows_about(setup, stack, top + reach)
+    section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
+    ends = {group.name: _ends(setup, group) for group in setup.groups}
+    return max(_scattered(setup, section, ends or {"": _everywhere(setup)}).values())
+
+
+def _rocks_at_top(setup: Discretization) -> list[Rock]:
+    """Return the rocks at some places in the middle of the topmost cell."""
+    grid = setup.grid
+    x, *y = (np.linspace(*grid.limits(axis), _PLACES) for axis in "xy" if axis in grid.axes)
+    z = np.array([grid.coordinate("z", 0.5)])[:, None, None]
+    samples = setup.earth.sample(z, y[0][:, None] if y else None, x)
+    names = setup.physics.needs
+    columns = np.broadcast_arrays(*(samples[name] for name in names))
+    parameters = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0)
+    return [Rock(*layered_waves(setup).medium(*one)) for one in parameters.tolist()]
 
 
 @dataclass(frozen=True)

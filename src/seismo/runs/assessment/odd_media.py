@@ -172,19 +172,29 @@ def _shear_loss(setup: Discretization, layers: list[LayerResolution]) -> Warning
 
 
 def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    """Name a qp that would let the bulk modulus gain energy, and is not taken."""
+    """Name a qp that would let the bulk modulus gain energy, or none, and what is taken."""
     if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
         return
     medium = _samples(setup)
     most = setup.earth.most_qp(medium)
-    broken = np.isfinite(medium["qp"]) & (medium["qp"] > most * (1.0 + 1e-3))
-    if broken.any():
-        first = np.argmax(broken)
+    broken = medium["qp"] > most * (1.0 + 1e-3)
+    finite = np.isfinite(medium["qp"])
+    for rocks in (broken & finite, broken & ~finite):
+        if not rocks.any():
+            continue
+        # The rock whose P waves lose most.
+        first = np.argmin(np.where(rocks, most, np.inf))
         qp, qs, limit = (float(a.ravel()[first]) for a in (medium["qp"], medium["qs"], most))
-        yield (
-            f"model: qp {qp:g} beside qs {qs:g} would let the bulk modulus gain energy: "
-            f"{limit:.4g} is taken, as where qp is left out; give at most that"
-        )
+        if math.isfinite(qp):
+            yield (
+                f"model: qp {qp:g} beside qs {qs:g} would let the bulk modulus gain energy: "
+                f"{limit:.4g} is taken, as where qp is left out; give at most that"
+            )
+        else:
+            yield (
+                f"model: qs {qs:g} stands without a finite qp: P waves shear rock, too, and have "
+                f"qp {limit:.4g}, with which the bulk modulus loses nothing; give qp, at most that"
+            )
 
 
 def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:

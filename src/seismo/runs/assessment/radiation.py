@@ -108,7 +108,7 @@ def _radiating(setup: Discretization, source: PointSource, lowest: float) -> Rad
         slowness = sine / source.velocity
         return RadiatingSource(lowest, (0,), (weights,), 1.0, dimensions, slowness)
     is_plane = dimensions == 2
-    force, moment = _transverse(source) if is_transverse else _strengths(source)
+    force, moment = _transverse(source) if is_transverse else strengths(source)
     size = max(np.abs(force).max(), np.abs(moment).max()) or 1.0
     if is_plane:
         unit = np.array([force[0], force[2], moment[0, 0], moment[0, 2], moment[2, 2]])
@@ -139,7 +139,7 @@ def _weights_in_space(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
+def strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
     """Return force (3) and moment (3, 3) of a source; of pressure and volume sources any size."""
     strength = source.strength
     force = np.zeros(3)
@@ -157,5 +157,5 @@ def _strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
 
 def _transverse(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
     """Return force and moment in the fluid whose pressure SH waves are."""
-    force, moment = _strengths(source)
+    force, moment = strengths(source)
     return np.array([moment[0, 1], 0.0, moment[1, 2]]), force[1] * np.eye(3)

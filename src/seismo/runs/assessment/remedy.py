@@ -20,6 +20,7 @@ from seismo.runs.assessment.accuracy import (
     CONTACTS,
     FITTED,
     LEVEL,
+    MOMENTS,
     ON_SLOPES,
     PLACING,
     READ_BESIDE,
@@ -67,7 +68,7 @@ _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
 }
-_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, SMOOTHED: 1.0}  # powers of the spacing
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers of the spacing
 
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
@@ -176,10 +177,16 @@ def _thicker(setup: Discretization, coarser: float) -> str:
     """
     wanted = _SHARE_OF_LAYERS * setup.scenario.grid.accuracy
     present = setup.scenario.boundaries.layer.points
-    for points in range(present, MOST_LAYER_POINTS + 1):
-        if sent_back(setup, points, coarser) <= wanted:
-            return _raised(setup, points, coarser) if points > present else ""
-    return "enlarge grid.extent, so that absorbing layers lie further away"
+    few = points = present
+    while sent_back(setup, points, coarser) > wanted:
+        if points == MOST_LAYER_POINTS:
+            return "enlarge grid.extent, so that absorbing layers lie further away"
+        few, points = points, min(2 * points, MOST_LAYER_POINTS)
+    while points > few + 1:
+        middle = (few + points) // 2
+        is_enough = sent_back(setup, middle, coarser) <= wanted
+        few, points = (few, middle) if is_enough else (middle, points)
+    return _raised(setup, points, coarser) if points > present else ""
 
 
 def _raised(setup: Discretization, points: int, coarser: float) -> str:

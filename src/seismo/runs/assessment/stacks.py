@@ -15,6 +15,7 @@ import numpy as np
 from seismo.equations.declaration import LayeredWaves
 from seismo.equations.fluid_solid_contact import Contact, Rock
 from seismo.equations.fluid_solid_operators import contact_operators
+from seismo.grid.midpoints import harmonic_means
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.averaging import cell_average
 from seismo.model.cells import GridCells
@@ -169,8 +170,7 @@ def _medium(
         return [averages[name].reshape(-1) for name in names]
 
     c11, c13, c33, c44, rho, rho_z = waves.moduli(*average(waves.averages, z))
-    with np.errstate(divide="ignore"):
-        between = np.nan_to_num(2.0 / (1.0 / c44[1:] + 1.0 / c44[:-1]))
+    between = harmonic_means(c44)
     mean = 0.5 * (rho_z[1:] + rho_z[:-1])
     # Densities of fluids alone differ by direction.
     if not physics.fluid_force or all(medium.vs for medium in stack.media):

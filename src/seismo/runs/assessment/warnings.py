@@ -258,7 +258,7 @@ def _close_maps(setup: Discretization) -> WarningLines:
 
 
 def _at_the_surface(setup: Discretization) -> WarningLines:
-    """Name what acts on, or records, the pressure of a fluid's free surface."""
+    """Name what acts on, or records, the pressure or stress of a fluid's free surface."""
     if setup.scenario.boundaries.top != "free_surface":
         return
     # The ground has a z of its own in each place.
@@ -274,10 +274,11 @@ def _at_the_surface(setup: Discretization) -> WarningLines:
             )
     for group in setup.groups:
         on = group.count_where(partial(_on_water, setup))
-        if on and "pressure" in group.quantities:
+        # The stress in a fluid is its pressure.
+        for quantity in {"pressure", "stress"}.intersection(group.quantities) if on else ():
             yield (
-                f"receivers {group.name}: {on} record pressure less than half a spacing under the "
-                f"free surface{level}, where it vanishes: move them down"
+                f"receivers {group.name}: {on} record {quantity} less than half a spacing under "
+                f"the free surface{level}, where it vanishes: move them down"
             )
 
 
