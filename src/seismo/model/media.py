@@ -131,6 +131,10 @@ class MediaSample:
         depths = np.concatenate(self._depths)
         z_true = np.concatenate(self._z_true)
         columns = np.concatenate(self._columns, axis=1)
+        if "vs" in self._earth.needs and "vp" not in self._earth.needs:
+            # No SH waves in fluids.
+            solid = columns[self._earth.needs.index("vs")] > 0.0
+            depths, z_true, columns = depths[solid], z_true[solid], columns[:, solid]
         # Cells of an even grid are as tall everywhere.
         heights = np.ones(depths.size)
         if self._grid.stretching is not None:

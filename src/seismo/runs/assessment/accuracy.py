@@ -50,6 +50,8 @@ from seismo.runs.assessment.slow_waves import (
     slow_wave_error,
     sphere_error,
 )
+from seismo.runs.assessment.stacks import in_layers
+from seismo.runs.assessment.thin_bodies import thin_error
 from seismo.runs.assessment.thin_solids import thin_solids
 from seismo.solver.accuracy import layer_error, passage_error, slowed, surface_error
 from seismo.solver.discretization import Discretization
@@ -79,6 +81,7 @@ MOMENTS = "moments beside ground that slopes"
 SMOOTHED = "ground too short for the grid"
 LEVEL = "ground that is level beside absorbing layers"
 CONTACTS = "contacts of media"
+CLOSE_CONTACTS = f"{CONTACTS} closer than a cell"
 BESIDE = "sources beside contacts"
 READ_BESIDE = "receivers beside contacts"
 THIN = "thin solids on fluids"
@@ -134,10 +137,8 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((ROUNDED, rounding_error(setup)))
     causes.append((COUPLED, coupling_error(setup)))
     causes += [(SLOW, slow_wave_error(setup)), (SPHERES, sphere_error(setup))]
-    if setup.earth.layered and setup.scenario.equation.layered:
-        contacts = layered_error(setup)
-    else:
-        contacts = Contacts(sideways_error(setup), False)
+    layered = in_layers(setup)
+    contacts = layered_error(setup) if layered else Contacts(sideways_error(setup), False)
     surface = 0.0 if contacts.surface else surface_error(setup.waves)
     if setup.topography is not None:
         # The law of a plain closure is that of all incidences at once: waves that come up steeply
@@ -150,6 +151,7 @@ def expected_error(setup: Discretization) -> Expected:
     causes.append((SMOOTHED, smoothing_error(setup)))
     causes.append((LEVEL, levelling_error(setup)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
+    causes.append((CLOSE_CONTACTS, thin_error(setup)))
     sources_at_contacts = tuple(near_sources(setup))
     worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))

@@ -14,6 +14,7 @@ from seismo.equations.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
 from seismo.runs.assessment.resolution import LayerResolution
+from seismo.runs.assessment.thin_bodies import thin_fluids
 from seismo.runs.assessment.timing_checks import WarningLines
 from seismo.scenario.error_messages import key_path
 from seismo.scenario.model_parts import named_parameters
@@ -218,5 +219,5 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningL
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _sources_in_air,
     _about_sources, _sudden, _ratio, _density, _velocity, _shear_loss, _bulk_loss, _bulk_gain,
-    _uneven_bed, _thin,
+    _uneven_bed, lambda setup, _: thin_fluids(setup), _thin,
 )  # fmt: skip

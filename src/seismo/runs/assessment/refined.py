@@ -17,7 +17,8 @@ from seismo.runs.assessment.grazing_incidence import GRAZING
 from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
-from seismo.runs.assessment.sideways import hidden_error
+from seismo.runs.assessment.stacks import in_layers
+from seismo.runs.assessment.thin_bodies import hidden_error
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
@@ -197,7 +198,7 @@ def narrow_error(setup: Discretization) -> float:
 
     Layers that reach across the grid are evaluated as they are (`layered_error`).
     """
-    if setup.fine is None or (setup.earth.layered and setup.scenario.equation.layered):
+    if setup.fine is None or in_layers(setup):
         return 0.0
     return hidden_error(on_side(setup), _SAMPLES, NARROW_SHARE)
 

@@ -39,23 +39,31 @@ _LAWS = (SOLIDS, FLUIDS, WET)
 _POWERS = np.array([law.power for law in _LAWS])
 # Lines that nodes are compared on, spread over each of the other axes: of the region at least so
 # many, and all of so many nodes; of each part that has an extent, its share of these.
-_LINES = 30
-_ALL_NODES = 100_000
-_LINES_OF_PART = 9
+LINES = 30
+ALL_NODES = 100_000
+LINES_OF_PART = 9
 _MOST_ENDS = 50  # sources, and receivers, that waves are scattered between
 _MOST_FACES = 2000
 _PLACES = 5  # along an axis, where the motion is wanted everywhere
-_STAIRS = {2: math.pi / 4.0, 3: 2.0 / 3.0}  # area over that of its stairs, mean of all directions
+STAIRS = {2: math.pi / 4.0, 3: 2.0 / 3.0}  # area over that of its stairs, mean of all directions
 
 NodeBox = Mapping[str, tuple[int, int]]  # first and last node by axis
 SampledMedia = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # as `_sampled` returns them
 
 
-class _Faces(NamedTuple):
+class LocalPart(NamedTuple):
+    """A part of the model: its number, the nodes about it, and half its widths in m."""
+
+    number: int
+    box: NodeBox
+    half_widths: list[float]
+
+
+class Faces(NamedTuple):
     """Faces between nodes that are unlike.
 
     Attributes:
-        contrasts: (3, n) as `_largest` returns them.
+        contrasts: (3, n) as `contrasts_along` returns them.
         positions: (n, 3) m.
         areas: (n) m^2, m in 2-D.
     """
@@ -69,16 +77,25 @@ def sideways_error(setup: Discretization) -> float:
     """Return the relative error that contacts leave in the traces of a run."""
     if setup.extremes.uniform:
         return 0.0
-    faces = _faces(setup)
+    return scattered_error(setup, _faces(setup), laws_of(setup))
+
+
+def scattered_error(setup: Discretization, faces: Faces, laws: np.ndarray) -> float:
+    """Return the relative error that faces leave in the worst trace.
+
+    Args:
+        setup: of the run.
+        faces: where contrasts (law, n) are.
+        laws: error (law, frequency) of a contrast of 1, at the frequencies of the run.
+    """
     if not faces.areas.size:
         return 0.0
     squares = np.concatenate([
         faces.contrasts**2 @ (faces.areas * shares).T for shares in _shares(setup, faces.positions)
     ], axis=1)  # fmt: skip
     spectra = setup.waves.spectra
-    laws = _laws(setup) ** 2
-    worst = (laws @ spectra.energy.mean(axis=0) @ squares).argmax()
-    return spectra.error(np.sqrt(squares[:, worst] @ laws))
+    worst = (laws**2 @ spectra.energy.mean(axis=0) @ squares).argmax()
+    return spectra.error(np.sqrt(squares[:, worst] @ laws**2))
 
 
 def _shares(setup: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
@@ -115,32 +132,33 @@ def _some(rows: np.ndarray, most: int) -> np.ndarray:
 
 def _everywhere(grid: Grid) -> np.ndarray:
     """Return places (n, 3) spread over the region."""
-    ends = _region(grid)
+    ends = region(grid)
     ticks = [
         grid.coordinate(a, np.linspace(*ends[a], _PLACES)) if a in ends else [0.0] for a in AXES
     ]
     return np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 3)
 
 
-def _faces(setup: Discretization) -> _Faces:
+def _faces(setup: Discretization) -> Faces:
     """Return the faces between nodes that are unlike, those of each part by its volume."""
-    bodies = _bodies(setup)
-    boxes = [box for box, _ in bodies]
-    nodes = _ALL_NODES // (len(boxes) + 1)
-    face_sets = [_faces_of(setup, _region(setup.grid), (_LINES, nodes), boxes)]
-    for box, half_widths in bodies:
-        faces = _faces_of(setup, box, (_LINES_OF_PART, nodes))
-        thickness = 1.0 / sum(1.0 / max(width, 1e-9) for width in half_widths)
+    bodies = bodies_of(setup)
+    boxes = [body.box for body in bodies]
+    nodes = ALL_NODES // (len(boxes) + 1)
+    face_sets = [_faces_of(setup, region(setup.grid), (LINES, nodes), boxes)]
+    for body in bodies:
+        faces = _faces_of(setup, body.box, (LINES_OF_PART, nodes))
+        thickness = 1.0 / sum(1.0 / max(width, 1e-9) for width in body.half_widths)
         filled = min(1.0, thickness / max(setup.waves.spacing))
         face_sets.append(faces._replace(contrasts=filled * faces.contrasts))
-    every = _joined(face_sets)
+    every = joined(face_sets)
     some = _some(np.arange(every.areas.size), _MOST_FACES)
     areas = every.areas[some] * every.areas.size / max(some.size, 1)
-    return _Faces(every.contrasts[:, some], every.positions[some], areas)
+    return Faces(every.contrasts[:, some], every.positions[some], areas)
 
 
-def _joined(faces: Sequence[_Faces]) -> _Faces:
-    return _Faces(
+def joined(faces: Sequence[Faces]) -> Faces:
+    """Return all faces of some sets."""
+    return Faces(
         np.concatenate([each.contrasts for each in faces], axis=1),
         np.concatenate([each.positions for each in faces]),
         np.concatenate([each.areas for each in faces]),
@@ -149,32 +167,32 @@ def _joined(faces: Sequence[_Faces]) -> _Faces:
 
 def _faces_of(
     setup: Discretization, box: NodeBox, least: tuple[int, int], without: Sequence[NodeBox] = ()
-) -> _Faces:
+) -> Faces:
     """Return the faces of a box of nodes, but for those between two in other boxes.
 
     Args:
         setup: of the run.
         box: nodes that are compared.
-        least: lines, and nodes, that `_lattice` is to have.
+        least: lines, and nodes, that `lattice` is to have.
         without: other boxes.
     """
     grid = setup.grid
     face_sets = []
     for axis in grid.axes:
-        index = _lattice(box, axis, 1, *least)
-        signed = _contrasts(axis, _sampled(setup, index), ~_within(index, without))
+        index = lattice(box, axis, 1, *least)
+        signed = contrasts_along(axis, sampled(setup, index), ~within(index, without))
         sudden = np.stack([_sudden(one, "zyx".index(axis)) for one in signed])
         z, y, x = np.nonzero(sudden.any(axis=0))
         nodes = {a: index[a][n] + 0.5 * (a == axis) for a, n in (("x", x), ("y", y), ("z", z))
                  if a in index}  # fmt: skip
         sides = {a: grid.spacing[AXES.index(a)] * (box[a][1] - box[a][0] + 1) / index[a].size
                  for a in index if a != axis}  # fmt: skip
-        areas = np.full(x.size, _STAIRS[grid.dimensions] * math.prod(sides.values()))
+        areas = np.full(x.size, STAIRS[grid.dimensions] * math.prod(sides.values()))
         if axis != "z":
             areas = areas * grid.heights(nodes["z"])
         positions = [grid.coordinate(a, nodes[a]) if a in nodes else 0.0 * areas for a in AXES]
-        face_sets.append(_Faces(sudden[:, z, y, x], np.stack(positions, axis=-1), areas))
-    return _joined(face_sets)
+        face_sets.append(Faces(sudden[:, z, y, x], np.stack(positions, axis=-1), areas))
+    return joined(face_sets)
 
 
 def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
@@ -190,51 +208,34 @@ def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
     return np.asarray(np.maximum(np.abs(signed) - steady, 0.0))
 
 
-def hidden_error(setup: Discretization, between: int, share: float) -> float:
-    """Return the relative error of what lies between nodes.
-
-    Args:
-        setup: of the run.
-        between: places in a cell that are compared.
-        share: of contrasts that only they have, which counts.
-    """
-    boxes = [_region(setup.grid), *(box for box, _ in _bodies(setup))]
-    hidden = _largest(setup, boxes, between=between) - _largest(setup, boxes)
-    return setup.waves.spectra.error(_phase(setup, share * np.maximum(hidden, 0.0)))
-
-
-def _phase(setup: Discretization, contrasts: np.ndarray) -> np.ndarray:
-    """Return the error (n) of each frequency by contrasts (3) as `_largest` returns them."""
-    return contrasts @ _laws(setup)
-
-
-def _laws(setup: Discretization) -> np.ndarray:
+def laws_of(setup: Discretization) -> np.ndarray:
     """Return the laws (3, n) at the frequencies of a run, of waves of 1 m/s."""
     points = 1.0 / (setup.waves.spectra.frequency * max(setup.waves.spacing))
     return np.array([law(points) for law in _LAWS])
 
 
-def _region(grid: Grid) -> NodeBox:
+def region(grid: Grid) -> NodeBox:
+    """Return the first and the last node of the region along each axis."""
     return {
         a: (grid.extent.lo[n], grid.extent.hi[n] - 1) for n, a in enumerate(AXES) if a in grid.axes
     }
 
 
-def _bodies(setup: Discretization) -> list[tuple[NodeBox, list[float]]]:
-    """List the nodes about each part that has an extent, and half its widths in m."""
+def bodies_of(setup: Discretization) -> list[LocalPart]:
+    """List the parts of the model that have an extent."""
     grid = setup.grid
-    region = _region(grid)
-    bodies: list[tuple[NodeBox, list[float]]] = []
+    region_ends = region(grid)
+    bodies = []
     for number, model_part in enumerate(setup.earth.model_parts):
         extent = {a: ends for a, ends in getattr(model_part, "extent", {}).items()
-                  if ends is not None and a in region}  # fmt: skip
+                  if ends is not None and a in region_ends}  # fmt: skip
         half_widths = [0.5 * (high - low) for low, high in extent.values()]
         if setup.earth.frame.follows_ground(number):
             extent.pop("z", None)
         if half_widths:
             box = {a: _about(grid, a, extent[a], ends) if a in extent else ends
-                   for a, ends in region.items()}  # fmt: skip
-            bodies.append((box, half_widths))
+                   for a, ends in region_ends.items()}  # fmt: skip
+            bodies.append(LocalPart(number, box, half_widths))
     return bodies
 
 
@@ -247,29 +248,7 @@ def _about(
     return int(nodes[0]), int(nodes[1])
 
 
-def _largest(setup: Discretization, boxes: Sequence[NodeBox], between: int = 1) -> np.ndarray:
-    """Return the largest contrasts of neighbours: solids, fluids, and fluid with solid (3).
-
-    Each over that power of the velocity in m/s of the slower one that its law has of the points.
-
-    Args:
-        setup: of the run.
-        boxes: nodes that are compared.
-        between: places in a cell that are compared, 1 for nodes alone.
-    """
-    worst = np.zeros(len(_LAWS))
-    for number, box in enumerate(boxes):
-        least = (_LINES_OF_PART, 0) if number else (_LINES, _ALL_NODES)
-        for axis in setup.grid.axes:
-            index = _lattice(box, axis, between, *least)
-            signed = _contrasts(axis, _sampled(setup, index), np.ones((1, 1, 1), bool))
-            worst = np.maximum(worst, np.abs(signed).max(axis=(1, 2, 3), initial=0.0))
-    return worst
-
-
-def _lattice(
-    box: NodeBox, axis: str, between: int, lines: int, nodes: int
-) -> dict[str, np.ndarray]:
+def lattice(box: NodeBox, axis: str, between: int, lines: int, nodes: int) -> dict[str, np.ndarray]:
     """Return indices by axis: all nodes along one, so many as there are lines along others."""
     length = box[axis][1] - box[axis][0] + 1
     lines = max(lines, int((nodes / length) ** (1.0 / (len(box) - 1))))
@@ -281,22 +260,29 @@ def _lattice(
     }
 
 
-def _sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
+def sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
     """Return rho, rho vp^2, rho vs^2 (z, y, x) and, in cells at the top, the slowest velocity."""
     grid = setup.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
     y = grid.coordinate("y", index["y"])[:, None] if "y" in index else None
-    samples = setup.earth.sample(z[:, None, None], y, x)
+    rho, bulk, rigidity, slowest = media_at(setup, z[:, None, None], y, x)
+    return rho, bulk, rigidity, slowest / grid.heights(index["z"])[:, None, None]
+
+
+def media_at(
+    setup: Discretization, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+) -> SampledMedia:
+    """Return rho, rho vp^2, rho vs^2 and the slowest velocity at coordinates in m (broadcast)."""
+    samples = setup.earth.sample(z, y, x)
     shape = np.broadcast_shapes(*(v.shape for v in samples.values()))
     rho = np.broadcast_to(samples.get("rho", np.ones(shape)), shape)
     vs = np.broadcast_to(samples.get("vs", np.zeros(shape)), shape)
     vp = np.broadcast_to(samples.get("vp", vs), shape)
-    height = grid.heights(index["z"])[:, None, None]
-    return rho, rho * vp**2, rho * vs**2, np.where(vs > 0.0, vs, vp) / height
+    return rho, rho * vp**2, rho * vs**2, np.where(vs > 0.0, vs, vp)
 
 
-def _contrasts(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
-    """Return the contrasts (3, z, y, x) of neighbours along one axis, as `_largest` does.
+def contrasts_along(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarray:
+    """Return the contrasts (3, z, y, x) of neighbours along one axis, that laws have.
 
     They are positive where what follows is stiffer. Neighbours count where one of them is
     `counted` (z, y, x).
@@ -317,7 +303,8 @@ def _contrasts(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarra
     unlike = np.sqrt(np.maximum(_ratio(stiffness), _ratio(shear))) - 1.0
     fluid = np.where(solid[0], stiffness[1], stiffness[0])
     share = np.maximum(*shear) / np.maximum(np.maximum(*shear) + fluid, 1e-9)
-    slower = np.minimum(*pair(speeds))
+    # A fluid has no SH waves.
+    slower = np.minimum(*pair(np.where(speeds > 0.0, speeds, np.inf)))
     follows = np.where(stiffness[1] + shear[1] < stiffness[0] + shear[0], -1.0, 1.0)
     measures = (
         (both, unlike), (~solid[0] & ~solid[1], np.log(_ratio(impedance))), (mixed, share)
@@ -328,7 +315,7 @@ def _contrasts(axis: str, media: SampledMedia, counted: np.ndarray) -> np.ndarra
     ])  # fmt: skip
 
 
-def _within(index: Mapping[str, np.ndarray], boxes: Sequence[NodeBox]) -> np.ndarray:
+def within(index: Mapping[str, np.ndarray], boxes: Sequence[NodeBox]) -> np.ndarray:
     """Return which nodes (z, y, x) of a lattice lie in any of some boxes."""
     within = np.zeros(tuple(len(index.get(a, (0,))) for a in "zyx"), bool)
     for box in boxes:

@@ -69,6 +69,16 @@ def _stack(setup: Discretization, depths: list[float], top: float | None) -> Con
     return ContactStack(media, relative, None if top is None else top - depths[0])
 
 
+def in_layers(setup: Discretization) -> bool:
+    """Whether the earth varies with depth only, and what its waves do there is evaluated.
+
+    It is not where the equation does not declare that, nor for SH waves beside a fluid.
+    """
+    needs = setup.physics.needs
+    stopped = setup.extremes.fluid and "vs" in needs and "vp" not in needs
+    return setup.earth.layered and setup.scenario.equation.layered is not None and not stopped
+
+
 def layered_waves(setup: Discretization) -> LayeredWaves:
     """Return the P-SV waves that those of an equation are, where it has `stacks`."""
     return setup.scenario.equation.waves_in_layers
