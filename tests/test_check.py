@@ -463,6 +463,13 @@ WARNED = {
     "model.1..z: a side of 0.01 m, in a grid .*; check its unit": {
         "model": [*SCENARIO["model"], {"type": "block", "z": [0.5, 0.51], "vp": 2500.0}],
     },
+    "model.1. covers all of model.0.: it changes nothing; put it after model.1., whose first": {
+        "model": [{"type": "water", "depth": 300.0}, *SCENARIO["model"]],
+    },
+    "model.1..points: the edges .100, 100. to .500, 500. and .500, 100. to .100, 500. cross": {
+        "model": [*SCENARIO["model"], {"type": "polygon", "vp": 2500.0, "points": [
+            [100.0, 100.0], [500.0, 500.0], [500.0, 100.0], [100.0, 500.0]]}],
+    },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
     "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
     "because of time.step; .* times as many steps": section("time", step=2e-4),

@@ -132,20 +132,22 @@ OVER = {"type": "block", "x": [-1e5, 1e5], "z": [250, 600], **ROCK}
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
-        ([BODY, BASE], ["] covers all of model[0], the block: it changes nothing; put it"]),
-        ([SEA, layers(300.0, 800.0)], ["the water (its first layer reaches up"]),
-        ([SEA, gradient(z_top=800.0)], ["the water (its top value reaches up", "put it after"]),
-        ([SEA, table(800.0, 900.0)], ["the water (its first row"]),
-        ([BASE, layers(800.0)], ["all of model[0], the uniform (its first", "leave it out"]),
-        ([layers(0.0, 300.0), BASE], ["model[1] covers all of model[0], the layers"]),
-        ([BASE, BODY, OVER], ["model[2] covers all of model[1], the block", "after model[2]"]),
-        ([BASE, BALL | {"center": {"x": 400.0, "z": 400.0}}, BODY], ["the sphere"]),
+        ([BODY, BASE], ["] covers all of model[0]: it changes nothing; put it after model[1]"]),
+        ([SEA, layers(300.0, 800.0)], ["after model[1], whose first layer reaches up"]),
+        ([SEA, gradient(z_top=800.0)], ["put it after model[1], whose top value reaches up"]),
+        ([SEA, table(800.0, 900.0)], ["whose first row"]),
+        ([BASE, layers(800.0)], ["model[0]: it", "leave it out, or give its rock in model[1]"]),
+        ([BASE, layers(0.0, 500.0), BODY], ["model[1] covers all of model[0]: "]),
+        ([SEA, layers(0.0, 500.0), BODY, SEA | {"depth": 20}], ["model[1] covers all of model[0]"]),
+        ([layers(0.0, 300.0), BASE], ["model[1] covers all of model[0]: "]),
+        ([BASE, BODY, OVER], ["model[2] covers all of model[1]: ", "after model[2]"]),
+        ([BASE, BALL | {"center": {"x": 400.0, "z": 400.0}}, BODY], ["model[2] covers all of"]),
         ([BASE, polygon(*SQUARE), OVER | {"x": [0, 450]}, OVER | {"x": [450, 1000], "z": [0, 900]}],
          []),
         ([BASE, polygon(*SQUARE), OVER | {"x": [0, 450], "z": [0, 900]},
           OVER | {"x": [450, 1000], "z": [0, 900]}], ["model[2] and model[3] cover all"]),
         ([BASE, interface([0, 900], [1000, 950]), {"type": "block", "z": [800, 1000], **ROCK}],
-         ["the interface"]),
+         ["model[2] covers all of model[1]: "]),
         ([BASE, polygon([300, 300], [500, 500], [400, 400])], ["nothing lies inside of the poly"]),
         ([BASE, polygon(*SQUARE, *SQUARE)], ["nothing lies inside"]),
         ([BASE, SEA | {"depth": 0.0}], ["nothing lies inside of the water"]),
@@ -179,14 +181,14 @@ def test_parts_of_which_something_is_left_are_not(parts):
 
 def test_in_three_dimensions_too():
     small = {"size": 1000.0, "y": 200.0, "boundaries": {"layer": {"points": 5}}}
-    assert "the sphere" in next(hidden_parts(setup_of([BALL, BASE], **small)))
+    assert "all of model[0]" in next(hidden_parts(setup_of([BALL, BASE], **small)))
     assert list(hidden_parts(setup_of([BASE, BALL, BODY | {"y": [0, 120]}], **small))) == []
 
 
 def test_over_topography_too():
     covered = setup_of([BASE, BODY, OVER], topography=HILLS)
     (line,) = hidden_parts(covered)
-    assert "model[2] covers all of model[1], the block" in line
+    assert "model[2] covers all of model[1]: it" in line
     assert list(hidden_parts(setup_of([BASE, BODY], topography=HILLS))) == []
 
 
@@ -196,7 +198,7 @@ def test_arrays_cover_bodies_before_them(interpolation):
     samples["vp"][50:] = 3000.0
     array = {"type": "array", "interpolation": interpolation, **samples}
     (line,) = hidden_parts(setup_of([BODY, array]))
-    assert "model[1] covers all of model[0], the block" in line
+    assert "model[1] covers all of model[0]: it" in line
     assert list(hidden_parts(setup_of([BASE, array, BODY]))) == []
 
 

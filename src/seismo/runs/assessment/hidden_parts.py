@@ -37,15 +37,14 @@ def hidden_parts(setup: Discretization) -> WarningLines:
         if owners is None or not (owners or is_shaped):
             continue
         named = _named(setup, number)
-        kind = setup.scenario.model[number].type
         if not owners:
-            yield f"{named}: {_nothing(setup, model_part, kind)}"
+            problem = _nothing(setup, model_part, setup.scenario.model[number].type)
+            yield f"{named}: {problem}"
         elif is_shaped or _is_whole(setup, owners):
             covers = " and ".join(_named(setup, k) for k in owners)
-            yield (
-                f"{covers} cover{'s' * (len(owners) == 1)} all of {named}, the {kind}"
-                f"{_upwards(setup, owners)}: it changes nothing; {_remedy(model_part, owners)}"
-            )
+            verb = "covers" if len(owners) == 1 else "cover"
+            remedy = _remedy(setup, model_part, owners)
+            yield f"{covers} {verb} all of {named}: it changes nothing; {remedy}"
 
 
 def _box(setup: Discretization, model_part: EarthPart) -> PartBox | None:
@@ -87,10 +86,10 @@ def _owners(
     covering: set[int] = set()
     for count in _COUNTS[setup.grid.dimensions]:
         points = _points(setup, box, count)
-        last = {name: np.full(points.coordinates[0].shape, _NOBODY) for name in names}
+        covered_by = {name: np.full(points.coordinates[0].shape, _NOBODY) for name in names}
         for k in later:
-            _mark(last, earth.model_parts[k], k, points.of_part(k), number)
-        owners = set(np.unique(np.array(list(last.values()))).tolist()) - {_NOBODY}
+            _mark(covered_by, earth.model_parts[k], k, points.of_part(k), number)
+        owners = set(np.unique(np.array(list(covered_by.values()))).tolist()) - {_NOBODY}
         if number in owners:
             return None
         covering |= owners
@@ -104,13 +103,20 @@ def _meet(box: PartBox, other: PartBox) -> bool:
 
 
 def _mark(
-    last: dict[str, np.ndarray], model_part: EarthPart, k: int, coordinates: Bounds, number: int
+    covered_by: dict[str, np.ndarray],
+    model_part: EarthPart,
+    k: int,
+    coordinates: Bounds,
+    number: int,
 ) -> None:
-    """Write the number of a part where it gives parameters; of later parts, over the first."""
-    fields = {name: np.full(owner.shape, np.nan) for name, owner in last.items()}
+    """Write the number of a part where it gives parameters, of a later one where it is the first.
+
+    So layers that bodies lie in cover all by themselves.
+    """
+    fields = {name: np.full(owner.shape, np.nan) for name, owner in covered_by.items()}
     model_part.paint(fields, *coordinates)
     for name, samples in fields.items():
-        last[name][~np.isnan(samples) & ((k == number) | (last[name] != _NOBODY))] = k
+        covered_by[name][~np.isnan(samples) & ((k == number) | (covered_by[name] == number))] = k
 
 
 def _points(setup: Discretization, box: PartBox, count: int) -> PlacedPoints:
@@ -147,23 +153,21 @@ def _nothing(setup: Discretization, model_part: EarthPart, kind: str) -> str:
 
 
 def _is_whole(setup: Discretization, owners: Sequence[int]) -> bool:
-    """Whether one part with values everywhere covers, of which none is meant for a background."""
+    """Whether one part covers that has values everywhere; others may lie over a background."""
     return len(owners) == 1 and isinstance(
         setup.earth.model_parts[owners[0]], Uniform | DepthProfile
     )
 
 
-def _upwards(setup: Discretization, owners: Sequence[int]) -> str:
-    """Return that layers and the like have no upper end, where they cover."""
-    kinds = {"layers": "its first layer", "gradient": "its top value", "table": "its first row"}
-    what = kinds.get(setup.scenario.model[owners[0]].type, "")
-    return f" ({what} reaches up to the top of the grid)" if what and len(owners) == 1 else ""
-
-
-def _remedy(model_part: EarthPart, owners: Sequence[int]) -> str:
+def _remedy(setup: Discretization, model_part: EarthPart, owners: Sequence[int]) -> str:
+    """Return where a part belongs; layers and the like that cover it have no upper end."""
+    over = owners[-1]
+    tops = {"layers": "first layer", "gradient": "top value", "table": "first row"}
+    top = tops.get(setup.scenario.model[over].type, "")
+    upwards = f", whose {top} reaches up to the top of the grid" if top else ""
     if isinstance(model_part, _Shaped):
-        return f"put it after model[{owners[-1]}]"
-    return f"leave it out, or give its rock in model[{owners[-1]}] where it is meant"
+        return f"put it after model[{over}]{upwards}"
+    return f"leave it out, or give its rock in model[{over}]{upwards}"
 
 
 def _named(setup: Discretization, number: int) -> str:
