@@ -53,7 +53,7 @@ _LAWS = (PowerLaw(_WRONG * math.pi / 10.0, 1.0), PowerLaw(1.0, 0.0))
 _ACROSS = {2: 8, 3: 4}  # lines through a cell, along each other axis
 _ALONG = 24  # samples of each line
 _MOST_CELLS = 1000  # that are sampled along an axis, of all boxes together
-_LEAST_CELLS = 20  # of a box
+_LEAST_CELLS = 10  # of a box
 _ALIKE = 1.001  # ratio of moduli
 
 
