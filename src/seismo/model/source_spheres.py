@@ -44,7 +44,7 @@ class SourceSpheres:
         for centre in self.centres:
             squares = [(np.asarray(c) - m) ** 2 for c, m in zip((z, y, x), centre, strict=True)
                        if c is not None]  # fmt: skip
-            if sum(float(square.min()) for square in squares) < self.radius**2:
+            if sum(float(square.min(initial=np.inf)) for square in squares) < self.radius**2:
                 np.minimum(nearest, sum(squares), out=nearest)
         # A quintic step from 1 in the core to 0 at the radius.
         u = np.clip((np.sqrt(nearest) / self.radius - CORE) / (1.0 - CORE), 0.0, 1.0)

@@ -49,9 +49,10 @@ def damped_error(setup: Discretization, damping: float, points: int, coarser: fl
         points: of the layers.
         coarser: times as large a spacing as its own.
     """
-    if not setup.groups:
+    # Of plane waves the layers meet what is scattered alone.
+    sources = [source for shot in setup.shots for source in shot.sources if source.is_local]
+    if not (setup.groups and sources):
         return 0.0
-    sources = [source for shot in setup.shots for source in shot.sources]
     spectra = setup.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
     frequencies = np.interp(0.5 * (_BANDS[1:] + _BANDS[:-1]), below, spectra.frequency)

@@ -178,9 +178,13 @@ def _faces_of(
     """
     grid = setup.grid
     face_sets = []
+    media = dict[tuple[bytes, ...], SampledMedia]()  # small boxes have one lattice for all axes
     for axis in grid.axes:
         index = lattice(box, axis, 1, *least)
-        signed = contrasts_along(axis, sampled(setup, index), ~within(index, without))
+        key = tuple(nodes.tobytes() for nodes in index.values())
+        if key not in media:
+            media[key] = sampled(setup, index)
+        signed = contrasts_along(axis, media[key], ~within(index, without))
         sudden = np.stack([_sudden(one, "zyx".index(axis)) for one in signed])
         z, y, x = np.nonzero(sudden.any(axis=0))
         nodes = {a: index[a][n] + 0.5 * (a == axis) for a, n in (("x", x), ("y", y), ("z", z))
