@@ -172,8 +172,13 @@ def _cost(setup: Discretization, points: int, coarser: float) -> str:
     if times <= _COSTLY:
         return ""
     if coarser == 1.0:
-        return f" ({times:.2g} times as many points of the grid)"
+        return f" ({_plain(times)} times as many points of the grid)"
     return (
-        f" with that spacing (together {times:.2g} times as many points of the grid, "
-        f"{times / coarser:.2g} times the work)"
+        f" with that spacing (together {_plain(times)} times as many points of the grid, "
+        f"{_plain(times / coarser)} times the work)"
     )
+
+
+def _plain(times: float) -> str:
+    """Format a factor to two digits, without an exponent."""
+    return f"{float(f'{times:.2g}'):.10g}"

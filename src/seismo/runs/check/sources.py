@@ -68,11 +68,10 @@ def _after_origin(setup: Discretization, at: float) -> str:
     ]
     if not centres or min(centres) - at < _LATE * min(centres):
         return ""
-    first = with_unit(float(f"{min(centres):.6g}"), "s")
     return (
-        f"; the wavelet's centre comes {with_unit(float(f'{min(centres) - at:.4g}'), 's')} later, "
-        f"and so do picks of exported traces: set event.at to {first} if the origin time is that "
-        "of the centre"
+        f"; the wavelet's centre comes {min(centres) - at:.4g} s later, and so do picks of "
+        f"exported traces: set event.at to {min(centres):.6g} s if the origin time is that of the "
+        "centre"
     )
 
 
