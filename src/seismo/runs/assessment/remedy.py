@@ -172,7 +172,8 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
         for what, error in remaining.causes
         if known.get(what) and (error > 0.5 * wanted or what == SENT_BACK)
     ]
-    named = moves + named if expected.causes[0][0] in known else named + moves
+    worst = expected.causes[0][0]
+    named = moves + named if worst in known and worst != SENT_BACK else named + moves
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
 
 
