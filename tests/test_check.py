@@ -23,7 +23,7 @@ from seismo.backends.select import choose
 from seismo.grid.decomposition import decompose
 from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs import bench
-from seismo.runs.assessment import remedy
+from seismo.runs.assessment import assess, remedy
 from seismo.runs.assessment.accuracy import CONTACTS, PLACING, Expected, expected_error
 from seismo.runs.assessment.moment_checks import MOMENTS
 from seismo.runs.assessment.remedy import mended
@@ -419,11 +419,16 @@ WARNED = {
         "sources": [FAULT | {"magnitude": 2.0, "time_function": "moment",
                              "wavelet": {"type": "gaussian_rate", "sigma": 0.03}}]
     },
-    "source source_000: a moment of 3e\\+09 N m acts on each metre along y": FAST | {
-        "sources": [FAULT | {"moment": 3e9}]
+    "source source_000: a moment of 3e\\+19 N m acts on each metre along y": FAST | {
+        "sources": [FAULT | {"moment": 3e19}]
     },
     "source source_000: 0.038 of the energy .* lies above 33.3 Hz, .* at 1000 m/s: it rings": {
         "sources": [SCENARIO["sources"][0] | {"wavelet": {"type": "triangle", "rise": 0.125}}]
+    },
+    "source source_000: .* of the energy .* it rings behind them; use a longer wavelet, or a f": {
+        "sources": [FAULT | {"strike": 90.0, "moment": 1e9,
+                             "wavelet": {"type": "gaussian_rate", "half_duration": 0.05}}],
+        **section("grid", spacing=14.0),
     },
     "contact .* z = 303 m: Scholte waves .*: after [0-9.]+ m, .* alone errs by .* % in all its": {
         "model": sea(303.0), "receivers": [bed_receivers("velocity", 310.0)],
@@ -584,10 +589,10 @@ def test_what_is_rough_straight_above_shallow_sources_is_told(source, depth, wor
 ])  # fmt: skip
 def test_moment_rates_of_unit_area_reach_a_magnitude(wavelet):
     """The wavelets that `check` leads to; a moment that is given may be anything."""
-    for size in ({"magnitude": 2.0}, {"moment": 3e9, "time_function": "moment"}):
+    for size, count in (({"magnitude": 2.0}, 2), ({"moment": 3e9, "time_function": "moment"}, 1)):
         setup = discretize(scenario(sources=[FAULT | size | {"wavelet": wavelet}]))
         warnings = [line for lines in MOMENTS for line in lines(setup)]
-        assert len(warnings) == 2
+        assert len(warnings) == count
         assert not any("area" in line for line in warnings)
 
 
@@ -750,6 +755,34 @@ def test_check_ends_with_the_code_of_a_run_that_would_not_start(monkeypatch):
         check, "demands", lambda *_: [SimpleNamespace(fits=False, need=1, where="host")]
     )
     assert make_plan(from_dict(SCENARIO)).exit_code == 4
+
+
+def test_shear_in_a_fluid_and_exchanged_losses_are_told():
+    """Slip in water, and P waves that lose more than S waves; not in rock, nor the usual way."""
+    rock = {"type": "uniform", "vp": 2500.0, "vs": 1300.0, "rho": 2200.0}
+    said = []
+    for loss, vs in (({"qp": 50.0, "qs": 100.0}, 600.0), ({"qp": 100.0, "qs": 50.0}, 0.0)):
+        sea = {"type": "block", "z": [-1.0, 500.0], "vp": 1500.0, "vs": vs, "rho": 1000.0}
+        slip = FAULT | {"strike": 90.0, "moment": 1e9}
+        setup = discretize(scenario(model=[rock | loss, sea], sources=[slip]))
+        lines = assess(setup).warnings
+        said.append([("has shear" in x, "are they exchanged" in x) for x in lines])
+    isotropic = SHALLOW | {"position": {"x": 650.0, "z": 300.0}}
+    setup = discretize(scenario(model=[rock, sea], sources=[isotropic]))
+    assert not any("has shear" in line for line in assess(setup).warnings)
+    assert [any(a for a, _ in one) for one in said] == [False, True]
+    assert [any(b for _, b in one) for one in said] == [True, False]
+
+
+def test_the_centre_of_a_wavelet_after_the_origin_time_is_told():
+    """In seconds, with the event.at that mends it."""
+    rate = {"type": "gaussian_rate", "half_duration": 0.1}
+    changed = FAST | {"sources": [FAULT | {"strike": 90.0, "moment": 1e9, "wavelet": rate}]}
+    event = {"time": "2020-01-01T00:00:00Z"}
+    page = str(plan_of(**changed, event=event)).replace("\n", " ")
+    at = re.search(r"set event.at to (\S+ m?s) if", re.sub(" +", " ", page))[1]
+    mended = str(plan_of(**changed, event=event | {"at": at}))
+    assert "origin time is that" not in mended
 
 
 AIR = {"vp": 340.0, "vs": 0.0, "rho": 1.2}

@@ -15,8 +15,8 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
 from seismo.model import guides
-from seismo.runs.assessment import remedy
 from seismo.runs.assessment.accuracy import layer_errors, sent_back
+from seismo.runs.assessment.thicker_layers import thicker
 from seismo.solver.cpml import PmlParameters, default_profile, least_shift, profile
 
 INSIDE = 6  # points of a line between its layers
@@ -390,9 +390,8 @@ def test_check_says_from_when_on_layers_are_damped() -> None:
     assert sent_back(plan.setup, 40) < sent_back(plan.setup)
     assert errors[1][1] > 2.0 * errors[0][1]
     wanted = 0.4 * sent_back(plan.setup)
-    document["grid"] |= {"accuracy": wanted / 0.7}
     setup = seismo.check(document | {"time": {"duration": 8.0}}).setup
-    advice = remedy._thicker(setup, 1.0)
+    advice = thicker(setup, wanted)
     points = int(advice.removeprefix("raise boundaries.layer.points to ").split()[0])
     assert sent_back(setup, points) <= wanted < sent_back(setup, points - 1)
 

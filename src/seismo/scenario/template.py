@@ -67,7 +67,7 @@ output:
   snapshots:
     - {{name: wavefield, fields: [vx, vz], interval: 50 ms}}
   # maps:                      # largest values over the run
-  #   - {{name: ground, quantities: [pgv, pga_horizontal]}}
+  #   - {{name: ground, quantities: [pgv, pga_horizontal], plane: {{depth: 0 m}}}}
 """
 
 

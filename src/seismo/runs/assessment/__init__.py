@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.refined import beside_plane, refined_error
+from seismo.runs.assessment.refined import beside_plane, inaccurate_refined, refined_error
 from seismo.runs.assessment.refined_sides import on_side
 from seismo.runs.assessment.resolution import LayerResolution, layers_of
 from seismo.runs.assessment.warnings import cautions
@@ -38,7 +38,8 @@ def assess(setup: Discretization) -> Assessment:
         return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
     expected = refined_error(_of_survey(setup))
     grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
-    lines = [
+    lines = [*inaccurate_refined(setup, expected)]
+    lines += [
         line for grid, layers in grids
         for line in cautions(on_side(grid), layers, expected, setup)
     ]  # fmt: skip

@@ -10,13 +10,13 @@ from seismo.runs.assessment.accuracy import Expected, expected_error
 from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import percent, rounded_down
 from seismo.runs.assessment.remedy import (
-    MOST_TRIED,
     TRIALS,
     all_causes_within,
     coarsest,
     dividing,
     mended,
 )
+from seismo.runs.assessment.thicker_layers import MOST_TRIED
 from seismo.runs.resources.speed import order_factor
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize

@@ -23,6 +23,7 @@ from seismo.solver.discretization import Discretization
 MOST_MAGNITUDE = 9.6  # of all earthquakes, and a little
 MOST_TIMES = 10.0  # ratio of half durations to those of earthquakes of their moment
 _DYN_CM = 1e-7  # N m
+_MOST_OF_LINE = 1e17  # N m for each metre: the largest earthquakes over their lengths
 _LEAST = 1e12  # N m, moments that stand for earthquakes
 _SAMPLES = 4096
 
@@ -47,12 +48,14 @@ def _line_moment(setup: Discretization) -> WarningLines:
     if setup.grid.dimensions == 3:
         return
     for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
-        if section.type == "moment_tensor" and section.components is None:
-            size = f"magnitude {section.magnitude:g}: " if section.magnitude is not None else ""
-            moment = section.moment or moment_of(section.magnitude or 0.0)
+        magnitude = getattr(section, "magnitude", None)
+        moment = source.scalar_moment or 0.0 if magnitude is None else moment_of(magnitude)
+        if magnitude is not None or moment > _MOST_OF_LINE:
+            size = "" if magnitude is None else f"magnitude {magnitude:g}: "
             yield (
                 f"source {source.name}: {size}a moment of {moment:.3g} N m acts on each metre "
-                "along y in a 2-D run: give a fault's moment divided by its length, or run in 3-D"
+                "along y in a 2-D run: give, as moment, a fault's moment divided by its length, or "
+                "run in 3-D"
             )
 
 

@@ -8,11 +8,13 @@ from itertools import product
 
 import numpy as np
 
+from seismo.acquisition.point_source import PointSource
 from seismo.equations.anisotropic_loss import SHEAR_SHARE
 from seismo.equations.parameters import VP
 from seismo.equations.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.cells import tensor
+from seismo.runs.assessment.radiation import strengths
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.thin_bodies import thin_fluids
 from seismo.runs.assessment.timing_checks import WarningLines
@@ -21,6 +23,7 @@ from seismo.scenario.model_parts import named_parameters
 from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s
+_SHEAR = 0.01  # of a moment tensor's largest component
 _TRIED = 32  # points along an axis at which quality factors are compared
 # Less of both, and no shear, is air or the like.
 AIR_VELOCITY = 400.0
@@ -34,13 +37,17 @@ def medium_name(layer: LayerResolution) -> str:
     return "water" if layer.vp and WATER[0] <= layer.vp <= WATER[1] else "fluid"
 
 
+def _medium_at(setup: Discretization, source: PointSource) -> dict[str, np.ndarray]:
+    x, y, z = (np.array([coordinate]) for coordinate in source.position)
+    return setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+
+
 def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources in a medium that is as light and slow as air."""
     if not {"vp", "rho"} <= set(setup.earth.needs):
         return
     for source in {s.name: s for shot in setup.shots for s in shot.sources}.values():
-        x, y, z = (np.array([coordinate]) for coordinate in source.position)
-        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        medium = _medium_at(setup, source)
         vp, rho = (float(np.ravel(medium[name])[0]) for name in ("vp", "rho"))
         solid = "vs" in medium and float(np.ravel(medium["vs"])[0]) > 0.0
         if vp < AIR_VELOCITY and rho < AIR_DENSITY and not solid:
@@ -51,12 +58,28 @@ def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> War
             )
 
 
+def _sheared_fluids(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    """Name moments of shear in a fluid, in which no fault slips."""
+    if "vs" not in setup.earth.needs:
+        return
+    sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
+    for source in (s for s in sources if s.kind == "moment_tensor"):
+        medium = _medium_at(setup, source)
+        axes = [AXES.index(axis) for axis in setup.grid.axes]
+        moment = strengths(source)[1][np.ix_(axes, axes)]
+        shear = np.abs(moment - np.trace(moment) / len(axes) * np.eye(len(axes))).max()
+        if float(np.ravel(medium["vs"])[0]) == 0.0 and shear > _SHEAR * np.abs(moment).max():
+            yield (
+                f"source {source.name}: its moment tensor has shear, and it stands in a fluid, "
+                "where no fault slips and nothing shears; move it into rock, or use an explosion"
+            )
+
+
 def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources whose medium the equation would have otherwise, and why."""
     sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
     for condition, source in product(setup.physics.about_sources, sources):
-        x, y, z = (np.array([coordinate]) for coordinate in source.position)
-        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        medium = _medium_at(setup, source)
         if not np.all(condition.holds(medium)):
             named = (f"{name} {float(medium[name][0]):g}" for name in condition.names)
             yield f"source {source.name}: stands at {', '.join(named)}: {condition.problem}"
@@ -171,6 +194,20 @@ def _shear_loss(setup: Discretization, layers: list[LayerResolution]) -> Warning
         )
 
 
+def _exchanged_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    """Name solids whose P waves lose more than their S waves, as few rocks have it."""
+    if not {"vs", "qp", "qs"} <= set(setup.earth.needs):
+        return
+    medium = _samples(setup)
+    exchanged = (medium["qp"] < medium["qs"]) & np.isfinite(medium["qs"]) & (medium["vs"] > 0.0)
+    if exchanged.any():
+        qp, qs = (float(medium[name][exchanged][0]) for name in ("qp", "qs"))
+        yield (
+            f"model: qp {qp:g} is less than qs {qs:g}: rocks lose more by shear, so that qs is "
+            "most often the lower of both; are they exchanged?"
+        )
+
+
 def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name a qp that would let the bulk modulus gain energy, or none, and what is taken."""
     if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
@@ -217,7 +254,7 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningL
 
 
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
-    _sources_in_air,
+    _sources_in_air, _sheared_fluids, _exchanged_loss,
     _about_sources, _sudden, _ratio, _density, _velocity, _shear_loss, _bulk_loss, _bulk_gain,
     _uneven_bed, lambda setup, _: thin_fluids(setup), _thin,
 )  # fmt: skip

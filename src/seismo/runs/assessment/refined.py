@@ -5,6 +5,7 @@ Each grid has the receivers and sources on its side; a cause of both counts as i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from seismo.runs.assessment.percent import percent
 from seismo.runs.assessment.refined_sides import on_side, with_ends
 from seismo.runs.assessment.remedy import warned_of
 from seismo.runs.assessment.stacks import in_layers
+from seismo.runs.assessment.thicker_layers import thicker_refined
 from seismo.runs.assessment.thin_bodies import hidden_error
 from seismo.solver.accuracy import RAYLEIGH, PowerLaw, crossing_error, rayleigh_phase
 from seismo.solver.derived_facts import derived_once
@@ -52,9 +54,9 @@ _CONTACT = 0.03  # sent back by a contact
 _REMEDIES = {
     BESIDE: "move sources away from contacts of media",
     READ_BESIDE: "move receivers away from contacts of media",
-    SENT_BACK: "use more boundaries.layer.points",
     GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
 }
+_LEFT = 0.5  # of the wanted error: absorbing layers need no more
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
 _MOST_WAYS = 12
@@ -240,23 +242,32 @@ def _without(expected: Expected, cause: str) -> Expected:
 
 
 def refined_remedy(setup: Discretization, expected: Expected) -> str:
-    """Return what keeps to the wanted accuracy on two grids, empty where they do."""
-    accuracy = setup.scenario.grid.accuracy
-    if expected.error <= accuracy:
+    """Return what keeps to the wanted accuracy on two grids, where a miss is not warned of."""
+    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
         return ""
+    return _remedy(setup, expected)
+
+
+def _remedy(setup: Discretization, expected: Expected) -> str:
+    accuracy = setup.scenario.grid.accuracy
     # Each cause that alone errs more has its own, the others a finer grid.
     causes = [what for what, error in expected.causes if error > accuracy]
-    texts = [text for what, text in _REMEDIES.items() if what in causes]
-    if not causes or not _REMEDIES.keys() >= set(causes):
+    remedies = dict(_REMEDIES)
+    others = math.hypot(*(e for what, e in expected.causes if what not in (*_REMEDIES, SENT_BACK)))
+    for_layers = math.sqrt(max(0.0, accuracy**2 - others**2))
+    if dict(expected.causes).get(SENT_BACK, 0.0) > max(for_layers, _LEFT * accuracy):
+        causes.append(SENT_BACK)
+        remedies[SENT_BACK] = thicker_refined(setup, max(for_layers, _LEFT * accuracy))
+    texts = [text for what, text in remedies.items() if what in causes]
+    if not causes or not remedies.keys() >= set(causes) or others > accuracy:
         texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
-    return "; ".join(texts)
+    return f"for {percent(accuracy)} {'; '.join(texts)}"
 
 
 def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
-    remedy = refined_remedy(setup, expected)
-    if remedy and warned_of(setup, expected):
-        yield f"grid: the traces will err by {expected}; {remedy}"
+    if expected.error > setup.scenario.grid.accuracy and warned_of(setup, expected):
+        yield f"grid: the traces will err by {expected}; {_remedy(setup, expected)}"
 
 
 def beside_plane(setup: Discretization) -> Iterator[str]:

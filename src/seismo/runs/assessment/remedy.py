@@ -2,9 +2,10 @@
 
 At another spacing dispersion, the free surface and the weights between grid points err as at their
 points per wavelength there. What contacts leave falls with the square of the spacing at least
-(measured powers are 2 to 3.2). Absorbing layers, and sources beside contacts where the earth varies
-sideways, err by what their thickness and distance in points are: a finer grid mends neither for
-sure. What mechanisms err by that are no law is the same on any grid.
+(measured powers are 2 to 3.2). Sources beside contacts where the earth varies sideways err by their
+distance in points: a finer grid does not mend that for sure. Absorbing layers of as many points are
+thinner on a finer grid, so that their points are sought for the spacing that is named. What
+mechanisms err by that are no law is the same on any grid.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ from seismo.runs.assessment.other_spacing import of_spacing
 from seismo.runs.assessment.percent import rounded_down
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.slow_waves import REMEDIES, SLOW
+from seismo.runs.assessment.thicker_layers import MOST_TRIED, thicker
 from seismo.runs.assessment.timing_checks import WarningLines
-from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy import best_stencil, dispersion_error, stencils_for, surface_error
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
@@ -60,10 +61,9 @@ _MOST_COARSER = 30.0  # factor of the spacing in that search
 _COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
 _LITTLE = 0.1  # of the wanted error, below which they are not judged
 _NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
-_COSTLY = 1.5  # times as many points of the grid, from which on they are said
 TRIALS = 4  # finer grids where the earth varies sideways
-MOST_TRIED = 1e6  # points of such a grid
-_SHARE_OF_LAYERS = 0.7  # of the wanted error, that layers may have
+_SHARE_OF_OTHERS = 0.7  # of the wanted error, that others may have where layers err, too
+_LEFT = 0.5  # of the wanted error: layers need no more
 _MOVES = {
     BESIDE: "move sources away from contacts",
     READ_BESIDE: "move receivers away from contacts",
@@ -73,7 +73,9 @@ _FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers o
 
 def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
-    return min(layer.points_per_wavelength for layer in layers) / _undispersed(setup)
+    return min(layer.points_per_wavelength for layer in layers) / _undispersed(
+        setup, setup.scenario.grid.accuracy
+    )
 
 
 def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
@@ -148,77 +150,75 @@ def _dispersed(
 
 
 def _remedy(setup: Discretization, expected: Expected) -> str:
-    """Name the grid or frequency that keeps all causes together to the accuracy, if any."""
+    """Name the grid, its layers or frequency that keep all causes together to the accuracy."""
     wanted = setup.scenario.grid.accuracy
     named = []
-    spacing, remaining = _finer(setup, expected)
-    if spacing < max(setup.waves.spacing):
+    spacing, remaining, for_layers = _with_layers(setup, expected)
+    coarser = spacing / max(setup.waves.spacing)
+    if coarser < 1.0:
         higher = ", with a higher grid.order a larger one," if _disperses(setup, remaining) else ""
-        lower = lower_frequencies(setup, spacing / max(setup.waves.spacing))
+        lower = lower_frequencies(setup, coarser)
         named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
+    layers = thicker(setup, for_layers, coarser)
     known = _moves(setup) | {
-        SENT_BACK: _thicker(setup, spacing / max(setup.waves.spacing)),
-        GRAZING: "raise boundaries.layer.points, or enlarge grid.extent",
+        SENT_BACK: layers,
+        GRAZING: f"{'' if layers else 'raise boundaries.layer.points, or '}enlarge grid.extent",
         FITTED: fit_remedy(setup),
         LEVEL: "enlarge grid.extent, or move receivers away from its sides",
         ROUNDED: "give precision: float32",
     }
     moves = [
-        known[what] for what, error in remaining.causes if known.get(what) and error > 0.5 * wanted
+        known[what]
+        for what, error in remaining.causes
+        if known.get(what) and (error > 0.5 * wanted or what == SENT_BACK)
     ]
-    named = moves + named if expected.causes[0][0] in known else named + moves
+    worst = expected.causes[0][0]
+    named = moves + named if worst in known and worst != SENT_BACK else named + moves
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
 
 
-def _thicker(setup: Discretization, coarser: float) -> str:
-    """Name the points of layers that keep to the accuracy on a grid so many times as coarse.
+def _with_layers(setup: Discretization, expected: Expected) -> tuple[float, Expected, float]:
+    """Return a spacing in m, what is expected there, and what that leaves to absorbing layers.
 
-    Nothing where as many as now do.
+    Layers of as many points are thinner on a finer grid: where they send back more than that, a
+    finer one leaves more to them.
     """
-    wanted = _SHARE_OF_LAYERS * setup.scenario.grid.accuracy
-    present = setup.scenario.boundaries.layer.points
-    few = points = present
-    while sent_back(setup, points, coarser) > wanted:
-        if points == MOST_LAYER_POINTS:
-            return "enlarge grid.extent, so that absorbing layers lie further away"
-        few, points = points, min(2 * points, MOST_LAYER_POINTS)
-    while points > few + 1:
-        middle = (few + points) // 2
-        is_enough = sent_back(setup, middle, coarser) <= wanted
-        few, points = (few, middle) if is_enough else (middle, points)
-    return _raised(setup, points, coarser) if points > present else ""
+    wanted = setup.scenario.grid.accuracy
+    for_layers = 0.0
+    for share in (1.0, _SHARE_OF_OTHERS):
+        spacing, remaining = _finer(setup, expected, share * wanted)
+        others = min(share * wanted, mended(setup, remaining).error)
+        for_layers = math.sqrt(wanted**2 - others**2)
+        layers = sent_back(setup, None, spacing / max(setup.waves.spacing))
+        if for_layers > _LEFT * wanted or layers <= max(for_layers, _LITTLE * wanted):
+            break
+    return spacing, remaining, max(for_layers, _LITTLE * wanted)
 
 
-def _raised(setup: Discretization, points: int, coarser: float) -> str:
-    """Name the points of layers, and what they cost on a grid so many times as coarse."""
-    grid = setup.grid
-    more = points - setup.scenario.boundaries.layer.points
-    times = 1.0
-    for n, low, high in zip(grid.points, grid.low, grid.high, strict=True):
-        inside = (n - low - high) / coarser
-        times *= 1.0 + more * ((low > 0) + (high > 0)) / (inside + low + high)
-    cost = f" ({times:.2g} times as many points of the grid)" if times > _COSTLY else ""
-    return f"raise boundaries.layer.points to {points}{cost}"
-
-
-def _finer(setup: Discretization, expected: Expected) -> tuple[float, Expected]:
+def _finer(setup: Discretization, expected: Expected, wanted: float) -> tuple[float, Expected]:
     """Return the spacing in m that mends what a spacing mends, and what is expected there.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
     what contacts leave follows no law, and sources leave the rows of the surface. In others they
     are tried from that on which suits all laws, on grids that are soon prepared.
+
+    Args:
+        setup: of the run.
+        expected: of the run.
+        wanted: relative error.
     """
-    wanted = setup.scenario.grid.accuracy
     largest = max(setup.waves.spacing)
     error = mended(setup, expected).error
     if error <= wanted:
         return largest, expected
     power = 3.0  # at which errors fall with the spacing
     if setup.earth.layered:
-        coarser = _undispersed(setup)
+        coarser = _undispersed(setup, wanted)
     else:
         power = _power_of_contacts(setup, expected)
-        within = partial(all_causes_within, setup, mended(setup, expected), power=power)
+        within = partial(
+            all_causes_within, setup, mended(setup, expected), power=power, wanted=wanted
+        )
         coarser = coarsest(within)
     # Of the spacing as it is the error is known.
     coarser = coarser if coarser < 1.0 else _falling(wanted / error, power)
@@ -309,10 +309,9 @@ def coarsest(within: Callable[[float], bool]) -> float:
     return low
 
 
-def _undispersed(setup: Discretization) -> float:
-    """Return by how much larger the spacing may be for dispersion to keep to the accuracy."""
-    within = partial(_disperses_within, setup, setup.stencil.order, setup.scenario.grid.accuracy)
-    return coarsest(within)
+def _undispersed(setup: Discretization, wanted: float) -> float:
+    """Return by how much larger the spacing may be for dispersion to err by what is wanted."""
+    return coarsest(partial(_disperses_within, setup, setup.stencil.order, wanted))
 
 
 def _scaled(setup: Discretization, factor: float) -> Waves:
@@ -330,14 +329,14 @@ def _disperses_within(setup: Discretization, order: int, accuracy: float, factor
 
 def all_causes_within(
     setup: Discretization, expected: Expected, factor: float, order: int | None = None,
-    power: float = 2.0,
+    power: float = 2.0, wanted: float | None = None,
 ) -> bool:  # fmt: skip
     """Whether all causes together keep to the accuracy on a grid so many times as coarse.
 
     What contacts leave falls with a power of the spacing.
     """
     order = order or setup.stencil.order
-    wanted = setup.scenario.grid.accuracy
+    wanted = wanted or setup.scenario.grid.accuracy
     errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
     for what, error in expected.causes:
         if what.startswith(CONTACTS):

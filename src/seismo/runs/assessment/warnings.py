@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from seismo.acquisition.locator import level_of
 from seismo.acquisition.spectra import derivatives_of
 from seismo.grid.grid import AXES
 from seismo.grid.surface_closure import MOMENT_ROWS
-from seismo.runs.assessment.accuracy import Expected, sent_back
+from seismo.runs.assessment.accuracy import Expected
 from seismo.runs.assessment.attenuation import follows_loosely, short_of_bits
 from seismo.runs.assessment.coverage_checks import bodies_outside, otherwise, outside, uncovered
 from seismo.runs.assessment.dropped_properties import dropped
@@ -29,21 +28,25 @@ from seismo.runs.assessment.near_contacts import near_contacts, near_maps
 from seismo.runs.assessment.odd_media import ODD_MEDIA
 from seismo.runs.assessment.outlines import outlines
 from seismo.runs.assessment.outside_box import outside_box
-from seismo.runs.assessment.refined import inaccurate_refined
 from seismo.runs.assessment.remedy import inaccurate, uncarried
 from seismo.runs.assessment.resolution import LayerResolution
 from seismo.runs.assessment.sea_bed import sea_bed
 from seismo.runs.assessment.spectral_maps import unlike_the_motion
 from seismo.runs.assessment.surface_strains import surface_strains
+from seismo.runs.assessment.thicker_layers import (
+    absorbing_spacing,
+    advised_points,
+    longest_wavelength,
+)
 from seismo.runs.assessment.timing_checks import TIMING, WarningLines
 from seismo.runs.assessment.tiny_lengths import tiny_lengths
 from seismo.runs.assessment.weak_sources import weak_sources
 from seismo.runs.assessment.weakened_coupling import weakened_coupling
-from seismo.scenario.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import FACES
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
+_SMOOTH = {"ricker", "ricker_derivative", "gaussian", "gaussian_derivative", "gaussian_rate"}
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 EDGE_POINTS = 5  # sources and receivers spread over 4 points
 ABOVE_POINTS = 3.0  # of an epicentre: see `_above_sources`
@@ -56,11 +59,12 @@ def cautions(
     run: Discretization | None = None,
 ) -> list[str]:  # fmt: skip
     """List what is suspicious of a run, or of one of the grids of a `run`."""
-    two = setup.scenario.grid.planes
-    errs = inaccurate_refined(setup, expected) if two else inaccurate(setup, layers, expected)
-    lines = [*uncarried(setup, layers), *errs]
+    lines = [*uncarried(setup, layers)]
+    if not setup.scenario.grid.planes:
+        lines += inaccurate(setup, layers, expected)
     lines += [line for look in _EARTH for line in look(setup, layers)]
     lines += [line for look in _OF_RUN for line in look(run or setup)]
+    lines += _layer_strength(run or setup, expected)
     lines += [line for look in _GEOMETRY for line in look(setup)]
     lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(run or setup)]
@@ -81,9 +85,15 @@ def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLine
             yield (
                 f"source {source.name}: {lost:.2g} of the energy of its waves ({lost**0.5:.2g} of "
                 f"the amplitude) lies above {carried:.3g} Hz, which the grid does not carry at "
-                f"{slowest:.5g} m/s: it rings behind them; use a wavelet without corners "
-                "(gaussian_rate for a moment rate), or filter the traces below that"
+                f"{slowest:.5g} m/s: it rings behind them; {_less_of_it(source.wavelet.type)}, or "
+                "filter the traces below that"
             )
+
+
+def _less_of_it(wavelet: str) -> str:
+    if wavelet in _SMOOTH:
+        return "use a longer wavelet, or a finer grid.spacing"
+    return "use a wavelet without corners (gaussian_rate for a moment rate)"
 
 
 def _ends(setup: Discretization) -> WarningLines:
@@ -293,23 +303,16 @@ def _on_water(setup: Discretization, positions: np.ndarray) -> np.ndarray:
     return on
 
 
-def _layer_strength(setup: Discretization) -> WarningLines:
-    boundaries = setup.scenario.boundaries
-    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
-    axes = [a for a, faces in kinds.items() if "absorbing" in faces]
-    if not axes:
-        return
-    spacing = min(setup.grid.spacing[AXES.index(a)] for a in axes)
-    thickness = boundaries.layer.points * spacing
-    longest = setup.fastest / setup.dominant_frequency
-    if boundaries.layer.points < 10 or thickness < 0.1 * longest:
-        points = min(MOST_LAYER_POINTS, max(10, math.ceil(0.1 * longest / spacing)))
-        # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
-        if sent_back(setup, points) > sent_back(setup):
-            return
+def _layer_strength(setup: Discretization, expected: Expected) -> WarningLines:
+    """Name layers that are too thin, unless what the accuracy asks for counts them already."""
+    present = setup.scenario.boundaries.layer.points
+    points = advised_points(setup)
+    if points > present and expected.error <= setup.scenario.grid.accuracy:
+        thickness = present * absorbing_spacing(setup)
         yield (
-            f"boundaries.layer.points: {boundaries.layer.points}: the layer is {thickness:.4g} m, "
-            f"{thickness / longest:.2g} of the longest dominant wavelength: use {points} or more"
+            f"boundaries.layer.points: {present}: the layer is {thickness:.4g} m, "
+            f"{thickness / longest_wavelength(setup):.2g} of the longest dominant wavelength: use "
+            f"{points} or more"
         )
 
 
@@ -340,7 +343,7 @@ _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
     outside, otherwise, kept, dropped, *MOMENTS, *TIMING, unlike_the_motion,
     kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, outlines, hidden_parts,
-    _layer_strength, _little_damping, _flat, *GROUND,
+    _little_damping, _flat, *GROUND,
 )  # fmt: skip
 
 

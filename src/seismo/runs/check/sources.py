@@ -18,6 +18,7 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.ground import true_positions
 from seismo.solver.incident_background import box_of, plane_waves
 
+_LATE = 0.1  # of a centre, from which on it is said to come after the origin time
 MOST_SOURCES = 3  # that are described each
 
 
@@ -45,12 +46,33 @@ def source_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
         rows = []
     yield from (("", line) for line in source_lines(rows))
     if event := setup.scenario.event:
-        yield "event", f"{event.time} at t = {with_unit(event.at, 's')}"
+        late = _after_origin(setup, event.at)
+        yield "event", f"{event.time} at t = {with_unit(event.at, 's')}{late}"
     faults = [s for s in sources if isinstance(s, FaultSummary)]
     for fault, acting in zip(faults, setup.shots[0].faults, strict=True):
         yield "fault", _fault(setup, fault, acting)
     for wave in plane_waves(setup):
         yield "plane wave", _plane_wave(setup, wave)
+
+
+def _after_origin(setup: Discretization, at: float) -> str:
+    """Name by how much the centre of a symmetric wavelet comes after the origin time (s).
+
+    Events and faults of files have their own times, counted from it.
+    """
+    sections = zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
+    centres = [
+        source.centre
+        for source, section in sections
+        if source.centre is not None and section.type not in ("event", "finite_fault", "plane_wave")
+    ]
+    if not centres or min(centres) - at < _LATE * min(centres):
+        return ""
+    return (
+        f"; the wavelet's centre comes {min(centres) - at:.4g} s later, and so do picks of "
+        f"exported traces: set event.at to {min(centres):.6g} s if the origin time is that of the "
+        "centre"
+    )
 
 
 def _counted(setup: Discretization, source: Source) -> str:
