@@ -1,6 +1,6 @@
 """The benchmark cases as plain numbers, for codes that do not read seismo's scenarios.
 
-There is one source of each case, `seismo.runs.bench.CASES`; this module restates it on grid
+There is one source of each case, `seismo.runs.tools.bench.CASES`; this module restates it on grid
 indices, so that a peer (in its own Python, without seismo) gets the same points, steps, time step,
 two-layer model, source, receivers and shots. `python benchmarks/cases.py W1` prints one case as
 JSON.
@@ -18,8 +18,8 @@ import json
 import sys
 from typing import Any
 
-from seismo.equations.registry import EQUATIONS, equation_for
-from seismo.runs import bench
+from seismo.equations.framework.registry import EQUATIONS, equation_for
+from seismo.runs.tools import bench
 
 
 def _indices(position: dict[str, float], axes: list[str]) -> list[int]:

@@ -27,7 +27,7 @@ import cubes
 
 import seismo
 from seismo.backends.select import choose
-from seismo.runs import bench
+from seismo.runs.tools import bench
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 ACCURACY = 0.01

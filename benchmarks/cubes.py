@@ -21,9 +21,9 @@ import numpy as np
 from seismo.exact import acoustic, metrics, whole_space
 from seismo.exact.medium import Medium
 from seismo.grid.coefficients import Stencil
-from seismo.runs.assessment.accuracy import expected_error, sent_back
+from seismo.runs.prediction.accuracy import expected_error, sent_back
 from seismo.scenario import Scenario
-from seismo.solver.accuracy import dispersion_error
+from seismo.solver.accuracy.stencil import dispersion_error
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 

@@ -38,7 +38,7 @@ from tables import print_table
 
 import seismo
 from seismo.backends.select import choose
-from seismo.runs import bench
+from seismo.runs.tools import bench
 
 HERE = Path(__file__).parent
 CONSOLE = Console(width=150)

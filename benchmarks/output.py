@@ -26,15 +26,20 @@ from rich.table import Table
 
 from seismo.backends.kernels.slices import shorten
 from seismo.backends.select import BackendChoice, choose
-from seismo.output import ResultsWriter
-from seismo.output.chunks import Frame, create_frames, frame_of, write_block
 from seismo.output.pipeline import Pipeline, ring_bytes
+from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder, masks
-from seismo.runs import bench
+from seismo.output.store.chunks import (
+    Frame,
+    create_frames,
+    frame_of,
+    write_block,
+)
+from seismo.runs.tools import bench
 from seismo.scenario import Scenario, from_dict
 from seismo.solver.discretize import discretize
+from seismo.solver.sampling.snapshot_series import make_series
 from seismo.solver.simulation import Simulation
-from seismo.solver.snapshot_series import make_series
 
 CONSOLE = Console(width=110)
 MEGA = 1e6

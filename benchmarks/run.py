@@ -29,7 +29,7 @@ import cases as plain_cases
 from rich.console import Console
 from rich.table import Table
 
-from seismo.runs import bench
+from seismo.runs.tools import bench
 
 HERE = Path(__file__).parent
 PEERS = ("devito", "deepwave")

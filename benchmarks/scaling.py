@@ -33,12 +33,20 @@ from typing import Any
 
 import seismo
 from seismo.backends.base import PML_COST, Group, Step
-from seismo.backends.communicator import SerialCommunicator, join, meet
-from seismo.backends.device_threads import spread
+from seismo.backends.parallel.communicator import (
+    SerialCommunicator,
+    join,
+    meet,
+)
+from seismo.backends.parallel.device_threads import spread
 from seismo.backends.select import choose_all
 from seismo.grid.point_costs import PointCosts, cost
-from seismo.runs import bench
-from seismo.runs.bench.cases import LAYER_POINTS, SPACING, STEP
+from seismo.runs.tools import bench
+from seismo.runs.tools.bench.cases import (
+    LAYER_POINTS,
+    SPACING,
+    STEP,
+)
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

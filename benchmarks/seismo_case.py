@@ -12,7 +12,7 @@ import statistics
 import numba
 
 import seismo
-from seismo.runs import bench
+from seismo.runs.tools import bench
 
 
 def main() -> None:

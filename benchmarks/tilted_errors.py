@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from seismo.grid.coefficients import centred, centred_first, staggered
-from seismo.runs.bench.cases import THOMSEN
+from seismo.runs.tools.bench.cases import THOMSEN
 
 Velocity = Callable[[np.ndarray], np.ndarray]  # of waves k h (direction, axis)
 

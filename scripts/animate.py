@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.animation import FuncAnimation, PillowWriter
 
 from seismo.errors import ScenarioError, SeismoError
-from seismo.output import open_results
+from seismo.output.results import open_results
 
 
 def main() -> None:

@@ -15,8 +15,9 @@ along x, which a layer stretches: with y all fields and X their share that is od
 
 Rows next to the bottom, and to the top where it is no free surface, are damped, so that what leaves
 the contact does not come back. Of soft ground on rock under a free surface waves grow that exist:
-those a run damps from some step on (`seismo.model.guides`). Measured: none beside a sea bed (vs 300
-to 3000 m/s, vp / vs 1.5 to 3, six places), nor between two solids (1:1.2 to 1:5 in velocity).
+those a run damps from some step on (`seismo.features.guided_waves.guides`). Measured: none beside a
+sea bed (vs 300 to 3000 m/s, vp / vs 1.5 to 3, six places), nor between two solids (1:1.2 to 1:5 in
+velocity).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import numpy as np
 
 from seismo.acquisition.shots import Shot
 from seismo.backends.select import choose
-from seismo.equations import fluid_solid_contact
+from seismo.features.contacts import contact as fluid_solid_contact
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation, build
 

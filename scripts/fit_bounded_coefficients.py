@@ -1,9 +1,10 @@
-"""Fit the coefficients of `seismo.grid.bounded_coefficients`: differences of a bounded symbol.
+"""Fit differences of a bounded symbol (`seismo.features.long_steps.coefficients`).
 
     python scripts/fit_bounded_coefficients.py
 
-writes src/seismo/grid/bounded_coefficients.json, a few seconds a row (needs scipy). For each order,
-largest symbol S and tolerance e the widest band of wavenumbers k is sought by bisection in which
+writes src/seismo/features/long_steps/coefficients.json, a few seconds a row (needs scipy). For each
+order, largest symbol S and tolerance e the widest band of wavenumbers k is sought by bisection in
+which
 
     |K(k) / k - 1| <= e,    K(k) = 2 sum_m c_m sin((m - 1/2) k),    K <= S at every k
 
@@ -21,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from seismo.grid.bounded_coefficients import BOUNDS, ORDERS
+from seismo.features.long_steps.coefficients import BOUNDS, ORDERS
 
-DATA = Path(__file__).parents[1] / "src/seismo/grid/bounded_coefficients.json"
+DATA = Path(__file__).parents[1] / "src/seismo/features/long_steps/coefficients.json"
 TOLERANCES = (5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3)  # of K / k
 SAMPLES = 400  # wavenumbers at which the conditions hold, in the band and beyond
 APART, HIGHER = 1.25, 1.2  # from how many bands on waves are higher, and by how much

@@ -1,8 +1,8 @@
-"""Fit the closures beside a plane of refinement, `seismo.grid.refinement`, to plane waves.
+"""Fit the closures beside a plane of refinement to plane waves.
 
     python scripts/fit_refinement_closure.py ORDER ... [--rows 6]
 
-rewrites the entries of these orders in src/seismo/grid/refinement_closure.json, ten seconds
+rewrites the entries of these orders in src/seismo/features/refinement/closure.json, ten seconds
 to a minute each.
 
 A half-space of spacing 1 takes from beyond the plane a value on it, and gives another one back. For
@@ -45,7 +45,7 @@ from seismo.grid.surface_closure import (
     surface_closure,
 )
 
-DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "refinement_closure.json"
+DATA = Path(__file__).parents[1] / "src" / "seismo" / "features" / "refinement" / "closure.json"
 BAND = (4.0, 5.0, 7.0, 10.0, 14.0)  # points in the shortest wavelength, at 2.5 times the frequency
 SHORTEST = 0.36  # wavelengths a point
 WANTED, WANTED_AT = 0.005, 5.0  # error, and the points in a wavelength where that counts as 1

@@ -10,10 +10,11 @@ On the grid, rows of vx (nodes) and vz (half points), with mu = rho = 1, spacing
     A(k, w) = stiffness(Q, H_half, H_node; k, vp) - w^2 mass,     A y = r
 
 r reads the surface's motion (vx on node 0; vz at z = 0 from four rows and the prescribed slope,
-`seismo.solver.surface_slope`). A is symmetric, so that y, weighted as `seismo.grid.interpolation`
-spreads a force at some depth, is the motion of the surface for that force; its strains are those
-for a moment. The rows below are folded into A exactly. SH waves have an A of their own, of the same
-Q. What is minimised is the difference from `half_space_response`, over
+`seismo.solver.surface.surface_slope`). A is symmetric, so that y, weighted as
+`seismo.grid.interpolation` spreads a force at some depth, is the motion of the surface for that
+force; its strains are those for a moment. The rows below are folded into A exactly. SH waves have
+an A of their own, of the same Q. What is minimised is the difference from `half_space_response`,
+over
 
 - body waves and evanescent ones, 0 <= k vs / w <= 1.3, w over the band of a Ricker wavelet whose
   2.5 f0 has `points` points per shear wavelength, weighted by its spectrum; damping Im w 6 %;
@@ -40,7 +41,7 @@ import numpy as np
 from surface_errors import Weights
 from surface_layer_growth import SilentErrors
 
-from seismo.grid.bounded_coefficients import under_surface
+from seismo.features.long_steps.coefficients import under_surface
 from seismo.grid.coefficients import Stencil
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_closure.json"

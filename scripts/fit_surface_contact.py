@@ -7,12 +7,12 @@ minute each. Each starts from the entry there is, from that of the next shallowe
 the plain closure of power 1.
 
 What is minimised is the difference between exact plane waves and those of the grid
-(`seismo.runs.assessment.scattering`): what a layer on a half-space sends back of P and S waves from
-below, and how the surface moves for them, travelling and evanescent, over the band of a Ricker
-wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that half a cell below the
-surface, and that which is read on it, from the rows above the contact and the prescribed slope.
+(`seismo.runs.prediction.contacts.scattering`): what a layer on a half-space sends back of P and S
+waves from below, and how the surface moves for them, travelling and evanescent, over the band of a
+Ricker wavelet whose 2.5 f0 has eight points per shortest wavelength. vz is that half a cell below
+the surface, and that which is read on it, from the rows above the contact and the prescribed slope.
 Three pairs of media and contacts a tenth of a cell above and below share one closure; it does as
-well for other pairs. The rows have the averages that runs have (`seismo.model.column`).
+well for other pairs. The rows have the averages that runs have (`seismo.model.effective.column`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import replace
 import numpy as np
 from fit_surface_closure import DATA, key_of, least, rounded, write
 
-from seismo.equations.fluid_solid_contact import Rock
+from seismo.features.contacts.contact import Rock
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import sloped_weights
 from seismo.grid.surface_closure import (
@@ -37,11 +37,17 @@ from seismo.grid.surface_closure import (
     closed_operators,
     surface_closure,
 )
-from seismo.model.averaging import cell_average
-from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 from seismo.model.layered import DepthProfile
-from seismo.runs.assessment.scattering import ContactStack, DiscreteStack, exact, on_grid, slopes
+from seismo.runs.prediction.contacts.scattering import (
+    ContactStack,
+    DiscreteStack,
+    exact,
+    on_grid,
+    slopes,
+)
 
 ORDER, ACCURACY, POINTS, ROWS = 8, 1, 8.0, CONTACT_ROWS
 DEPTHS = np.arange(1.5, 5.0, 0.25)  # beyond, the rows reach too little below the contact

@@ -48,12 +48,12 @@ from half_space_response import (
 )
 from scipy.special import j0, j1
 
-from seismo.grid.bounded_coefficients import under_surface
+from seismo.features.long_steps.coefficients import under_surface
 from seismo.grid.coefficients import Stencil
 from seismo.grid.interpolation import SLOPE_ROWS, Surface, axis_weights, sloped_weights
 from seismo.grid.surface_closure import ClosureKind, interior_matrix, surface_closure
 from seismo.grid.surface_weights import DEPTHS, HALVES, READS, WIDTH, first_row
-from seismo.solver.surface_slope import MOST_ROWS
+from seismo.solver.surface.surface_slope import MOST_ROWS
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_weights.json"
 POINTS = {4: 8.0, 6: 6.0}  # per shortest wavelength, 5 for higher orders

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from llvmlite import binding
 
-from seismo.backends.kernel_cache import cache_folder
+from seismo.backends.code.kernel_cache import cache_folder
 
 DAILY = "not slow and not gpu and not slurm"  # as `pyproject.toml` has it
 
@@ -67,7 +67,7 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def no_remedies(monkeypatch):
     """Seek no grid that keeps to the accuracy: most of what a check takes, for other tests."""
-    monkeypatch.setattr("seismo.runs.assessment.remedy._remedy", lambda setup, expected: "")
+    monkeypatch.setattr("seismo.runs.prediction.remedy._remedy", lambda setup, expected: "")
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from test_resume import SCENARIO
 
 CUTS = {

@@ -24,18 +24,28 @@ from numba.core import cgutils, config
 from numba.core.codegen import JITCPUCodegen
 
 from seismo.backends.base import Copy
+from seismo.backends.code.source_hash import source_digest
+from seismo.backends.code.traced import (
+    I32,
+    IRArray,
+    IRValue,
+    loop,
+    spread,
+)
 from seismo.backends.cpu.object_code import Compile, Compiled, address_of, written
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.cluster import ClusterLanes, Member
-from seismo.backends.gpu.kernels import SweepKernel
-from seismo.backends.gpu.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.launch_order import merged
-from seismo.backends.gpu.layouts import H200, BlockShape
 from seismo.backends.gpu.reduction import LargestKernel
-from seismo.backends.gpu.tile_kernel import TileKernel
-from seismo.backends.gpu.tile_layout import TileNumbers, TileShape, tile_numbers
-from seismo.backends.source_hash import source_digest
-from seismo.backends.traced import I32, IRArray, IRValue, loop, spread
+from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
+from seismo.backends.gpu.resident.tiles.kernel import TileKernel
+from seismo.backends.gpu.resident.tiles.layout import (
+    TileNumbers,
+    TileShape,
+    tile_numbers,
+)
+from seismo.backends.gpu.sweeps.kernels import SweepKernel
+from seismo.backends.gpu.sweeps.lanes import LANE_BYTES, CudaLanes
+from seismo.backends.gpu.sweeps.layouts import H200, BlockShape
 
 MARGIN = 4096  # numbers beside an array
 

@@ -13,12 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seismo.acquisition import trace_processing, wavelets
 from seismo.acquisition.shots import Shot
+from seismo.acquisition.traces import processing as trace_processing
+from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import EQUATIONS, PARAMETERS, VARIANTS, physics_for
-from seismo.equations.table import Physics
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    PARAMETERS,
+    VARIANTS,
+    physics_for,
+)
+from seismo.equations.framework.table import Physics
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

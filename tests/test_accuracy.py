@@ -10,18 +10,27 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition import wavelets
 from seismo.acquisition.shots import Share
+from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.errors import ScenarioError
-from seismo.exact import acoustic, layered_plane, metrics, whole_space
+from seismo.exact import (
+    acoustic,
+    metrics,
+    whole_space,
+)
+from seismo.exact.layers import layered_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
+from seismo.features.loss.checks import fit_error
 from seismo.grid.coefficients import TOLERANCES, Stencil
-from seismo.runs.assessment.accuracy import Expected, expected_error
-from seismo.runs.assessment.attenuation import fit_error
-from seismo.runs.assessment.cheaper_grid import cheaper_grid
+from seismo.runs.prediction.accuracy import Expected, expected_error
+from seismo.runs.prediction.cheaper_grid import cheaper_grid
 from seismo.scenario import from_dict
-from seismo.solver.accuracy import AUTO_ORDERS, best_stencil, dispersion_error
+from seismo.solver.accuracy.stencil import (
+    AUTO_ORDERS,
+    best_stencil,
+    dispersion_error,
+)
 from seismo.solver.discretize import discretize
 
 VELOCITY, FREQUENCY = 2000.0, 10.0

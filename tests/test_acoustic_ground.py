@@ -9,7 +9,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.solver.discretize import discretize

@@ -5,17 +5,17 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations.registry import equation_for
+from seismo.equations.framework.registry import equation_for
 from seismo.errors import ScenarioError
 from seismo.exact.acoustic_vti import VtiRock
 from seismo.exact.metrics import relative_l2
 from seismo.grid import coefficients
 from seismo.grid.grid import Grid
-from seismo.model import cell_average
-from seismo.model.cells import GridCells
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
+from seismo.solver.absorbing.layer_collar import share_along
 from seismo.solver.discretize import discretize
-from seismo.solver.layer_collar import share_along
 from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned
 from test_solver_stability import growth

@@ -7,9 +7,14 @@ import obspy
 import pytest
 
 from seismo import open_results
-from seismo.acquisition.moment_tensor import double_couple, grid_components, to_gcmt, to_grid
-from seismo.output import ResultsWriter
-from seismo.output.export import export, remarks
+from seismo.acquisition.sources.moment_tensor import (
+    double_couple,
+    grid_components,
+    to_gcmt,
+    to_grid,
+)
+from seismo.output.export.formats import export, remarks
+from seismo.output.results_file import ResultsWriter
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of what it imports

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seismo.runs.assessment.attenuation import fit_error
+from seismo.features.loss.checks import fit_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -5,12 +5,13 @@ import pytest
 
 import solver
 from seismo import check
-from seismo.equations import anisotropic_loss, rock_conversions
-from seismo.equations import elastic_constants as constants
-from seismo.equations.parameters import CONSTANTS
-from seismo.equations.registry import equation_for
+from seismo.equations.framework.parameters import CONSTANTS
+from seismo.equations.framework.registry import equation_for
+from seismo.equations.loss import anisotropic as anisotropic_loss
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import rock_conversions
 from seismo.exact import anisotropic
-from seismo.runs.assessment.accuracy import sent_back
+from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_given_rock import FRACTURED, RHO, entries, orthorhombic

@@ -10,14 +10,18 @@ import yaml
 import solver
 from seismo import check
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.equations.registry import EQUATIONS, lossless, physics_for
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    lossless,
+    physics_for,
+)
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
-from seismo.model.cells import GridCells
-from seismo.model.loss import effective_medium
-from seismo.runs.assessment.percent import in_percent
-from seismo.runs.compatibility import identity_of, refuse_another
+from seismo.features.loss.effective import effective_medium
+from seismo.model.effective.cells import GridCells
+from seismo.runs.prediction.percent import in_percent
+from seismo.runs.resuming.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_backends import compare

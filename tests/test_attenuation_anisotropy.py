@@ -9,17 +9,18 @@ from pydantic import TypeAdapter
 
 import solver
 from seismo import check
-from seismo.equations import anisotropic_loss
-from seismo.equations import elastic_constants as constants
-from seismo.equations.registry import EQUATIONS, equation_for
+from seismo.equations.framework.registry import EQUATIONS, equation_for
+from seismo.equations.loss import anisotropic as anisotropic_loss
+from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.viscoelastic_tti import losses
 from seismo.exact import acoustic, anisotropic, shear
+from seismo.features.loss.effective import effective_medium
 from seismo.grid.coefficients import MIDPOINT
-from seismo.model import build_earth, tilted_stiffness
-from seismo.model.cells import GridCells
-from seismo.model.loss import effective_medium
+from seismo.model.build import build_earth
+from seismo.model.effective import tilted_stiffness
+from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.scenario.model_parts import ModelPart
+from seismo.scenario.earth.model_parts import ModelPart
 from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, whole_space_run
 from test_solver_exact import check as compare

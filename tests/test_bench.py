@@ -1,6 +1,6 @@
 """The benchmark driver, with a stand-in solver: sizes, arithmetic and files, never speed.
 
-Expected numbers are products worked out by hand from the definitions in `seismo.runs.bench`.
+Expected numbers are products worked out by hand from the definitions in `seismo.runs.tools.bench`.
 """
 
 import io
@@ -18,7 +18,7 @@ import yaml
 from rich.console import Console
 
 from seismo.errors import ScenarioError, SeismoError
-from seismo.runs import bench
+from seismo.runs.tools import bench
 from seismo.scenario import from_dict, load
 
 OUTPUT = Path(__file__).parents[1] / "benchmarks/output.py"

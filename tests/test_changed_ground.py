@@ -5,8 +5,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import seismo
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.changed_ground import levelling_error, smoothing_error
+from seismo.features.topography.checks.changed_ground import levelling_error, smoothing_error
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.solver.discretize import discretize
 
 ROCK = {"type": "uniform", "vp": 3000.0, "vs": 1700.0, "rho": 2300.0}

@@ -14,15 +14,15 @@ import seismo
 import solver
 from decomposition_cases import VOLUME, case
 from mpi_worker import records_and_fields
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import DeviceThreads
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.errors import StoppedError
-from seismo.output import checkpoint
-from seismo.runs import run_loop
-from seismo.runs.checkpoints import own_folder
-from seismo.runs.signals import Signals
+from seismo.features.loss import storage as memory_storage
+from seismo.output.run_directory import checkpoint
+from seismo.runs.loop import run_loop
+from seismo.runs.resuming.checkpoints import own_folder
+from seismo.runs.resuming.signals import Signals
 from seismo.scenario import from_dict
-from seismo.solver import memory_storage
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from simulated_card import simulated

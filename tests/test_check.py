@@ -15,25 +15,31 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seismo.acquisition.wavelets import energy_above
+from seismo.acquisition.wavelets.wavelet import energy_above
 from seismo.backends.base import PML_COST
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.select import choose
 from seismo.grid.decomposition import decompose
 from seismo.grid.point_costs import PointCosts, cost
-from seismo.runs import bench
-from seismo.runs.assessment import assess, remedy
-from seismo.runs.assessment.accuracy import CONTACTS, PLACING, Expected, expected_error
-from seismo.runs.assessment.moment_checks import MOMENTS
-from seismo.runs.assessment.remedy import mended
-from seismo.runs.assessment.resolution import phase_error
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
-from seismo.runs.progress import clock_time
+from seismo.runs.prediction import remedy
+from seismo.runs.prediction.accuracy import (
+    CONTACTS,
+    PLACING,
+    Expected,
+    expected_error,
+)
+from seismo.runs.prediction.assess import assess
+from seismo.runs.prediction.checks.moments import MOMENTS
+from seismo.runs.prediction.remedy import mended
+from seismo.runs.prediction.resolution import phase_error
+from seismo.runs.reporting.progress import clock_time
 from seismo.runs.resources import speed
+from seismo.runs.tools import bench
 from seismo.scenario import from_dict
-from seismo.solver.accuracy import dispersion_error, stencil_for
+from seismo.solver.accuracy.stencil import dispersion_error, stencil_for
 from seismo.solver.discretize import discretize
 
 SCENARIO = {
@@ -746,7 +752,7 @@ def test_the_memory_of_a_run_is_the_memory_planned(tmp_path):
 
 def test_check_ends_with_the_code_of_a_run_that_would_not_start(monkeypatch):
     """4 for memory, 75 for the disk; where both lack, `run` meets the memory first."""
-    from seismo.runs import check
+    from seismo.runs.check import plan as check
 
     assert make_plan(from_dict(SCENARIO)).exit_code == 0
     monkeypatch.setattr(check, "lack_of_disk", lambda *_: "no room")

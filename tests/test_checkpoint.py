@@ -18,10 +18,10 @@ import pytest
 
 from seismo.errors import ScenarioError, StorageError
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
-from seismo.output import checkpoint, lock
-from seismo.output.checkpoint import DamagedError
-from seismo.output.lock import Lock
-from seismo.output.sealed_json import sealed, unsealed
+from seismo.output.run_directory import checkpoint, lock
+from seismo.output.run_directory.checkpoint import DamagedError
+from seismo.output.run_directory.lock import Lock
+from seismo.output.run_directory.sealed_json import sealed, unsealed
 
 FACTS = {"batch": 2, "dt": 0.1 + 0.2}
 
@@ -266,7 +266,7 @@ def test_a_full_disk_leaves_what_there_was(tmp_path, monkeypatch):
 HOLDER = """
 import sys, time
 from pathlib import Path
-from seismo.output.lock import Lock
+from seismo.output.run_directory.lock import Lock
 with Lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

@@ -14,9 +14,11 @@ import pytest
 pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
-from seismo.backends.gpu import cluster_form, cluster_program, code_cache
-from seismo.backends.gpu.cluster_kernel import ClusterKernel
-from seismo.backends.gpu.cluster_layout import ClusterError
+from seismo.backends.gpu.compile import code_cache
+from seismo.backends.gpu.resident.clusters import form as cluster_form
+from seismo.backends.gpu.resident.clusters import program as cluster_program
+from seismo.backends.gpu.resident.clusters.kernel import ClusterKernel
+from seismo.backends.gpu.resident.clusters.layout import ClusterError
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import simulated
 

@@ -7,8 +7,8 @@ import flat_layers
 import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.elastic import FLUID_Q
-from seismo.equations.fluid_solid_operators import contact_mass, contact_operators
 from seismo.exact.medium import Medium
+from seismo.features.contacts.operators import contact_mass, contact_operators
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

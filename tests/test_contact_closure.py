@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from seismo.equations.fluid_solid_closure import closed_rows, contact_closure
-from seismo.equations.fluid_solid_contact import Contact, Rock
-from seismo.equations.fluid_solid_operators import (
+from seismo.features.contacts.checks import scholte_error, scholte_velocity
+from seismo.features.contacts.closure import closed_rows, contact_closure
+from seismo.features.contacts.contact import Contact, Rock
+from seismo.features.contacts.interpolation import side_weights
+from seismo.features.contacts.operators import (
     contact_operators,
     row_norms,
     uncut_rows,
 )
 from seismo.grid.coefficients import ORDERS, staggered
 from seismo.grid.interpolation import axis_weights
-from seismo.runs.assessment.sea_bed import scholte_error, scholte_velocity
-from seismo.solver.one_sided_reading import side_weights
 
 WATER = Rock(1500.0, 0.0, 1000.0)
 HARD, SOFT, MUD = (
@@ -86,7 +86,7 @@ def test_scholte_waves_have_their_velocity(place: float, solid: Rock) -> None:
 
 
 def test_scholte_velocity_is_that_of_the_textbook() -> None:
-    """Half-spaces of water and hard rock, by the interface conditions of `seismo.exact.stack`."""
+    """Half-spaces of water and hard rock, by the interface conditions of `stack`."""
     assert scholte_velocity(contact(50.0)) == pytest.approx(1426.585, abs=0.01)
 
 

@@ -1,7 +1,7 @@
 """What contacts scatter on the grid, and the error expected of it beside the one that is found.
 
-Exact coefficients are those of `seismo.exact.interface`, exact traces those of a stack of layers
-(`seismo.exact.layered_plane`). Predictions are to be right to a factor of three.
+Exact coefficients are those of `seismo.exact.layers.interface`, exact traces those of a stack of
+layers (`seismo.exact.layers.layered_plane`). Predictions are to be right to a factor of three.
 """
 
 import warnings
@@ -12,12 +12,19 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.equations.fluid_solid_contact import Rock
-from seismo.exact import interface, layered_plane, metrics
+from seismo.exact import metrics
+from seismo.exact.layers import interface, layered_plane
+from seismo.exact.layers.stack import Stack as Layers
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack as Layers
-from seismo.runs.assessment import layered_error, scattering, sideways, stack_network, stacks
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.features.contacts.contact import Rock
+from seismo.runs.prediction.accuracy import expected_error
+from seismo.runs.prediction.contacts import (
+    layered_error,
+    scattering,
+    sideways,
+    stack_network,
+    stacks,
+)
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from seismo.acquisition import wavelets
+from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.errors import ScenarioError
+from seismo.formats.conversion.convert import convert
 from seismo.scenario import load
-from seismo.scenario.convert import convert
 from seismo.solver.discretize import discretize
 
 PAR_FILE = """# simulation

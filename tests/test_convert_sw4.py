@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from seismo.acquisition import wavelets
-from seismo.acquisition.moment_tensor import double_couple
+from seismo.acquisition.sources.moment_tensor import double_couple
+from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.errors import ScenarioError
+from seismo.formats.conversion.convert import convert
+from seismo.formats.sw4.sources import turned
 from seismo.scenario import load
-from seismo.scenario.convert import convert
-from seismo.scenario.convert.sw4_sources import turned
 from seismo.solver.discretize import discretize
 
 GRID = "grid x=3000 y=2000 z=1000 h=100\ntime t=2\n"

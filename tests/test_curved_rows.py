@@ -12,26 +12,26 @@ import pytest
 
 import solver
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.curved_cost import curved_cost
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.curved_surface import RESIDUALS, iterations
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
+from seismo.features.topography.cost import curved_cost
+from seismo.features.topography.heights.spline import GroundSpline
+from seismo.features.topography.row_weights import pairs_of
+from seismo.features.topography.rows import Topography
+from seismo.features.topography.surface.traction import RESIDUALS, iterations
 from seismo.grid.coefficients import Stencil, midpoint
-from seismo.grid.curved_rows import pairs_of
 from seismo.grid.grid import Grid
-from seismo.grid.ground_spline import GroundSpline
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices
-from seismo.grid.topography import Topography
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, mean_cost
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.partition import divide
+from seismo.solver.parallel.partition import divide
 from seismo.solver.simulation import Simulation
 from test_solver_conservation import Energy, closed_box, start_at_random
 from test_solver_stability import amplitude

@@ -17,7 +17,8 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError
-from seismo.output import ResultsWriter, compare
+from seismo.output.reports import compare
+from seismo.output.results_file import ResultsWriter
 from solver import slow_but
 from test_resume import SCENARIO
 

@@ -8,9 +8,13 @@ import pytest
 
 import solver
 from seismo.grid.grid import AXES
-from seismo.runs.assessment.accuracy import sent_back
+from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict
-from seismo.solver.cpml import outward, profile, strength
+from seismo.solver.absorbing.cpml import (
+    outward,
+    profile,
+    strength,
+)
 from seismo.solver.discretize import discretize
 
 FORCE = {"type": "force", "force": {"x": 0.6, "z": 1.0}}

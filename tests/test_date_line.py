@@ -8,13 +8,13 @@ import pytest
 import xarray
 
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.station import coordinate
+from seismo.acquisition.stations.station import coordinate
 from seismo.errors import ModelError, ScenarioError
+from seismo.features.topography.heights.files import read_heights
 from seismo.grid.longitude import around, nearest_turn, unwrapped
-from seismo.model.heights import read_heights
-from seismo.model.placement import Placement
+from seismo.model.volumes.placement import Placement
 from seismo.scenario import load
-from seismo.scenario.topography import FileTopography
+from seismo.scenario.sections.topography import FileTopography
 from seismo.solver.discretize import discretize
 
 TURNS = [-1, 0, 1]  # of 360 degrees

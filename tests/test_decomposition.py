@@ -11,7 +11,7 @@ from seismo.errors import ScenarioError
 from seismo.grid.decomposition import LINE, SECTOR, best_parts, decompose
 from seismo.grid.grid import Grid
 from seismo.grid.point_costs import PointCosts, cost
-from seismo.solver.row_groups import regions
+from seismo.solver.steps.row_groups import regions
 
 
 def grid(points=(33, 48, 52), layer=6, axes="xyz") -> Grid:

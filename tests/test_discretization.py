@@ -9,12 +9,13 @@ import pytest
 
 from seismo.backends.select import choose
 from seismo.model.earth import Earth
-from seismo.runs.assessment import assess
+from seismo.runs.prediction.assess import assess
 from seismo.runs.resources import speed
 from seismo.runs.resources.memory import memory_of, output_of
 from seismo.scenario import from_dict
-from seismo.solver import cpml, discretization
+from seismo.solver import discretization
 from seismo.solver import discretize as discretizing
+from seismo.solver.absorbing import cpml
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seismo.equations import elastic_constants as constants
-from seismo.equations import plane_waves, wave_speeds
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import plane_waves, wave_speeds
 
 # Crystals, and the models of Becache, Fauqueux & Joly (2003): c11, c33, c13, c44.
 PLANE = {

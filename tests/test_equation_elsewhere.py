@@ -18,8 +18,13 @@ from typing import Any
 import pytest
 
 import seismo.equations
-from seismo.equations.parameters import VP
-from seismo.equations.registry import EQUATIONS, PARAMETERS, declared, parameters_of
+from seismo.equations.framework.parameters import VP
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    PARAMETERS,
+    declared,
+    parameters_of,
+)
 
 TESTS = Path(__file__).parent
 

@@ -13,10 +13,10 @@ import seismo
 import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError
+from seismo.features.loss import storage as memory_storage
 from seismo.runs import run
-from seismo.solver import memory_storage
 
 VARIANTS = [(e.name, d) for e in EQUATIONS.values() for d in e.dimensions]
 MODELS = ("uniform", "layered", "body")

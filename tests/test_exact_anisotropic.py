@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.equations import elastic_constants as constants
+from seismo.equations.rock import elastic_constants as constants
 from seismo.errors import SeismoError
 from seismo.exact import acoustic, anisotropic, whole_space
 from seismo.exact.anisotropic import Solid

@@ -14,9 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.exact import acoustic, layered, layered_plane, metrics, viscoelastic, whole_space
+from seismo.exact import (
+    acoustic,
+    metrics,
+    viscoelastic,
+    whole_space,
+)
+from seismo.exact.layers import layered, layered_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 
 
 def published(*parts: str) -> np.ndarray:

@@ -20,11 +20,10 @@ import seismo
 from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.output import ResultsWriter
-from seismo.output.export import export
-from seismo.output.export.formats import FORMATS, remarks
-from seismo.output.export.segy import scalar_of
-from seismo.output.export.seismograms import station_name
+from seismo.formats.segy.export import scalar_of
+from seismo.formats.seismology.seismograms import station_name
+from seismo.output.export.formats import FORMATS, export, remarks
+from seismo.output.results_file import ResultsWriter
 from synthetic_results import write_elastic_2d, write_elastic_3d
 
 RESOLVED = """\

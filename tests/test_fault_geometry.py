@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.acquisition.fault_geometry import FaultGeometry
-from seismo.output.export.seismograms import hypocentre
+from seismo.features.faults.geometry import FaultGeometry
+from seismo.formats.seismology.seismograms import hypocentre
 from seismo.output.results import open_results
 from seismo.scenario import from_dict
 from test_finite_fault import elastic, fault, point, srf

@@ -10,11 +10,12 @@ import pytest
 
 import seismo
 import solver
-from seismo.acquisition.fibre import fibre_of
+from seismo.acquisition.stations.fibre import fibre_of
 from seismo.errors import ScenarioError
-from seismo.exact import acoustic, layered_plane, whole_space
+from seismo.exact import acoustic, whole_space
+from seismo.exact.layers import layered_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 from seismo.output.export.formats import export
 from test_solver_exact import FREQUENCY, WAVELET
 

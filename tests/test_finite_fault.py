@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition import time_dispersion
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.slip_rate import SlipRate, SlipRates
+from seismo.acquisition.traces import time_dispersion
 from seismo.errors import ScenarioError
+from seismo.features.faults.slip_rate import SlipRate, SlipRates
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -12,11 +12,13 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.exact import layered_plane, metrics
+from seismo.exact import metrics
+from seismo.exact.layers import layered_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
-from seismo.model import build_earth, cell_average
-from seismo.model.cells import GridCells
+from seismo.model.build import build_earth
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 
 LIGHT, HEAVY = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2500.0}
@@ -97,7 +99,8 @@ def test_solids_do_not_slip(tmp_path):
 def test_a_flat_contact_is_as_sharp_as_the_grid_can(depth):
     """Zeroth to third moments of a step, on nodes: 1 / rho_x and rho_z.
 
-    Densities 1 : 1.3; stronger contrasts take a part of the kernel (`seismo.model.column`).
+    Densities 1 : 1.3; stronger contrasts take a part of the kernel
+    (`seismo.model.effective.column`).
     """
     lower = {"vp": 1600.0, "rho": 1300.0}
     earth = build_earth([Spec(type="uniform", **values(LIGHT)), half("z", depth, lower)], Path(),

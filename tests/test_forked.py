@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from seismo.backends import forked, select
+from seismo.backends import select
 from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.parallel import forked
 
 CHILDREN = """
 import json, multiprocessing, sys, warnings

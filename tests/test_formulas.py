@@ -6,9 +6,9 @@ from functools import partial
 import pytest
 
 import seismo.equations
-from seismo.backends import source_hash
-from seismo.equations.formula import Formula
-from seismo.equations.registry import VARIANTS, physics_for
+from seismo.backends.code import source_hash
+from seismo.equations.framework.formula import Formula
+from seismo.equations.framework.registry import VARIANTS, physics_for
 
 
 def formula(update) -> Formula:

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.acquisition.fsp import read_fsp
 from seismo.errors import ModelError
+from seismo.features.faults.files.fsp import read_fsp
 
 HEADER = """% Event : made for a test
 % Loc  : LAT  =  34.000      LON = -118.000     DEP = 8.00

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import seismo
-from seismo.equations.registry import VARIANTS
+from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ScenarioError
 from seismo.scenario import parse
-from seismo.scenario.fillers import filled
+from seismo.scenario.mistakes.fillers import filled
 from test_scenario_mistakes import FLAT, SOLID
 
 TEXT = """\

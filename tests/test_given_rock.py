@@ -7,9 +7,9 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations import elastic_constants as constants
-from seismo.equations import plane_waves, wave_speeds
-from seismo.equations.registry import equation_for
+from seismo.equations.framework.registry import equation_for
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import plane_waves, wave_speeds
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
 from seismo.scenario import from_dict

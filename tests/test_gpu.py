@@ -24,18 +24,18 @@ import test_run
 import test_spectral_maps
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import detect
-from seismo.backends.gpu.layouts import BlockShape
+from seismo.backends.gpu.sweeps.layouts import BlockShape
 from seismo.backends.kernels.rows import pack_rows
-from seismo.backends.profiled import GROUPS
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import VARIANTS
+from seismo.backends.timing.profiled import GROUPS
+from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
-from seismo.runs.bench.ladder import find
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.tools.bench.ladder import find
 from seismo.scenario import from_dict, load
-from seismo.solver import stability_monitor
+from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
 from test_contact import SEA_BEDS

@@ -26,14 +26,19 @@ numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need nu
 
 from numba.cuda import dispatcher  # noqa: E402
 
-from seismo.backends.gpu import block_table, code_cache, compile_server  # noqa: E402
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
-from seismo.backends.gpu.compiling_card import Code, CompilingCard, is_interior  # noqa: E402
-from seismo.backends.gpu.kernels import SweepKernel, row_rotation  # noqa: E402
+from seismo.backends.gpu.compile import code_cache, compile_server  # noqa: E402
+from seismo.backends.gpu.compile.compiling_card import (  # noqa: E402
+    Code,
+    CompilingCard,
+    is_interior,
+)
+from seismo.backends.gpu.sweeps import block_table  # noqa: E402
+from seismo.backends.gpu.sweeps.kernels import SweepKernel, row_rotation  # noqa: E402
 from seismo.backends.kernels import faults, peaks, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
-from seismo.solver import memory_storage  # noqa: E402
+from seismo.features.loss import storage as memory_storage  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
 LANES = {"float32": "v4.f32", "float64": "v2.f64"}
@@ -320,7 +325,7 @@ def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
 BOUND = """\
 import sys, solver
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard
+from seismo.backends.gpu.compile.compiling_card import CompilingCard
 card = CompilingCard((9, 0))
 solver.build(solver.plan("elastic", 2), backend=lambda precision: GpuBackend(precision, card))
 print(len(card.requests) > 5, "numba" in sys.modules)

@@ -21,27 +21,34 @@ import seismo
 import simulated_card
 import solver
 from decomposition_cases import HALOS, case
-from seismo.backends import profiled
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
-from seismo.backends.gpu import block_table, kernels, sweep_binding
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard
+from seismo.backends.gpu.compile.compiling_card import CompilingCard
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
-from seismo.backends.gpu.layouts import BlockShape
+from seismo.backends.gpu.sweeps import (
+    binding as sweep_binding,
+)
+from seismo.backends.gpu.sweeps import (
+    block_table,
+    kernels,
+)
+from seismo.backends.gpu.sweeps.layouts import BlockShape
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
+from seismo.backends.timing import profiled
 from seismo.errors import StoppedError, UnstableError
+from seismo.features.guided_waves import guides
 from seismo.grid.decomposition import LINE
-from seismo.model import guides
-from seismo.output import checkpoint
+from seismo.output.run_directory import checkpoint
 from seismo.runs import run as runner
-from seismo.runs import run_loop
-from seismo.runs.signals import Signals
+from seismo.runs.loop import run_loop
+from seismo.runs.resuming.signals import Signals
 from seismo.scenario import from_dict
-from seismo.solver import medium, stability_monitor
+from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize
+from seismo.solver.medium import earth_samples as medium
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_curved_rows import on_hill

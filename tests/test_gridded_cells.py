@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import xarray
 
-from seismo.model import build_earth, cell_average
-from seismo.model.cells import GridCells
+from seismo.model.build import build_earth
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import extremes_of
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.scenario import from_dict
-from seismo.scenario.model_parts import ArrayPart
+from seismo.scenario.earth.model_parts import ArrayPart
 from seismo.solver.discretize import discretize
 
 H = 10.0

@@ -1,7 +1,7 @@
 """The ground of a scenario: what describes it, where things stand on it, and what is refused.
 
 Heights, depths and positions are compared with the formulas of the hills themselves. Filters: the
-response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.model.ground_shape`.
+response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.features.topography.heights.shape`.
 """
 
 import math
@@ -12,17 +12,22 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError, ScenarioWarning
-from seismo.output.figures.section import chosen_section, sections, source_position, surface_of
-from seismo.output.figures.section_image import on_even_rows
+from seismo.features.topography.checks.report import ground_facts
+from seismo.features.topography.ground import ground_of, true_positions
+from seismo.output.figures.sections.section import (
+    chosen_section,
+    sections,
+    source_position,
+    surface_of,
+)
+from seismo.output.figures.sections.section_image import on_even_rows
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.near_contacts import near_receivers
-from seismo.runs.check.ground import ground_facts
+from seismo.runs.prediction.accuracy import expected_error
+from seismo.runs.prediction.contacts.near_contacts import near_receivers
 from seismo.runs.preview import preview
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.ground import ground_of, true_positions
 
 H = 50.0
 HILL = {"center": {"x": 1500.0}, "height": 200.0, "width": 500.0}

@@ -10,7 +10,7 @@ import pytest
 import flat_layers
 import solver
 from seismo.exact.medium import Medium
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -13,11 +13,11 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations import elastic_constants
+from seismo.equations.rock import elastic_constants
 from seismo.grid.grid import AXES
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.solver.channels import channel_points
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.solver.discretize import discretize
+from seismo.solver.interpolation.channels import channel_points
 
 H = 10.0
 DIP = 20.0

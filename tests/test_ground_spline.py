@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from seismo.grid.ground_spline import GroundSpline
-from seismo.model.cells import lattice
+from seismo.features.topography.heights.spline import GroundSpline
+from seismo.model.effective.cells import lattice
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_ground import LAYERS, solid

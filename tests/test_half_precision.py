@@ -14,14 +14,15 @@ from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.kernels.dithering import dither
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.half_precision import in_16_bits, pressures_in_16_bits
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import DeviceError, ScenarioError, UnstableError
+from seismo.features.half_precision import units as half_precision
+from seismo.features.half_precision.table import in_16_bits, pressures_in_16_bits
+from seismo.features.loss import storage as memory_storage
 from seismo.scenario import from_dict
-from seismo.solver import half_precision, memory_storage
+from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation
-from seismo.solver.stability_monitor import StabilityMonitor
 from solver import SPACING
 from test_solver_backends import faces
 from test_solver_state import assert_goes_on
@@ -281,7 +282,7 @@ def test_what_is_too_large_ends_the_run(monkeypatch):
 def test_all_kernels_assemble(dimensions):
     """Those of images, too, which compute in 32 bits: products of 16 need a library."""
     pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
-    from seismo.runs.kernels import facts_of, launched
+    from seismo.runs.tools.kernels import facts_of, launched
 
     document = plan(dimensions, "acoustic", boundaries=faces("free_surface", dimensions))
     facts = [facts_of(request) for request in launched(from_dict(document), (9, 0))]
@@ -291,9 +292,9 @@ def test_all_kernels_assemble(dimensions):
 def test_lanes_are_loaded_whole():
     """Eight numbers at once inside and four at the ends of rows, of which LLVM drops no part."""
     pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
-    from seismo.backends.gpu import code_cache
-    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
-    from seismo.backends.gpu.kernels import SweepKernel
+    from seismo.backends.gpu.compile import code_cache
+    from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
+    from seismo.backends.gpu.sweeps.kernels import SweepKernel
 
     def wanted(kernel) -> bool:
         return isinstance(kernel, SweepKernel) and (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from seismo.runs.assessment import assess
-from seismo.runs.assessment.ground_checks import GROUND
+from seismo.features.topography.checks.ground import GROUND
+from seismo.runs.prediction.assess import assess
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -14,11 +14,11 @@ import xarray
 import seismo
 from fuzz import call
 from seismo.errors import InsufficientMemoryError, ScenarioError
-from seismo.output.atomic_file import plain_name
-from seismo.output.export import export
+from seismo.formats.conversion.convert import convert
+from seismo.formats.reading.hdf5 import open_hdf5
+from seismo.output.export.formats import export
+from seismo.output.run_directory.atomic_file import plain_name
 from seismo.scenario import from_dict
-from seismo.scenario.convert import convert
-from seismo.scenario.hdf5_files import open_hdf5
 from seismo.solver.discretize import discretize
 from synthetic_results import write_elastic_2d
 from test_finite_fault import POINTS, as_hdf5, elastic, point, sources_of, srf

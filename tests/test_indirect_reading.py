@@ -5,14 +5,14 @@ import pytest
 
 import seismo
 import solver
-from seismo.runs.check import make_plan
+from seismo.features.topography.surface import stresses as ground_stresses
+from seismo.runs.check.plan import make_plan
 from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
-from seismo.solver import ground_stresses
 from seismo.solver.discretize import discretize
-from seismo.solver.indirect_reading import FURTHER, IndirectReading
-from seismo.solver.readings import reading_of
+from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
+from seismo.solver.interpolation.readings import reading_of
 from test_resume import assert_complete, contents, every_step, stopped
 
 __all__ = ["every_step"]  # a fixture

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.grid.grid import AXES
-from seismo.model import cell_average, plain_planes
-from seismo.model.cells import GridCells
+from seismo.model.effective.averaging import cell_average, plain_planes
+from seismo.model.effective.cells import GridCells
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
-from seismo.solver import medium
 from seismo.solver.discretize import discretize
+from seismo.solver.medium import earth_samples as medium
 from test_solver_backends import faces
 
 ROCK = {"type": "uniform", **solver.VALUES}

@@ -11,10 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.backends import kernel_cache
+from seismo.backends.code import kernel_cache
+from seismo.backends.code.kernel_cache import (
+    DAY,
+    UNUSED,
+    KernelCache,
+    cache_folder,
+)
 from seismo.backends.cpu import c_functions, object_code
-from seismo.backends.gpu import code_cache
-from seismo.backends.kernel_cache import DAY, UNUSED, KernelCache, cache_folder
+from seismo.backends.gpu.compile import code_cache
 
 NAMES = (f"{'0a' * 20}.ptx", f"{'1b' * 20}.ptx.{'0f' * 16}", f"{'2c' * 20}.obj")
 CODE = b"\x80code\n of a kernel"

@@ -19,13 +19,13 @@ from rich.console import Console
 from seismo import examples
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice, choose
-from seismo.runs.bench import ladder as way
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
+from seismo.runs.tools.bench import ladder as way
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.moving_part import phases
-from seismo.solver.partition import divide
+from seismo.solver.parallel.active_region import phases
+from seismo.solver.parallel.partition import divide
 from test_resources import Device
 
 report = way.find()

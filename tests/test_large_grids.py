@@ -26,8 +26,8 @@ from seismo.runs.resources.demands import demands
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.field_sampling import FieldSampler
 from seismo.solver.fields import Fields
+from seismo.solver.sampling.field_sampling import FieldSampler
 from seismo.solver.simulation import Simulation
 from test_resources import Device
 

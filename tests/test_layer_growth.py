@@ -12,12 +12,17 @@ import pytest
 import seismo
 import solver
 from seismo.backends.reference import ReferenceBackend
+from seismo.features.guided_waves import guides
 from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
-from seismo.model import guides
-from seismo.runs.assessment.accuracy import layer_errors, sent_back
-from seismo.runs.assessment.thicker_layers import thicker
-from seismo.solver.cpml import PmlParameters, default_profile, least_shift, profile
+from seismo.runs.prediction.accuracy import layer_errors, sent_back
+from seismo.runs.prediction.layers.thicker import thicker
+from seismo.solver.absorbing.cpml import (
+    PmlParameters,
+    default_profile,
+    least_shift,
+    profile,
+)
 
 INSIDE = 6  # points of a line between its layers
 

@@ -5,11 +5,15 @@ import pytest
 
 import seismo
 import solver
-from seismo.model.column_means import REACH, SPREAD, RunningMeans
-from seismo.runs.assessment.accuracy import sent_back
-from seismo.solver.coefficients import medium_of
-from seismo.solver.fluid_solid_rows import ContactRows
-from seismo.solver.side_layers import in_side_layers, share_along
+from seismo.features.contacts.rows import ContactRows
+from seismo.features.guided_waves.column_means import (
+    REACH,
+    SPREAD,
+    RunningMeans,
+)
+from seismo.features.guided_waves.side_layers import in_side_layers, share_along
+from seismo.runs.prediction.accuracy import sent_back
+from seismo.solver.medium.coefficients import medium_of
 
 
 @pytest.mark.parametrize("depth", [470.0, pytest.param(477.0, marks=pytest.mark.slow)])

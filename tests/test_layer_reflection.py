@@ -5,7 +5,11 @@ import pytest
 
 from layer_reflection import Wave, reflection
 from seismo.grid.coefficients import centred, staggered
-from seismo.solver.cpml import PmlParameters, default_profile, least_shift
+from seismo.solver.absorbing.cpml import (
+    PmlParameters,
+    default_profile,
+    least_shift,
+)
 
 ORDER = 8
 LEAST = {"acoustic": least_shift(staggered(ORDER), centred(ORDER))}

@@ -7,10 +7,11 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
-from seismo.grid.bounded_coefficients import (
+from seismo.features.long_steps.advice import longer_steps
+from seismo.features.long_steps.coefficients import (
     BOUNDS,
     UNDER_SURFACE,
     bounded,
@@ -19,9 +20,8 @@ from seismo.grid.bounded_coefficients import (
 )
 from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.surface_closure import ClosureKind, surface_closure
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.longer_steps import longer_steps
-from seismo.runs.check import check
+from seismo.runs.check.plan import check
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_conservation import closed_box, start_at_random

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from test_solver_conservation import Energy, closed_box
 
 CELLS = {2: 24, 3: 12}

@@ -5,8 +5,8 @@ import pytest
 
 import solver
 from seismo.errors import ScenarioError
+from seismo.features.plane_waves.column import IncidentColumn
 from seismo.scenario import from_dict
-from seismo.solver.incident_column import IncidentColumn
 from seismo.solver.simulation import build
 from test_plane_waves import HALF_SPACE, in_space, outside, scenario, traces
 

@@ -7,10 +7,10 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.equations import fluid_solid_contact
 from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.features.contacts import contact as fluid_solid_contact
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_conservation import closed_box

@@ -14,9 +14,9 @@ import pytest
 
 import solver
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.solver import discretize
-from seismo.solver.closed_surface import FreeSurface
+from seismo.solver.surface.closure_choice import FreeSurface
 from test_solver_manufactured import FREE, SIZE, Manufactured
 
 HEIGHT = 0.05 * SIZE  # m

@@ -11,13 +11,13 @@ import solver
 from seismo.acquisition.shots import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
+from seismo.features.faults.injection import FaultInjection
+from seismo.features.faults.pieces import FaultPieces
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.fault_injection import FaultInjection
-from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
-from seismo.solver.partition import subdomains
+from seismo.solver.parallel.partition import subdomains
 from test_finite_fault import elastic, fault, point, srf
 
 LAYERS = [{"type": "layers", "layers": [
@@ -240,7 +240,7 @@ def test_moments_of_all_subfaults_are_kept(tmp_path):
 
 
 def test_few_subfaults_stand_for_many_where_a_run_is_checked(monkeypatch, tmp_path):
-    monkeypatch.setattr("seismo.acquisition.finite_fault.MOST_SAMPLES", 4)
+    monkeypatch.setattr("seismo.features.faults.finite_fault.MOST_SAMPLES", 4)
     setup = discretize(from_dict(elastic([fault(tmp_path, srf(rough(30)))]), tmp_path))
     (one,) = setup.shots[0].faults
     chosen = np.array([s.position for s in setup.shots[0].sources])

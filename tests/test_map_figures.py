@@ -12,8 +12,9 @@ from cartopy.io import Downloader
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.output import ResultsWriter, open_results
-from seismo.output.figures import peaks
+from seismo.output.figures.maps import peaks
+from seismo.output.results import open_results
+from seismo.output.results_file import ResultsWriter
 
 
 def results_of(path, codes, largest_values, scenario="", reach=900.0):

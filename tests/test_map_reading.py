@@ -6,11 +6,11 @@ import pytest
 import seismo
 import solver
 from seismo.backends.select import choose
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.map_reading import MapReading
-from seismo.solver.partition import never_cut
+from seismo.solver.interpolation.maps import MapReading
+from seismo.solver.parallel.partition import never_cut
 from seismo.solver.simulation import Simulation
 
 H = 10.0  # m

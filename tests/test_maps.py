@@ -12,30 +12,30 @@ import pytest
 
 import seismo
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels import peaks as kernels
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.grid.coefficients import Stencil
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import surface_closure
 from seismo.grid.time_step import Clock
-from seismo.model import Earth
+from seismo.model.earth import Earth
 from seismo.model.layered import Uniform
-from seismo.output.quantities import long_name, symbol
+from seismo.output.store.quantities import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.map_quantities import make_maps
-from seismo.solver.map_reading import MapReading
-from seismo.solver.peak_maps import PeakMaps
-from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.interpolation.maps import MapReading
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.sampling.map_quantities import make_maps
+from seismo.solver.sampling.peak_maps import PeakMaps
 from seismo.solver.simulation import Simulation
-from seismo.solver.surface_slope import SurfaceSlope
+from seismo.solver.surface.surface_slope import SurfaceSlope
 from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))

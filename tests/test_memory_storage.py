@@ -10,10 +10,10 @@ import test_gpu_simulated
 import test_solver_backends
 from seismo import check
 from seismo.errors import ScenarioError, UnstableError
+from seismo.features.loss import storage as memory_storage
 from seismo.scenario import from_dict
-from seismo.solver import memory_storage
+from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretize import discretize
-from seismo.solver.stability_monitor import StabilityMonitor
 from test_solver_state import assert_goes_on
 
 pytestmark = pytest.mark.usefixtures("no_remedies")

@@ -8,10 +8,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from seismo.errors import ModelError
-from seismo.model import build_earth, extremes_of
-from seismo.model.cells import GridCells
+from seismo.model.build import build_earth
 from seismo.model.earth import Earth
-from seismo.scenario.model_parts import ModelPart
+from seismo.model.effective.cells import GridCells
+from seismo.model.extremes import extremes_of
+from seismo.scenario.earth.model_parts import ModelPart
 
 HERE = Path()
 SPACING = {"x": 10.0, "y": 10.0, "z": 10.0}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from seismo.errors import ModelError
-from seismo.runs.assessment.coverage_checks import otherwise, uncovered
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
+from seismo.runs.prediction.checks.coverage import otherwise, uncovered
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from seismo.errors import InsufficientMemoryError, ModelError, ScenarioError
-from seismo.model import array_files, build_earth
+from seismo.formats.reading import arrays as array_files
+from seismo.model.build import build_earth
 from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize
 

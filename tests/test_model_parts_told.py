@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError
-from seismo.runs.assessment.coverage_checks import bodies_outside
-from seismo.runs.assessment.hidden_parts import hidden_parts
-from seismo.runs.assessment.outlines import outlines
-from seismo.runs.assessment.tiny_lengths import tiny_lengths
+from seismo.runs.prediction.checks.coverage import bodies_outside
+from seismo.runs.prediction.checks.hidden_parts import hidden_parts
+from seismo.runs.prediction.checks.outlines import outlines
+from seismo.runs.prediction.checks.tiny_lengths import tiny_lengths
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
 

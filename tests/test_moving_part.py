@@ -12,16 +12,22 @@ import pytest
 import mpi_worker
 import seismo
 import solver
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.device_threads import DeviceThreads
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.runs.resources.speed import RooflineMachine, seconds
 from seismo.scenario import from_dict
-from seismo.solver import moving_part
 from seismo.solver.discretize import discretize
-from seismo.solver.moving_part import AROUND, WIDTH, phases, points_a_step, updates
+from seismo.solver.parallel import active_region as moving_part
+from seismo.solver.parallel.active_region import (
+    AROUND,
+    WIDTH,
+    phases,
+    points_a_step,
+    updates,
+)
 from seismo.solver.simulation import Simulation
 from thread_ranks import ThreadBackend
 

@@ -9,14 +9,14 @@ import pytest
 import segyio
 
 import seismo
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.device_threads import DeviceThreads
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.output.export import export
+from seismo.output.export.formats import export
 from seismo.runs import run as runner
-from seismo.runs import run_loop
+from seismo.runs.loop import run_loop
 from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.scenario import from_dict

@@ -5,13 +5,17 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.near_contacts import near_contacts, near_receivers, near_sources
-from seismo.runs.assessment.thin_solids import thin_solid_lines, thin_solids
+from seismo.features.contacts.thin_solids import thin_solid_lines, thin_solids
+from seismo.runs.prediction.accuracy import expected_error
+from seismo.runs.prediction.contacts.near_contacts import (
+    near_contacts,
+    near_receivers,
+    near_sources,
+)
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.layered_reading import layers_of
-from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.interpolation.layer_contacts import layers_of
+from seismo.solver.interpolation.point_weights import PointInterpolation
 
 H, CONTACT = 10.0, 300.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

@@ -16,10 +16,18 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, SeismoError, StorageError
-from seismo.output import ResultsWriter, open_results, provenance
-from seismo.output.chunks import LARGEST_CHUNK_BYTES, Frame, chunk_shape, create_frames, write_block
-from seismo.output.opening import results_target
-from seismo.output.provenance import RECORDED_VARIABLES, commit
+from seismo.output.reports import provenance
+from seismo.output.reports.provenance import RECORDED_VARIABLES, commit
+from seismo.output.results import open_results
+from seismo.output.results_file import ResultsWriter
+from seismo.output.store.chunks import (
+    LARGEST_CHUNK_BYTES,
+    Frame,
+    chunk_shape,
+    create_frames,
+    write_block,
+)
+from seismo.output.store.opening import results_target
 from seismo.scenario.units import readable, with_unit
 from synthetic_results import SHOTS, write_elastic_2d, write_elastic_3d
 
@@ -248,7 +256,7 @@ def test_no_permission_and_a_full_disk_are_one_line(tmp_path, monkeypatch, numbe
     def refuse(*_arguments):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("seismo.output.atomic_file.os.open", refuse)
+    monkeypatch.setattr("seismo.output.run_directory.atomic_file.os.open", refuse)
     with pytest.raises(kind, match=os.strerror(number)):
         new_writer(tmp_path / "r.h5")
 
@@ -269,7 +277,7 @@ FULL_DISK = """
     import numpy as np
     from seismo.errors import StorageError
     from seismo.output import ResultsWriter
-    from seismo.output.chunks import pack_tile
+    from seismo.output.store.chunks import pack_tile
 
     path = sys.argv[1]
     pack_tile(np.zeros((1, 1), np.float32), (0, 0), (1, 1))  # loads code once for all children

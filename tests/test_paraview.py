@@ -12,8 +12,9 @@ import pytest
 
 from seismo.cli import main
 from seismo.errors import ScenarioError
-from seismo.output import ResultsWriter, open_results
 from seismo.output.paraview import write_side_files
+from seismo.output.results import open_results
+from seismo.output.results_file import ResultsWriter
 from synthetic_results import write_elastic_2d, write_elastic_3d
 
 

@@ -18,10 +18,11 @@ import seismo
 from seismo.backends import machine
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import DiskSpaceError, StorageError
-from seismo.output import ResultsWriter, open_results
-from seismo.output.partial_files import MANIFEST
 from seismo.output.pipeline import MARGIN_BYTES, Pipeline, Ring, ring_bytes
-from seismo.runs.progress import closing_line
+from seismo.output.results import open_results
+from seismo.output.results_file import ResultsWriter
+from seismo.output.run_directory.partial_files import MANIFEST
+from seismo.runs.reporting.progress import closing_line
 from seismo.runs.run import resume
 from test_run import SCENARIO
 
@@ -77,7 +78,7 @@ def stored(path, *names):
 
 @pytest.mark.parametrize("shots", [("one",), ("a", "b", "c")])
 def test_what_is_sent_is_what_is_stored(tmp_path, monkeypatch, shots):
-    monkeypatch.setattr("seismo.output.chunks.LARGEST_CHUNK_BYTES", 9000)
+    monkeypatch.setattr("seismo.output.store.chunks.LARGEST_CHUNK_BYTES", 9000)
     values = frames(len(shots))
     with laid_out(tmp_path / "r.h5", shots) as (writer, names):
         pipeline = send_all(writer, names, values)

@@ -9,17 +9,25 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.plane_wave import PlaneWave
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
-from seismo.exact import incident_plane
+from seismo.exact.layers import incident_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
-from seismo.runs.assessment.layered_error import layered_error
-from seismo.runs.check import check
+from seismo.features.plane_waves.background import box_of, plane_waves
+from seismo.features.plane_waves.filters import (
+    ERROR,
+    AxisDelays,
+    SignalBand,
+    retarded_filters,
+)
+from seismo.features.plane_waves.plane_wave import PlaneWave
+from seismo.features.plane_waves.terms import incident_size
+from seismo.runs.check.plan import check
+from seismo.runs.prediction.contacts.layered_error import layered_error
 from seismo.runs.resources.speed import (
     INCIDENT_NANOSECONDS,
     STEP_SECONDS,
@@ -30,9 +38,6 @@ from seismo.runs.resources.speed import (
 )
 from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
-from seismo.solver.incident_background import box_of, plane_waves
-from seismo.solver.incident_terms import incident_size
-from seismo.solver.retarded_filter import ERROR, AxisDelays, SignalBand, retarded_filters
 from seismo.solver.simulation import Simulation, build
 
 HALF_SPACE = ({"top": 0.0, "vp": 4000.0, "vs": 2300.0, "rho": 2500.0},)
@@ -149,7 +154,7 @@ def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
     """Return traces (receiver, component, time), and the exact ones."""
     simulation = build(from_dict(document))
     simulation.advance(simulation.total_steps)
-    from seismo.acquisition import trace_processing
+    from seismo.acquisition.traces import processing as trace_processing
 
     setup = simulation.setup
     (wave,) = plane_waves(setup)

@@ -23,34 +23,39 @@ from PIL import Image
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError, ScenarioWarning, StorageError
-from seismo.output import Results, ResultsWriter, open_results
 from seismo.output.figures import (
     KINDS,
     draw,
-    gather,
+    picture_name,
+)
+from seismo.output.figures.maps import peaks
+from seismo.output.figures.maps.map_marks import beach_ball, round_length
+from seismo.output.figures.sections import (
     model,
     movie,
-    peaks,
-    picture_name,
     snapshot,
+)
+from seismo.output.figures.sections.geometry_marks import _by_distance
+from seismo.output.figures.sections.section import CrossSection, sections
+from seismo.output.figures.seismograms import (
+    gather,
     spectra,
     traces,
 )
-from seismo.output.figures.abscissa import abscissa, spread
-from seismo.output.figures.geometry_marks import _by_distance
-from seismo.output.figures.map_marks import beach_ball, round_length
-from seismo.output.figures.processing import reduced, with_gain
-from seismo.output.figures.section import CrossSection, sections
-from seismo.output.figures.spectra import (
+from seismo.output.figures.seismograms.abscissa import abscissa, spread
+from seismo.output.figures.seismograms.processing import reduced, with_gain
+from seismo.output.figures.seismograms.spectra import (
     amplitude_spectrum,
     highest_frequency,
     limit_axes,
     tapered,
 )
+from seismo.output.figures.seismograms.traces import _draw_column, _print_peaks
+from seismo.output.figures.seismograms.wavelets import wavelets
 from seismo.output.figures.style import STYLE, clip_level, panels
-from seismo.output.figures.traces import _draw_column, _print_peaks
-from seismo.output.figures.wavelets import wavelets
-from seismo.output.quantities import axis_label
+from seismo.output.results import Results, open_results
+from seismo.output.results_file import ResultsWriter
+from seismo.output.store.quantities import axis_label
 from solver import slow_but
 from synthetic_results import (
     FREQUENCY,
@@ -645,7 +650,7 @@ def test_the_legend_of_models_has_the_first_mark_of_each_kind(three, monkeypatch
     def marked(panel, *_: object) -> list:
         return panel.plot([0.0], [0.0], "v", color=next(colours), label="receivers")
 
-    module = importlib.import_module("seismo.output.figures.model")
+    module = importlib.import_module("seismo.output.figures.sections.model")
     monkeypatch.setattr(module, "draw_geometry", marked)
     (mark,) = model(three, parameters=["vp"]).legends[0].get_lines()
     assert mark.get_color() == "red"

@@ -11,8 +11,8 @@ import seismo
 import solver
 from seismo.cli import main
 from seismo.errors import ScenarioError
-from seismo.runs import notebook
-from seismo.runs.progress import Progress
+from seismo.runs.reporting import notebook
+from seismo.runs.reporting.progress import Progress
 
 DOCUMENT = {
     "physics": "acoustic",

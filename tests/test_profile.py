@@ -14,14 +14,18 @@ import weakref
 import pytest
 
 import seismo
-from seismo.backends import profiled
-from seismo.backends import trace_events as lines
 from seismo.backends.base import Group
-from seismo.backends.profiled import COPIES, GROUPS, STEPS
-from seismo.backends.trace_events import Timeline
+from seismo.backends.timing import profiled
+from seismo.backends.timing import trace_events as lines
+from seismo.backends.timing.profiled import (
+    COPIES,
+    GROUPS,
+    STEPS,
+)
+from seismo.backends.timing.trace_events import Timeline
 from seismo.errors import ScenarioError, StoppedError
-from seismo.runs import run_loop
-from seismo.runs.signals import Signals
+from seismo.runs.loop import run_loop
+from seismo.runs.resuming.signals import Signals
 from test_run import SCENARIO
 
 OUTPUT = {"snapshots": [{"name": "p", "fields": ["p"], "steps": 20}]}

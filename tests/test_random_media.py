@@ -9,7 +9,7 @@ from scipy.special import kv
 
 import seismo
 from seismo.errors import InsufficientMemoryError, ScenarioError
-from seismo.model import array_files
+from seismo.formats.reading import arrays as array_files
 from seismo.model.random_medium import covariance, gaussian_field
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

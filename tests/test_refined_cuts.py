@@ -7,14 +7,14 @@ import seismo
 import solver
 from decomposition_cases import HALOS
 from mpi_worker import outcome
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.device_threads import DeviceThreads
-from seismo.equations.registry import physics_for
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError, StoppedError
-from seismo.runs import run_loop
+from seismo.runs.loop import run_loop
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
-from seismo.runs.signals import Signals
+from seismo.runs.resuming.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

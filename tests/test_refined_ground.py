@@ -7,16 +7,16 @@ import seismo
 import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.output import report
-from seismo.runs.check import make_plan
-from seismo.runs.check.ground import ground_facts
+from seismo.features.topography.checks.report import ground_facts
+from seismo.features.topography.ground import true_positions
+from seismo.output.reports import report
+from seismo.runs.check.plan import make_plan
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.ground import true_positions
 from test_curved_rows import CurvedEnergy, fields_of, hill
 from test_refinement import LevelEnergy, RefinedEnergy, box, scene, traces, with_noise
 

@@ -10,15 +10,22 @@ import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
+from seismo.features.refinement.error import refinement_error
+from seismo.features.refinement.operators import (
+    FACTOR,
+    above,
+    below,
+    plane_closure,
+    to_coarse,
+    to_fine,
+)
 from seismo.grid.coefficients import Stencil
-from seismo.grid.refinement import FACTOR, above, below, plane_closure, to_coarse, to_fine
-from seismo.runs.assessment.refined import refinement_error
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
 from seismo.runs.resources.demands import HypotheticalRanks
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.signals import Signals
+from seismo.runs.resuming.signals import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -6,9 +6,8 @@ import pytest
 import flat_layers
 import solver
 from seismo.acquisition.shots import Share
-from seismo.output.pipeline import packing_bytes
-from seismo.runs.assessment import assess, refined
-from seismo.runs.assessment.refined import (
+from seismo.features.refinement import error as refined
+from seismo.features.refinement.error import (
     along_error,
     contact_error,
     narrow_error,
@@ -16,6 +15,8 @@ from seismo.runs.assessment.refined import (
     refinement_error,
     thin_error,
 )
+from seismo.output.pipeline import packing_bytes
+from seismo.runs.prediction.assess import assess
 from seismo.runs.resources.memory import SENT, WORK_BYTES, memory_of, output_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

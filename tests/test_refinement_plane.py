@@ -4,13 +4,13 @@ import pytest
 
 import solver
 from seismo.errors import ScenarioError
-from seismo.grid.refinement import FACTOR
-from seismo.runs.assessment.refined import refinement_error
-from seismo.runs.check import make_plan
-from seismo.runs.check.refinement import refinement_facts
+from seismo.features.refinement import plane as refinement_plane
+from seismo.features.refinement.error import refinement_error
+from seismo.features.refinement.operators import FACTOR
+from seismo.features.refinement.report import refinement_facts
+from seismo.runs.check.plan import make_plan
 from seismo.scenario import from_dict
-from seismo.solver import refinement_plane
-from seismo.solver.accuracy import crossing_error
+from seismo.solver.accuracy.stencil import crossing_error
 from seismo.solver.discretize import discretize
 
 FORCE = {"type": "force", "force": {"z": 1.0}, "wavelet": {"type": "ricker", "frequency": 3.0}}

@@ -6,9 +6,13 @@ import time
 import numpy as np
 import pytest
 
-from seismo.equations.attenuation_laws import Law
-from seismo.equations.relaxation import Relaxation, prescribed, warped
-from seismo.equations.relaxation_fit import fit
+from seismo.equations.loss.laws import Law
+from seismo.equations.loss.relaxation import (
+    Relaxation,
+    prescribed,
+    warped,
+)
+from seismo.equations.loss.relaxation_fit import fit
 from seismo.errors import SeismoError
 
 DECADE = (1.0, 10.0)

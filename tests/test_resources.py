@@ -16,9 +16,9 @@ from seismo.backends import machine
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
 from seismo.errors import InsufficientMemoryError, ScenarioError
-from seismo.output.partial_files import run_folder
+from seismo.output.run_directory.partial_files import run_folder
 from seismo.runs import run
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.runs.resources.demands import (
     KERNEL_BYTES,
@@ -30,9 +30,9 @@ from seismo.runs.resources.demands import (
 from seismo.runs.resources.memory import memory_of, output_of
 from seismo.runs.resources.placement import EXCHANGE_SECONDS, LINK, step_seconds, worth_taking
 from seismo.scenario import from_dict
-from seismo.solver import medium
 from seismo.solver.discretize import discretize
-from seismo.solver.partition import divide
+from seismo.solver.medium import earth_samples as medium
+from seismo.solver.parallel.partition import divide
 
 SCENARIO = {
     "physics": "elastic",

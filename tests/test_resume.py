@@ -20,14 +20,15 @@ import yaml
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
-from seismo.output import checkpoint
-from seismo.output.lock import Lock
-from seismo.output.sealed_json import sealed, unsealed
-from seismo.runs import compatibility, deadline, run_loop
+from seismo.output.run_directory import checkpoint
+from seismo.output.run_directory.lock import Lock
+from seismo.output.run_directory.sealed_json import sealed, unsealed
 from seismo.runs import run as runner
+from seismo.runs.loop import run_loop
 from seismo.runs.request import Request
+from seismo.runs.resuming import compatibility, deadline
+from seismo.runs.resuming.signals import Signals
 from seismo.runs.run import resume
-from seismo.runs.signals import Signals
 from seismo.scenario import from_dict
 from solver import slow_but
 

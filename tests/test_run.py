@@ -21,10 +21,15 @@ import seismo.scenario
 from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, UnstableError
 from seismo.runs import run as runner
-from seismo.runs import run_loop
-from seismo.runs.check import make_plan
-from seismo.runs.progress import Lines, Progress, clock_time
-from seismo.solver import discretize, stability_monitor
+from seismo.runs.check.plan import make_plan
+from seismo.runs.loop import run_loop
+from seismo.runs.reporting.progress import (
+    Lines,
+    Progress,
+    clock_time,
+)
+from seismo.solver import discretize
+from seismo.solver.accuracy import stability_monitor
 
 FREQUENCY = 10.0
 DT = 0.002

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seismo.equations.registry import PARAMETERS
+from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict, json_schema, parse
 from seismo.scenario.base import impossible
-from seismo.scenario.stand_ins import possible_value
+from seismo.scenario.mistakes.stand_ins import possible_value
 
 FLAT = """\
 physics: elastic

@@ -5,8 +5,8 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations import elastic_constants
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
+from seismo.equations.rock import elastic_constants
 from seismo.errors import ModelError
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

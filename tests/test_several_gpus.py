@@ -14,16 +14,17 @@ import mpi_worker
 import seismo
 import solver
 from decomposition_cases import HALOS, VOLUME, case
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import detect
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.select import choose, choose_all
 from seismo.errors import DeviceError, StoppedError
-from seismo.runs import run, run_loop
+from seismo.features.loss import storage as memory_storage
+from seismo.runs import run
+from seismo.runs.loop import run_loop
 from seismo.runs.request import Request
-from seismo.runs.signals import Signals
-from seismo.solver import memory_storage
+from seismo.runs.resuming.signals import Signals
 from test_curved_rows import CURVED, on_hill
 from test_refined_cuts import case as refined
 from test_resume import contents

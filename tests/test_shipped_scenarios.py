@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.resolution import layers_of
-from seismo.runs.assessment.warnings import cautions
+from seismo.runs.prediction.accuracy import expected_error
+from seismo.runs.prediction.checks.warnings import cautions
+from seismo.runs.prediction.resolution import layers_of
 from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize
 

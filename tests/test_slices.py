@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.slices import shorten
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.output.snapshots import masks
-from seismo.solver.field_sampling import FieldSampler, make_slice
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.snapshot_series import kept_bits
+from seismo.solver.sampling.field_sampling import FieldSampler, make_slice
+from seismo.solver.sampling.snapshot_series import kept_bits
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2

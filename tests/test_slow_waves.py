@@ -5,10 +5,10 @@ import pytest
 from rich.console import Console
 
 import solver
-from seismo.runs.assessment.accuracy import expected_error
-from seismo.runs.assessment.slow_waves import SLOW, SPHERES
-from seismo.runs.check import make_plan
+from seismo.features.slow_waves.error import SLOW, SPHERES
+from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
+from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

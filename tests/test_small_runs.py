@@ -13,7 +13,7 @@ from decomposition_cases import VOLUME
 from seismo.backends import select
 from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose
-from seismo.equations.registry import EQUATIONS
+from seismo.equations.framework.registry import EQUATIONS
 from seismo.runs.resources import placement, speed
 from seismo.runs.resources.demands import prepared
 from seismo.runs.resources.placement import DOUBT, START, reason_for_cpu, select_backends

@@ -10,7 +10,7 @@ import pytest
 
 import solver
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 
 PLANES = [case.values for case in solver.PLANE_EQUATIONS]

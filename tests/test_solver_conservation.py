@@ -20,8 +20,12 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import EQUATIONS, VARIANTS, physics_for
-from seismo.solver.point_weights import PointInterpolation
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    VARIANTS,
+    physics_for,
+)
+from seismo.solver.interpolation.point_weights import PointInterpolation
 
 CLOSED = {  # of faces along x, y and z
     "rigid": (("rigid", "rigid"), ("rigid", "rigid"), ("rigid", "rigid")),

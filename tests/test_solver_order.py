@@ -16,7 +16,7 @@ import pytest
 
 import solver
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.exact import scheme
 from test_solver_conservation import closed_box
 

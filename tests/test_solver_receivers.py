@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition import trace_processing
-from seismo.equations.registry import physics_for
+from seismo.acquisition.traces import processing as trace_processing
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 
 DT, STEPS = 1e-3, 800

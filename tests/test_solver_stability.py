@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.framework.registry import EQUATIONS, physics_for
 from test_solver_conservation import closed_box, start_at_random
 
 VALUES, ROCK = ("vp", "vs", "rho"), (6000.0, 3460.0, 2700.0)

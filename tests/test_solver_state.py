@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.grid.decomposition import LINE
 from seismo.runs.resources.memory import memory_of
 from simulated_card import simulated

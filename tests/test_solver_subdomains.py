@@ -13,7 +13,7 @@ import pytest
 
 import solver
 from seismo.acquisition.shots import Shot
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.solver import grid_layout, simulation
 from seismo.solver.simulation import Simulation

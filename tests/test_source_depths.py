@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.event_files import read_event
+from seismo.acquisition.sources.event_files import read_event
 from seismo.errors import ScenarioError
-from seismo.runs.assessment.geography import depths_over_ground
-from seismo.runs.assessment.moment_checks import MOMENTS
-from seismo.runs.check import check
-from seismo.runs.coordinates import size_and_depth
+from seismo.runs.check.plan import check
+from seismo.runs.contents.coordinates import size_and_depth
+from seismo.runs.prediction.checks.geography import depths_over_ground
+from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.run import run
 from seismo.scenario import from_dict
-from seismo.scenario.source_files import EventSource
+from seismo.scenario.sections.source_files import EventSource
 from seismo.solver.discretize import discretize
 from test_event_files import CMT
 from test_fault_frequencies import srf

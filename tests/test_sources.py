@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.point_source import PointSource
-from seismo.equations.registry import physics_for
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 
 

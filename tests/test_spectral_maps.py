@@ -10,28 +10,28 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.acquisition import ground_motion as measures
+from seismo.acquisition.traces import ground_motion as measures
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import decompose
 from seismo.grid.time_step import Clock
-from seismo.output import checkpoint
-from seismo.output.quantities import long_name, symbol
-from seismo.runs.assessment.spectral_maps import unlike_the_motion
+from seismo.output.run_directory import checkpoint
+from seismo.output.store.quantities import long_name, symbol
+from seismo.runs.prediction.checks.spectral_maps import unlike_the_motion
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.speed import RooflineMachine, map_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.map_quantities import make_maps
-from seismo.solver.map_reading import MapReading
-from seismo.solver.peak_maps import PeakMaps
-from seismo.solver.point_weights import PointInterpolation
+from seismo.solver.interpolation.maps import MapReading
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.sampling.map_quantities import make_maps
+from seismo.solver.sampling.peak_maps import PeakMaps
 from seismo.solver.simulation import Simulation
 from test_maps import EVERY_PLANE, GRID, ORDER, entry
 

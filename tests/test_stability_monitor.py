@@ -11,13 +11,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import UnstableError
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Box, Grid
-from seismo.solver import stability_monitor
-from seismo.solver.stability_monitor import StabilityMonitor
+from seismo.solver.accuracy import stability_monitor
+from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 
 GRID = Grid("xz", (9, 1, 7), (10.0, 1.0, 10.0), (0.0, 0.0, 0.0), (2, 0, 2), (2, 0, 2))
 DT = 0.001

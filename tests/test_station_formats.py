@@ -4,11 +4,11 @@ import pytest
 
 import solver
 from seismo.errors import ScenarioError
-from seismo.runs.check import make_plan
+from seismo.features.topography.ground import true_positions
+from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import _files
-from seismo.scenario.receivers import StationReceivers
+from seismo.scenario.sections.receivers import StationReceivers
 from seismo.solver.discretize import discretize
-from seismo.solver.ground import true_positions
 
 PLACE = {"longitude": -118.0, "latitude": 34.0}
 # What FDSN web services send, without what seismo does not read; CI.PAS moved in 2005.

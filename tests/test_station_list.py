@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.runs.check import make_plan
+from seismo.runs.check.plan import make_plan
 from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
 

@@ -10,12 +10,17 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError
-from seismo.output.sealed_json import sealed, unsealed
-from seismo.runs import heartbeat, run_loop, status
-from seismo.runs.heartbeat import NAME, Heartbeat, read_heartbeat
-from seismo.runs.progress import Progress, WavefieldPeak
-from seismo.runs.signals import Signals
-from seismo.runs.status import status_of
+from seismo.output.run_directory.sealed_json import sealed, unsealed
+from seismo.runs.loop import run_loop
+from seismo.runs.reporting import heartbeat, status
+from seismo.runs.reporting.heartbeat import (
+    NAME,
+    Heartbeat,
+    read_heartbeat,
+)
+from seismo.runs.reporting.progress import Progress, WavefieldPeak
+from seismo.runs.reporting.status import status_of
+from seismo.runs.resuming.signals import Signals
 
 SCENARIO = """\
 physics: acoustic

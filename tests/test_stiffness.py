@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_conservation import closed_box, start_at_random
@@ -80,7 +80,7 @@ def test_lumps_of_air_need_the_limit(name, order, width, averaging, tmp_path, mo
     model = lumps(physics_for(name, 2), tmp_path, width, 20_000.0)
     changes = {"order": order, "averaging": averaging}
     assert growth(name, model, tmp_path, 300, **changes) < 4.0
-    monkeypatch.setattr("seismo.solver.time_step.largest_eigenvalue", lambda *medium: 0.0)
+    monkeypatch.setattr("seismo.solver.accuracy.time_step.largest_eigenvalue", lambda *medium: 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
         assert not growth(name, model, tmp_path, 300, **changes) < 1e50
 

@@ -11,13 +11,13 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_tti import definite
+from seismo.equations.rock.elastic_constants import named
 from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.midpoints import Midpoints
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver.node_medium import averages_at, node_medium
+from seismo.solver.medium.node_medium import averages_at, node_medium
 
 CONTRASTS = (75.0, 1000.0, 20_000.0)
 STRONG = {  # the coupling takes 0.97 of the shear energy

@@ -18,7 +18,7 @@ from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.placement import place_run
 from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
-from seismo.solver.partition import divide
+from seismo.solver.parallel.partition import divide
 from test_cli import SCENARIO, seismo_of  # noqa: F401
 
 ROOT = Path(__file__).parents[1]

@@ -10,15 +10,15 @@ import pytest
 import flat_layers
 import seismo
 import solver
-from seismo.equations import elastic_constants
+from seismo.equations.rock import elastic_constants
 from seismo.exact import metrics
 from seismo.grid.interpolation import Surface, axis_weights, slope_share, sloped_weights
 from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import from_dict
-from seismo.solver.channels import channel_points
 from seismo.solver.discretize import discretize
-from seismo.solver.point_weights import PointInterpolation
-from seismo.solver.surface_slope import even_depths
+from seismo.solver.interpolation.channels import channel_points
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.surface.surface_slope import even_depths
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

@@ -8,12 +8,13 @@ import pytest
 import seismo
 from seismo.backends.gpu.health import health_of
 from seismo.backends.reference import ReferenceBackend
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, draw, figure_of
-from seismo.runs import run_loop, telemetry
-from seismo.runs.progress import Progress, facts
-from seismo.runs.telemetry import Telemetry
+from seismo.runs.loop import run_loop
+from seismo.runs.reporting import telemetry
+from seismo.runs.reporting.progress import Progress, facts
+from seismo.runs.reporting.telemetry import Telemetry
 from test_run import SCENARIO
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import solver
-from seismo.runs.assessment.accuracy import CLOSE_CONTACTS, expected_error
-from seismo.runs.assessment.odd_media import ODD_MEDIA
-from seismo.runs.assessment.thin_bodies import thin_fluids
+from seismo.runs.prediction.accuracy import CLOSE_CONTACTS, expected_error
+from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
+from seismo.runs.prediction.checks.thin_bodies import thin_fluids
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

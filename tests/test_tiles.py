@@ -11,7 +11,9 @@ import pytest
 pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
-from seismo.backends.gpu import cluster_program, tile_plan, tile_program
+from seismo.backends.gpu.resident.clusters import program as cluster_program
+from seismo.backends.gpu.resident.tiles import plan as tile_plan
+from seismo.backends.gpu.resident.tiles import program as tile_program
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import SimulatedCard, simulated
 from test_clusters import (

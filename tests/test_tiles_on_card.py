@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("cupy", reason="a card needs CuPy")
 
 import solver
-from seismo.backends.gpu import cluster_program
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.card import Card
+from seismo.backends.gpu.resident.clusters import program as cluster_program
 from seismo.backends.select import choose
 from test_clusters import answers, same_bits, stepped, survey
 

@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from seismo.acquisition import time_dispersion
+from seismo.acquisition.traces import time_dispersion
 
 
 def ricker(t, frequency, centre):

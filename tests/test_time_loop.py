@@ -4,7 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from seismo.runs.time_loop import AtSteps, EverySeconds, Halt, TimeLoop, act
+from seismo.runs.loop.time_loop import (
+    AtSteps,
+    EverySeconds,
+    Halt,
+    TimeLoop,
+    act,
+)
 
 
 class Timer:
@@ -75,7 +81,7 @@ def test_a_halt_says_what_it_is(simulation):
 
 def test_a_schedule_by_time_waits_for_the_queue_and_ends_with_the_last_step(monkeypatch):
     now = 100.0
-    monkeypatch.setattr("seismo.runs.time_loop.time.perf_counter", lambda: now)
+    monkeypatch.setattr("seismo.runs.loop.time_loop.time.perf_counter", lambda: now)
     schedule, done = EverySeconds(0.2), []
     for later, halt in (
         (0.1, Halt(1)), (0.2, Halt(2, is_settled=False)), (0.0, Halt(3)), (0.1, Halt(4)),

@@ -7,14 +7,14 @@ import pytest
 
 import solver
 import test_vti
-from seismo.equations import elastic_constants as constants
-from seismo.equations.registry import equation_for
+from seismo.equations.framework.registry import equation_for
+from seismo.equations.rock import elastic_constants as constants
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import anisotropic
 from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.model import tilted_stiffness
+from seismo.model.effective import tilted_stiffness
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_exact import by_component, check, stress_components, whole_space_case

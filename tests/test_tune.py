@@ -13,9 +13,10 @@ import pytest
 pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kernels")
 
 from seismo import cli
+from seismo.backends.code.kernel_cache import kernel_cache
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
-from seismo.backends.gpu.layouts import (
+from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
+from seismo.backends.gpu.sweeps.layouts import (
     FLOAT16,
     H200,
     BlockShape,
@@ -24,12 +25,11 @@ from seismo.backends.gpu.layouts import (
     shapes_file,
     shapes_of,
 )
-from seismo.backends.kernel_cache import kernel_cache
 from seismo.backends.select import BackendChoice
 from seismo.errors import DeviceError
-from seismo.runs.bench import cases
-from seismo.runs.bench import tune as tuning
-from seismo.runs.bench.cases import tuning_case
+from seismo.runs.tools.bench import cases
+from seismo.runs.tools.bench import tune as tuning
+from seismo.runs.tools.bench.cases import tuning_case
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation
 

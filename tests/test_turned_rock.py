@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.runs.assessment.accuracy import CONTACTS, expected_error
+from seismo.runs.prediction.accuracy import CONTACTS, expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

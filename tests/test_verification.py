@@ -5,8 +5,13 @@ from dataclasses import replace
 import pytest
 
 from seismo.errors import ScenarioError
-from seismo.runs import verification
-from seismo.runs.verification import cases, select_cases, targets_of, verify
+from seismo.runs.tools import verification
+from seismo.runs.tools.verification import (
+    cases,
+    select_cases,
+    targets_of,
+    verify,
+)
 
 QUICK = "SH, 2-D"
 

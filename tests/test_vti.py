@@ -7,14 +7,15 @@ import pytest
 from pydantic import TypeAdapter
 
 import solver
-from seismo.equations import elastic_constants as constants
-from seismo.equations.fluid_solid_contact import Rock
+from seismo.equations.rock import elastic_constants as constants
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import acoustic, anisotropic
-from seismo.model import build_earth, cell_average
-from seismo.model.cells import GridCells
+from seismo.features.contacts.contact import Rock
+from seismo.model.build import build_earth
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.scenario.model_parts import ModelPart
+from seismo.scenario.earth.model_parts import ModelPart
 from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, check, stress_components, whole_space_case
 
@@ -253,7 +254,7 @@ def test_layers_damp_what_they_would_let_grow(c, monkeypatch) -> None:
     document["sources"][0]["wavelet"]["frequency"] = rock["vs"] / 220.0
     late = []
     for share in (1.5, 0.0):
-        monkeypatch.setattr("seismo.model.guides.SAFE_OF_ROCKS", share)
+        monkeypatch.setattr("seismo.features.guided_waves.guides.SAFE_OF_ROCKS", share)
         simulation = solver.build(document)
         simulation.advance(1000)
         before = np.abs(solver.wavefield(simulation)["vx"]).max()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from seismo.acquisition import wavelets
+from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.errors import ModelError
-from seismo.scenario.wavelet import Wavelet
+from seismo.scenario.sections.wavelet import Wavelet
 
 WAVELET = TypeAdapter(Wavelet)
 

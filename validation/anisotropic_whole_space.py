@@ -11,7 +11,7 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.equations import elastic_constants
+from seismo.equations.rock import elastic_constants
 from seismo.exact import anisotropic, metrics
 
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0, "epsilon": 0.2, "delta": 0.08, "gamma": 0.15}

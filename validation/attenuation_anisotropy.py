@@ -13,7 +13,8 @@ import acoustic_anisotropy
 import cases
 import numpy as np
 
-from seismo.equations import anisotropic_loss, elastic_constants
+from seismo.equations.loss import anisotropic as anisotropic_loss
+from seismo.equations.rock import elastic_constants
 from seismo.exact import anisotropic, metrics, viscoelastic
 
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0, "epsilon": 0.2, "delta": 0.08, "gamma": 0.15}

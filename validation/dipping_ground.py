@@ -20,9 +20,10 @@ from functools import partial
 import cases
 import numpy as np
 
-from seismo.exact import layered, layered_plane, metrics, shear
+from seismo.exact import metrics, shear
+from seismo.exact.layers import layered, layered_plane
+from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.exact.stack import Stack
 from seismo.exact.viscoelastic import AttenuatingMedium
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)

@@ -21,12 +21,12 @@ import cases
 import numpy as np
 from scipy.special import ndtr
 
-from seismo.acquisition.moment_tensor import double_couple, to_grid
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.wavelet_shapes import sigma_of
+from seismo.acquisition.sources.moment_tensor import double_couple, to_grid
+from seismo.acquisition.wavelets.shapes import sigma_of
 from seismo.exact import metrics, whole_space
 from seismo.exact.medium import Medium
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 
 MEDIUM = Medium(6000.0, 3464.0, 2700.0)
 GEOGRAPHIC = {"longitude": -118.1, "latitude": 34.0, "azimuth": 25.0}

@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.backends.select import choose
-from seismo.equations.registry import VARIANTS, physics_for
+from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import SeismoError
 from seismo.scenario import from_dict
 from seismo.solver.simulation import build

@@ -12,7 +12,7 @@ import cases
 import numpy as np
 
 from seismo.exact import acoustic, metrics
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 SHORTEST = VELOCITY / (2.5 * FREQUENCY)

@@ -9,8 +9,9 @@ default (12 points); float32, order 8:
   guided into the layers, at 0.9 of it. The shortest waves have 4.7 points per wavelength. Much
   shorter ones stand still on a grid: of a source of 10 Hz instead of 3, 0.3 % of the energy is
   left after 100,000 steps. Soil 1:133 softer than the rock below has layers that damp their fields
-  from step 2017 on (`seismo.model.guides`), when two fifths of the energy are still there. The
-  change leaves stresses that rest in the sediment, and water that circles above it, within a row or
+  from step 2017 on (`seismo.features.guided_waves.guides`), when two fifths of the energy are still
+  there. The change leaves stresses that rest in the sediment, and water that circles above it,
+  within a row or
   two: 99.8 % of what is left after 30,000 steps does not move. They fade as the innermost points of
   the layers, which damp least, give way: 2e-7 of the peak after 20,000 steps, 6e-8 after 100,000, a
   seventh of that after a million. Layers that damp from the first step on, or never, leave 5e-12

@@ -4,7 +4,7 @@ Ten kinds of earth in 2-D with drawn rocks, sizes, sources, wavelets and receive
 per shortest wavelength; seeds are fixed. Found is the error of the worst receiver, all components
 together, against a grid three times finer in a wider region. Absorbing layers of that grid do not
 damp the fields: by default they begin to after some thousand steps where soft ground or beds guide
-waves along them (`seismo.model.guides`), and reflect more from then on.
+waves along them (`seismo.features.guided_waves.guides`), and reflect more from then on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.interpolate import CubicSpline
 
 from seismo.backends.select import choose
 from seismo.exact import metrics
-from seismo.runs.assessment.accuracy import expected_error
+from seismo.runs.prediction.accuracy import expected_error
 
 EARTHS = 20  # of each kind
 FINER = 3

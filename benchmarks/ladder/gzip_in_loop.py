@@ -18,10 +18,11 @@ import numpy as np
 from ladder.stand import Stand, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
-from seismo.output import ResultsWriter, open_results
 from seismo.output.pipeline import Pipeline, ring_bytes
+from seismo.output.results import open_results
+from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
-from seismo.solver.snapshot_series import make_series
+from seismo.solver.sampling.snapshot_series import make_series
 
 EVERY, FRAMES = 10, 10
 

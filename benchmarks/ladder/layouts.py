@@ -7,7 +7,8 @@ are no whole warp, 8 of 32 idle all the time, and a block is too small to hide w
 `SPILLED`: eight blocks are to fit beside one another, each thread has a quarter of the registers
 that it needs, and the rest goes to memory and back. `TILE` has the plane in shared memory, copied a
 plane ahead: no thread waits for a copy, but at order 8 the first-level cache does as well, without
-the barrier. (The layouts that suit it are the table `H200` in `seismo.backends.gpu.layouts`.)
+the barrier. (The layouts that suit it are the table `H200` in
+`seismo.backends.gpu.sweeps.layouts`.)
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.layouts import H200, BlockShape
+from seismo.backends.gpu.sweeps.layouts import H200, BlockShape
 
 INNER = ("xyz", "second", "inner", 8)
 

@@ -13,7 +13,7 @@ from typing import Any
 from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.surveys import records
 from ladder.worth import Side, Worth
-from seismo.runs.bench import cases
+from seismo.runs.tools.bench import cases
 
 STEPS = 96
 

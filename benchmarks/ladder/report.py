@@ -19,7 +19,7 @@ from ladder.stand import FOR_CARDS, FOR_PROCESSORS, Scale, Stand
 from ladder.worth import NotHereError
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.runs import bench
+from seismo.runs.tools import bench
 
 CLOSE = 1e-5  # the sides of a row differ by rounding: relative L2, float32, a few steps
 WIDTH = 24  # of a bar

@@ -20,8 +20,8 @@ import numpy as np
 from seismo.backends.base import Backend, Group, KernelConstants, KernelFields
 from seismo.backends.gpu.detect import detect
 from seismo.backends.select import BackendChoice, choose
-from seismo.equations.table import Formula
-from seismo.runs.bench import cases
+from seismo.equations.framework.table import Formula
+from seismo.runs.tools.bench import cases
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ladder.stand import Stand, difference, layered, run_of
 from ladder.surveys import records
 from ladder.worth import Side, Worth
-from seismo.runs.bench import cases
+from seismo.runs.tools.bench import cases
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -13,7 +13,7 @@ import numpy as np
 
 from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.worth import Side, Worth
-from seismo.runs.bench import cases
+from seismo.runs.tools.bench import cases
 
 STEPS = 96
 

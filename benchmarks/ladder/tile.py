@@ -4,7 +4,7 @@ What is wrong: all threads of a block wait at the barrier until the tile and its
 many numbers again, are there, and meanwhile ask the memory for nothing else. Neighbours along z are
 still read nine times. (The product leaves x and y to the first-level cache, which needs no barrier,
 and keeps z in registers. At order 16, where a plane has 32 neighbours of a point, its layers have a
-tile that is copied a plane ahead, past the registers: `backends/gpu/march_tile.py`.)
+tile that is copied a plane ahead, past the registers: `backends/gpu/sweeps/march_tile.py`.)
 """
 
 from __future__ import annotations

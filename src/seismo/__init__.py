@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seismo.errors import ScenarioError, ScenarioWarning, SeismoError
     from seismo.output.results import Results, open_results
-    from seismo.runs.check import check
+    from seismo.runs.check.plan import check
     from seismo.runs.preview import preview
     from seismo.runs.run import run
     from seismo.scenario import Scenario, load
@@ -33,7 +33,7 @@ _HOMES = {
     "ScenarioError": "seismo.errors",
     "ScenarioWarning": "seismo.errors",
     "SeismoError": "seismo.errors",
-    "check": "seismo.runs.check",
+    "check": "seismo.runs.check.plan",
     "load": "seismo.scenario",
     "open_results": "seismo.output.results",
     "preview": "seismo.runs.preview",

@@ -13,29 +13,39 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition import moment_tensor
-from seismo.acquisition.event_files import action_of
-from seismo.acquisition.fault_geometry import FaultGeometry
-from seismo.acquisition.finite_fault import (
+from seismo.acquisition.locator import Coordinates, Locator, floats
+from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import moment_tensor
+from seismo.acquisition.sources.event_files import action_of
+from seismo.acquisition.sources.frequencies import wavelet_of
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.stations.receiver_sets import receiver_groups
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.equations.framework.registry import physics_for
+from seismo.errors import ModelError, ScenarioError, gathered
+from seismo.features.faults.finite_fault import (
     PlacedFault,
     read_rupture,
     unit_tensors,
 )
-from seismo.acquisition.locator import Coordinates, Locator, floats
-from seismo.acquisition.plane_wave import PlaneWave, first_corner, wave_box
-from seismo.acquisition.point_source import PointSource
-from seismo.acquisition.receiver_sets import receiver_groups
-from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.rupture import Rupture
-from seismo.acquisition.shots import Shot
-from seismo.acquisition.source_frequencies import wavelet_of
-from seismo.equations.registry import physics_for
-from seismo.errors import ModelError, ScenarioError, gathered
+from seismo.features.faults.geometry import FaultGeometry
+from seismo.features.faults.rupture import Rupture
+from seismo.features.plane_waves.plane_wave import (
+    PlaneWave,
+    first_corner,
+    wave_box,
+)
+from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.topography import Topography
 from seismo.scenario import Scenario
-from seismo.scenario.source_files import EventSource, FiniteFaultSource
-from seismo.scenario.sources import SHOT_NAME, SOURCE_NAME, PlaneWaveSource, Source, Survey
+from seismo.scenario.sections.source_files import EventSource, FiniteFaultSource
+from seismo.scenario.sections.sources import (
+    SHOT_NAME,
+    SOURCE_NAME,
+    PlaneWaveSource,
+    Source,
+    Survey,
+)
 
 _DEGREES = ("longitude", "latitude", "depth")
 _MOST_NAMED = 5  # subfaults outside the grid, in a message

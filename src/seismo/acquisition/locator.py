@@ -1,7 +1,7 @@
 """Where positions of a scenario lie in the grid: projected, and checked to lie inside.
 
 They are x, y, z in m where users write and read them, and x, y, s of the grid
-(`seismo.grid.topography`) everywhere else; the same where the ground is flat.
+(`seismo.features.topography.rows`) everywhere else; the same where the ground is flat.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError
+from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.topography import Topography
 from seismo.scenario import Scenario
-from seismo.scenario.topography import datum_of
+from seismo.scenario.sections.topography import datum_of
 
 Coordinates = tuple[float, float, float]  # x, y, z in m
 _ROUNDING = 1e-9  # of the spacing

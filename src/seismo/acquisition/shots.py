@@ -9,12 +9,17 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from seismo.acquisition.finite_fault import ActingFault, PlacedFault, acting
-from seismo.acquisition.plane_wave import PlaneWave
-from seismo.acquisition.point_source import PointSource
+from seismo.acquisition.sources.point_source import PointSource
 from seismo.errors import ScenarioError
+from seismo.features.faults.finite_fault import (
+    ActingFault,
+    PlacedFault,
+    acting,
+)
+from seismo.features.plane_waves.plane_wave import PlaneWave
 from seismo.grid.grid import Grid
-from seismo.model import Earth, Extremes
+from seismo.model.earth import Earth
+from seismo.model.extremes import Extremes
 
 
 @dataclass(frozen=True)

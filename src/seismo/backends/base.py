@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.operators.curved import Curved
 from seismo.backends.operators.derivatives import Operators
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
-from seismo.equations.formula import Formula
+from seismo.equations.framework.formula import Formula
 
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
@@ -60,10 +60,11 @@ class KernelConstants:
         profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
             of x, y, z; the length is the padded array's, and along x two lines more. In place of m
             come the weights of second derivatives that are taken at once
-            (`seismo.solver.cpml.coupled`).
+            (`seismo.solver.absorbing.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points;
-            behind them those of interpolated values; over ground `seismo.grid.curved_rows`.
+            behind them those of interpolated values; over ground
+            `seismo.features.topography.row_weights`.
         surface: array index of the surface row along z.
         even_layers: whether the medium of layers goes on as it is at their inner edge.
     """
@@ -283,7 +284,8 @@ class Backend(Protocol):
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
         With those of `others` (backend, steps), ranks of this process, in step: what stands before
-        a `seismo.backends.communicator.meet` in any of them comes before all that stands behind it.
+        a `seismo.backends.parallel.communicator.meet` in any of them comes before all that stands
+        behind it.
         """
 
     def exchange(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.forked import has_lost_threads
+from seismo.backends.parallel.forked import has_lost_threads
 
 BANDWIDTH_BYTES = 128 * 2**20  # several times the caches of most machines
 _REPEATS = 4

@@ -12,9 +12,9 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step, computed_in
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
-from seismo.equations.formula import Formula
+from seismo.equations.framework.formula import Formula
 
 
 def _nothing() -> None:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from seismo.backends import machine
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.forked import REMEDY, has_lost_threads
-from seismo.backends.gpu.compile_server import detect_and_start_server
+from seismo.backends.gpu.compile.compile_server import detect_and_start_server
 from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
 from seismo.backends.gpu.requirements import able_gpus, is_able, problems
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.forked import REMEDY, has_lost_threads
 from seismo.errors import DeviceError
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperGroup
 
-from seismo.backends.communicator import end_all
+from seismo.backends.parallel.communicator import end_all
 from seismo.cli import conversion, examples, exports, figures, machines, runs, show, status
 from seismo.cli.arguments import (
     BackendName,
@@ -77,7 +77,7 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
-        from seismo.output.provenance import package_version
+        from seismo.output.reports.provenance import package_version
 
         print(f"seismo {package_version('seismo')}")
         raise typer.Exit
@@ -110,9 +110,9 @@ def check(
 
     Exit code 1 if the grid does not resolve the waves; that of `run` if it would not start here.
     """
-    from seismo.runs.check import make_plan
+    from seismo.runs.check.further_mistakes import load_placed
+    from seismo.runs.check.plan import make_plan
     from seismo.runs.resources.placement import select_backends
-    from seismo.solver.further_mistakes import load_placed
 
     scenario = load_placed(file)
     choices, why, known = select_backends(scenario, backend, device, gpus)
@@ -140,7 +140,7 @@ def info(
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
     from seismo.output.results import open_results
-    from seismo.runs.status import results_named, unfinished
+    from seismo.runs.reporting.status import results_named, unfinished
 
     run_status = unfinished(results_named(results))
     if run_status is not None:
@@ -162,7 +162,7 @@ def compare(
     second: Annotated[Path, typer.Argument(metavar="OTHER", help="Another results file.")],
 ) -> None:
     """Compare two results files. Exit code 1 if they are not identical."""
-    from seismo.output import compare as comparison
+    from seismo.output.reports import compare as comparison
     from seismo.output.results import open_results
 
     with open_results(first) as one, open_results(second) as other:
@@ -183,7 +183,7 @@ def new(
     force: ForceOption = False,
 ) -> None:
     """Write a commented scenario as a starting point, NAME.yaml in the current folder."""
-    from seismo.output.atomic_file import write_new
+    from seismo.output.run_directory.atomic_file import write_new
     from seismo.scenario import template
 
     name = name.removesuffix(".yaml")

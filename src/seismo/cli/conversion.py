@@ -44,9 +44,9 @@ def convert(
 
     Exit code 1 if the earth or a source is another one by it.
     """
-    from seismo.output.atomic_file import write_file, write_new
+    from seismo.formats.conversion.convert import convert as converted
+    from seismo.output.run_directory.atomic_file import write_file, write_new
     from seismo.scenario import load
-    from seismo.scenario.convert import convert as converted
 
     named = Path(os.path.realpath(source))
     if named.name == "Par_file":

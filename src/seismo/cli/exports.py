@@ -71,7 +71,7 @@ def report(
     ] = None,
 ) -> None:
     """Write one HTML file about a run: scenario, figures, accuracy, resources, provenance."""
-    from seismo.output.html_report import write_report
+    from seismo.output.reports.html_report import write_report
     from seismo.output.results import open_results
 
     with open_results(results) as opened:

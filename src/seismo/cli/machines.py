@@ -37,7 +37,7 @@ def verify(
 
     On the CPU and, where there is one, on a GPU. Exit code 1 if an error exceeds its bar.
     """
-    from seismo.runs import verification
+    from seismo.runs.tools import verification
 
     selected = verification.select_cases(cases or ())
     missed = 0
@@ -79,7 +79,7 @@ def bench(
     """Measure the speed of this machine, and its memory bandwidth."""
     from seismo.backends.select import choose
     from seismo.cli.console import table_console
-    from seismo.runs import bench as benchmarks
+    from seismo.runs.tools import bench as benchmarks
 
     if ladder:
         _climb(cases or [], output, lambda: choose(backend, device))
@@ -108,7 +108,7 @@ def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[
     from rich.console import Console
 
     from seismo.cli.console import table_console
-    from seismo.runs.bench import ladder
+    from seismo.runs.tools.bench import ladder
 
     report = ladder.find()
     report.chosen(row_names)
@@ -137,10 +137,10 @@ def tune(
 ) -> None:
     """Find the fastest thread layouts of a GPU and store them for later runs."""
     from seismo.backends.gpu.backend import GpuBackend
-    from seismo.backends.gpu.layouts import keep_shapes, shapes_file
+    from seismo.backends.gpu.sweeps.layouts import keep_shapes, shapes_file
     from seismo.backends.select import choose
-    from seismo.runs.bench import tune as tuning
-    from seismo.runs.bench.cases import TUNED
+    from seismo.runs.tools.bench import tune as tuning
+    from seismo.runs.tools.bench.cases import TUNED
 
     if physics not in (None, *TUNED):
         raise typer.BadParameter(f"{physics} is not timed; there are {', '.join(TUNED)}")
@@ -160,11 +160,11 @@ def tune(
 
 
 def _with_bar(events: Iterable[Any]) -> Iterator[Any]:
-    """Show on a bar how far `seismo.runs.bench.tune` has come; yield all events but trials."""
+    """Show on a bar how far tuning has come; yield all events but trials."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from seismo.runs.bench import tune as tuning
+    from seismo.runs.tools.bench import tune as tuning
 
     columns = (
         BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")

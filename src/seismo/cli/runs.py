@@ -27,7 +27,7 @@ from seismo.cli.arguments import (
 from seismo.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from seismo.runs.progress import Reporter
+    from seismo.runs.reporting.progress import Reporter
 
 
 def run(
@@ -57,10 +57,10 @@ def run(
     profile: ProfileOption = False,
 ) -> None:
     """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
-    from seismo.backends.gpu.compile_server import start_early
+    from seismo.backends.gpu.compile.compile_server import start_early
 
     start_early(backend, threads)
-    from seismo.backends.communicator import join
+    from seismo.backends.parallel.communicator import join
     from seismo.runs.run import run_on
 
     ranks = join()
@@ -84,10 +84,10 @@ def resume(
     profile: ProfileOption = False,
 ) -> None:
     """Resume an unfinished run from its last checkpoint, on any number of ranks."""
-    from seismo.backends.gpu.compile_server import start_early
+    from seismo.backends.gpu.compile.compile_server import start_early
 
     start_early("auto", threads)
-    from seismo.backends.communicator import join
+    from seismo.backends.parallel.communicator import join
     from seismo.runs.run import resume_on
 
     ranks = join()
@@ -103,7 +103,7 @@ def _run(
 ) -> None:  # fmt: skip
     """Run with signal handlers; on rank 0 report progress and print the results' path."""
     from seismo.runs.request import Request, silent
-    from seismo.runs.signals import Signals
+    from seismo.runs.resuming.signals import Signals
     from seismo.scenario import units
 
     try:
@@ -124,7 +124,11 @@ def _run(
 def _reporter(quiet: bool, share: float) -> Iterator[Reporter]:
     from rich.console import Console
 
-    from seismo.runs.progress import Bar, Lines, warnings_only
+    from seismo.runs.reporting.progress import (
+        Bar,
+        Lines,
+        warnings_only,
+    )
 
     if quiet:
         yield warnings_only
@@ -154,7 +158,7 @@ def submit(
 ) -> None:
     """Write a batch script for SLURM that runs a scenario to its end, and submit it."""
     from seismo.runs import batch as jobs
-    from seismo.solver.further_mistakes import load_placed
+    from seismo.runs.check.further_mistakes import load_placed
 
     machine_profile = jobs.MachineProfile() if profile is None else jobs.load_profile(profile)
     tasks = None if array is None else jobs.JobArray.read(array)

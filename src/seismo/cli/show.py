@@ -46,8 +46,8 @@ def kernel(
         oldest, newest = (".".join(map(str, limit)) for limit in (OLDEST, NEWEST))
         raise DeviceError(f"--architecture {architecture}: give a number from {oldest} to {newest}")
     refuse_without_compiler()
-    from seismo.backends.gpu.code_cache import compile_ptx
-    from seismo.runs.kernels import facts_of, launched
+    from seismo.backends.gpu.compile.code_cache import compile_ptx
+    from seismo.runs.tools.kernels import facts_of, launched
 
     requests = launched(load(scenario), target)
     if number is not None:

@@ -22,7 +22,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Report how far runs are: step, speed, time left, peaks, last checkpoint, dead or alive."""
-    from seismo.runs.status import status_of
+    from seismo.runs.reporting.status import status_of
 
     states = [state for name in names for state in status_of(name)]
     if as_json:
@@ -40,7 +40,7 @@ def watch(
 
     Ends with the exit code of the run; 1 where it died or failed.
     """
-    from seismo.runs.status import status_of
+    from seismo.runs.reporting.status import status_of
 
     overwrite = sys.stdout.isatty()
     states = status_of(name)

@@ -15,8 +15,8 @@ from pathlib import Path
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.output.atomic_file import make_folder, write_new
-from seismo.scenario.suggestions import closest_match
+from seismo.output.run_directory.atomic_file import make_folder, write_new
+from seismo.scenario.mistakes.suggestions import closest_match
 
 HERE = Path(__file__).parent
 KINDS = ("scenarios", "configs", "scripts", "notebooks", "ladder")

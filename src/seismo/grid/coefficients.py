@@ -18,7 +18,7 @@ directions than the axes are made of, they leave a Laplacian that no wave of any
 *Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
 *Fitted* ones keep the error of the phase velocity below a tolerance up to the largest possible
 wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor,
-and may have bounded coefficients along some axes (`seismo.grid.bounded_coefficients`).
+and may have bounded coefficients along some axes (`seismo.features.long_steps.coefficients`).
 Runs take their tolerances from a short list (`TOLERANCES`): coefficients are compiled into the
 kernels, and few tolerances keep the kernel cache small.
 """
@@ -33,7 +33,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from seismo.grid.bounded_coefficients import bounded
+from seismo.features.long_steps.coefficients import bounded
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
@@ -54,7 +54,7 @@ class Stencil:
         tolerance: largest relative error of the phase velocity in the band that the coefficients
             are fitted to, 0 for Taylor coefficients.
         bounds: of staggered first derivatives along some axes, such as "xy": the axes, the bound
-            and the tolerance (`seismo.grid.bounded_coefficients`).
+            and the tolerance (`seismo.features.long_steps.coefficients`).
     """
 
     order: int

@@ -10,8 +10,8 @@ x is never cut. Each subdomain has the points it owns plus a halo (`Discretizati
 Padding before the first row aligns the interior of each row, between the absorbing layers at its
 ends, to a cache line: loads of a warp that straddle lines take twice as long. Where memory is
 scarce, rows are a multiple of half a line long (`Subdomain.unit`) and planes z of a whole line, so
-that the alignment of a row depends on y alone, which `seismo.backends.gpu.kernels.RowRotation`
-corrects.
+that the alignment of a row depends on y alone, which
+`seismo.backends.gpu.sweeps.kernels.RowRotation` corrects.
 """
 
 from __future__ import annotations

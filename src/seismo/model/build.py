@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.given_rock import replaced, stands_for
-from seismo.equations.registry import DEFAULTS, PARAMETERS
+from seismo.equations.framework.registry import DEFAULTS, PARAMETERS
+from seismo.equations.rock.given_rock import replaced, stands_for
 from seismo.errors import ModelError, gathered
-from seismo.model.arrays import grid_of_array
-from seismo.model.axes import ANGLES, TURNS, separate_angles, unlike
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
-from seismo.model.files import read_grid
-from seismo.model.gridded import Gridded, GridField, turned_round
+from seismo.model.effective.axes import (
+    ANGLES,
+    TURNS,
+    separate_angles,
+    unlike,
+)
 from seismo.model.layered import (
     DepthProfile,
     EarthPart,
@@ -34,11 +36,18 @@ from seismo.model.layered import (
 )
 from seismo.model.random_medium import RandomMedium, draw
 from seismo.model.tables import read_table
-from seismo.model.volume import Volume
-from seismo.model.volume_files import read_volume
+from seismo.model.volumes.arrays import grid_of_array
+from seismo.model.volumes.files import read_grid
+from seismo.model.volumes.gridded import (
+    Gridded,
+    GridField,
+    turned_round,
+)
+from seismo.model.volumes.volume import Volume
+from seismo.model.volumes.volume_files import read_volume
 from seismo.scenario.base import ScenarioSection
-from seismo.scenario.model_files import format_of
-from seismo.scenario.model_parts import (
+from seismo.scenario.earth.model_files import format_of
+from seismo.scenario.earth.model_parts import (
     ArrayPart,
     FilePart,
     GradientPart,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from seismo.equations.registry import PARAMETERS
+from seismo.equations.framework.registry import PARAMETERS
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 

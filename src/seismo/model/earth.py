@@ -18,14 +18,22 @@ from typing import TypeGuard
 import numpy as np
 from numpy.polynomial import Chebyshev
 
-from seismo.equations.anisotropic_loss import loss_numbers, scaled, shear_share
-from seismo.equations.distinct import different, worth_finding
-from seismo.equations.parameters import CONSTANTS, Condition, Conversion
-from seismo.equations.registry import PARAMETERS
-from seismo.equations.relaxation import LEAST_QUALITY, Relaxation
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    Condition,
+    Conversion,
+)
+from seismo.equations.framework.registry import PARAMETERS
+from seismo.equations.loss.anisotropic import (
+    loss_numbers,
+    scaled,
+    shear_share,
+)
+from seismo.equations.loss.relaxation import LEAST_QUALITY, Relaxation
+from seismo.equations.rock.unique_media import different, worth_finding
 from seismo.errors import ModelError
-from seismo.model.gridded import Gridded, turned
-from seismo.model.ground_frame import GroundFrame, PlacedPoints
+from seismo.features.slow_waves.spheres import SourceSpheres
+from seismo.features.topography.heights.frame import GroundFrame, PlacedPoints
 from seismo.model.layered import (
     Bounds,
     DepthProfile,
@@ -33,8 +41,8 @@ from seismo.model.layered import (
     Uniform,
 )
 from seismo.model.random_medium import RandomMedium
-from seismo.model.source_spheres import SourceSpheres
-from seismo.model.volume import Volume
+from seismo.model.volumes.gridded import Gridded, turned
+from seismo.model.volumes.volume import Volume
 
 Range = tuple[float, float] | None
 Clamp = tuple[Range, Range, Range]  # of z, y, x
@@ -76,7 +84,7 @@ class Earth:
 
     @cached_property
     def stiffer(self) -> Earth:
-        """The same with moduli that are `STIFFER` times their y larger (`seismo.model.loss`)."""
+        """The same with moduli that are `STIFFER` times their y larger."""
         return replace(self, growth=STIFFER)
 
     @property
@@ -159,7 +167,7 @@ class Earth:
         """Return the qp of media whose bulk modulus (`relaxation`) loses nothing.
 
         With more it would gain energy, and waves could grow. In 2-D it is lambda + mu. In rock that
-        is anisotropic some strain loses nothing (`seismo.equations.anisotropic_loss`).
+        is anisotropic some strain loses nothing (`seismo.equations.loss.anisotropic`).
         """
         with np.errstate(divide="ignore"):
             return medium["qs"] / shear_share(medium, self._dimensions)

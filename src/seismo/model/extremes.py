@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from seismo.grid.stretching import moved
-from seismo.model import column
-from seismo.model.cells import (
+from seismo.features.growing_rows.stretching import moved
+from seismo.model.earth import Earth
+from seismo.model.effective import column
+from seismo.model.effective.cells import (
     GRIDDED,
     SLAB,
     GridCells,
@@ -27,10 +28,9 @@ from seismo.model.cells import (
     tensor,
     uneven_cells,
 )
-from seismo.model.earth import Earth
-from seismo.model.gridded import Gridded
 from seismo.model.layered import Uniform
-from seismo.model.volume import Volume
+from seismo.model.volumes.gridded import Gridded
+from seismo.model.volumes.volume import Volume
 
 _STIFF = {"c11", "c22", "c33"}
 

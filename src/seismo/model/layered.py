@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seismo.equations.registry import PARAMETERS
-from seismo.scenario.model_parts import (
+from seismo.equations.framework.registry import PARAMETERS
+from seismo.scenario.earth.model_parts import (
     COLUMNS,
     QUALITY_COLUMNS,
     GradientPart,

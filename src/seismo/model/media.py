@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
-from seismo.equations import wave_speeds
-from seismo.equations.distinct import different
+from seismo.equations.rock import wave_speeds
+from seismo.equations.rock.unique_media import different
 from seismo.grid.grid import AXES, Grid
-from seismo.model.cells import Samples
 from seismo.model.earth import Earth
+from seismo.model.effective.cells import Samples
 
 MOST_MEDIA = 12
 _SAMPLES = 200_000

@@ -29,10 +29,10 @@ from functools import lru_cache
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.array_files import refuse_what_does_not_fit
-from seismo.model.gridded import AXES, GridField
+from seismo.formats.reading.arrays import refuse_what_does_not_fit
 from seismo.model.layered import Bounds, ParameterFields
-from seismo.scenario.random_part import CLIPPED, RandomPart
+from seismo.model.volumes.gridded import AXES, GridField
+from seismo.scenario.earth.random_part import CLIPPED, RandomPart
 from seismo.scenario.units import meant_in_km
 
 _FAR_BELOW = 0.1  # of the spacing, are lengths meant in km
@@ -88,7 +88,7 @@ def draw(
     """Draw the random medium of a part of the model.
 
     Args:
-        section: the part (`seismo.scenario.random_part.RandomPart`).
+        section: the part (`seismo.scenario.earth.random_part.RandomPart`).
         key: of the part in the scenario.
         region: limits of the grid in m by axis name.
         spacing: of the grid in m by axis name.

@@ -22,12 +22,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.equations.elastic_constants import named
+from seismo.equations.rock.elastic_constants import named
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid
-from seismo.model.averaging import cell_average
-from seismo.model.cells import GridCells
 from seismo.model.earth import Earth
+from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes
 
 ORDINARY = 3.0  # contrast of density below which the sideways variation of an earth is not sampled
@@ -158,7 +158,7 @@ def normal_stiffness(m: MediumArrays, a: str, b: str) -> np.ndarray:
 def _lightness(m: MediumArrays, axes: list[str]) -> np.ndarray:
     """Return <1 / rho> of cells in which fluids meet, 0 elsewhere.
 
-    It is the largest eigenvalue of the tensor B (`seismo.model.effective_density`), whose others
+    It is the largest eigenvalue of the tensor B (`seismo.model.effective.density`), whose others
     are it, too, but for one that is 1 / <rho>.
     """
     if "rho_x" not in m:

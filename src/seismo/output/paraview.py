@@ -21,10 +21,15 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import MapSet, SnapshotSeries
-from seismo.output.atomic_file import final_path, plain_name, refusal, write_file
-from seismo.output.ground_record import GroundRecord
+from seismo.features.topography.record import GroundRecord
 from seismo.output.results import Results
+from seismo.output.run_directory.atomic_file import (
+    final_path,
+    plain_name,
+    refusal,
+    write_file,
+)
+from seismo.output.store.array_sets import MapSet, SnapshotSeries
 
 Format = Literal["vtkhdf", "xdmf"]
 UNEVEN = 1e-6  # of a spacing, by which distances along an axis may differ

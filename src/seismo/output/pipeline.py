@@ -23,10 +23,14 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.backends.base import Backend, Copy
-from seismo.backends.trace_events import SpanRecorder, no_span
+from seismo.backends.timing.trace_events import SpanRecorder, no_span
 from seismo.errors import DiskSpaceError
-from seismo.output.chunks import LARGEST_CHUNK_BYTES, corners, pack_tile
 from seismo.output.results_file import ResultsWriter
+from seismo.output.store.chunks import (
+    LARGEST_CHUNK_BYTES,
+    corners,
+    pack_tile,
+)
 from seismo.scenario.units import with_unit
 
 RING_BYTES = 256 * 2**20  # and at least four of the largest frame

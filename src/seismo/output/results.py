@@ -24,7 +24,10 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import (
+from seismo.features.topography.record import GroundRecord
+from seismo.output.reports.report import report
+from seismo.output.results_file import COMPLETE
+from seismo.output.store.array_sets import (
     MapSet,
     Model,
     SnapshotSeries,
@@ -32,7 +35,7 @@ from seismo.output.array_sets import (
     TraceSet,
     Wavelets,
 )
-from seismo.output.arrays import (
+from seismo.output.store.arrays import (
     AGAIN,
     NamedArrays,
     NamedItems,
@@ -40,12 +43,9 @@ from seismo.output.arrays import (
     reading,
     text_attribute,
 )
-from seismo.output.ground_record import GroundRecord
-from seismo.output.opening import opened
-from seismo.output.report import report
-from seismo.output.results_file import COMPLETE
-from seismo.output.trace_hash import hash_of_file
-from seismo.output.verify import verified
+from seismo.output.store.opening import opened
+from seismo.output.store.trace_hash import hash_of_file
+from seismo.output.store.verify import verified
 
 PREVIEW = "preview"  # status of results of which nothing has been computed
 
@@ -239,7 +239,7 @@ class Results:
         Raises:
             ScenarioError: there is no such thing, or ObsPy is not installed.
         """
-        from seismo.output.export.obspy_stream import stream_of_all
+        from seismo.formats.seismology.obspy_stream import stream_of_all
 
         return stream_of_all(self, receivers, shot, quantity)
 

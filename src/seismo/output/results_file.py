@@ -25,13 +25,29 @@ from typing import Any
 import h5py
 import numpy as np
 
-from seismo.output.atomic_file import HiddenFile, final_path
-from seismo.output.chunks import Frame, completed, create_frames, frame_of, packed, write_block
-from seismo.output.dimension_scales import attach_scales, write_scale, write_table
-from seismo.output.layout import FileLayout, LayOut, plane_attributes, whole_arrays
-from seismo.output.partial_files import PartialFiles
-from seismo.output.provenance import provenance
-from seismo.output.trace_hash import hash_of_all, hash_of_frame
+from seismo.output.reports.provenance import provenance
+from seismo.output.run_directory.atomic_file import HiddenFile, final_path
+from seismo.output.run_directory.partial_files import PartialFiles
+from seismo.output.store.chunks import (
+    Frame,
+    completed,
+    create_frames,
+    frame_of,
+    packed,
+    write_block,
+)
+from seismo.output.store.dimension_scales import (
+    attach_scales,
+    write_scale,
+    write_table,
+)
+from seismo.output.store.layout import (
+    FileLayout,
+    LayOut,
+    plane_attributes,
+    whole_arrays,
+)
+from seismo.output.store.trace_hash import hash_of_all, hash_of_frame
 
 FORMAT = "seismo results"
 FORMAT_VERSION = 1

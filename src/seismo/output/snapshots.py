@@ -20,9 +20,9 @@ from seismo.grid.global_index import CheckpointArray
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import ResultsWriter
-from seismo.solver.field_sampling import Component, FieldSampler
 from seismo.solver.fields import RankFields
-from seismo.solver.snapshot_series import MANTISSA_BITS, Series
+from seismo.solver.sampling.field_sampling import Component, FieldSampler
+from seismo.solver.sampling.snapshot_series import MANTISSA_BITS, Series
 
 
 class _SnapshotBuffer:

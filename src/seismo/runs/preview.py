@@ -7,13 +7,13 @@ from pathlib import Path
 
 from seismo.output.results import PREVIEW, Results
 from seismo.output.results_file import ResultsWriter
-from seismo.runs import file_contents
-from seismo.runs.assessment import assess
-from seismo.runs.temporary_results import temporary_results
+from seismo.runs.check.further_mistakes import load_placed
+from seismo.runs.contents import file_contents
+from seismo.runs.contents.temporary_results import temporary_results
+from seismo.runs.prediction.assess import assess
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
-from seismo.solver.further_mistakes import load_placed
 
 KINDS = ("model", "wavelets")  # figures that need no waves
 

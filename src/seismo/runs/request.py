@@ -12,8 +12,8 @@ from typing import Literal
 
 from seismo.acquisition.shots import Share
 from seismo.errors import ScenarioWarning
-from seismo.runs.progress import Progress, Reporter
-from seismo.runs.signals import Signals
+from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.resuming.signals import Signals
 from seismo.scenario import Scenario
 
 

@@ -17,19 +17,33 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.device_threads import spread
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.parallel.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.output.atomic_file import plain_name
-from seismo.output.lock import Lock
-from seismo.output.opening import results_target
-from seismo.output.partial_files import run_folder
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import COMPLETE
-from seismo.runs.beginning import beginning_of, read_beginning
-from seismo.runs.checkpoints import Checkpoints, remove_later, take_up
-from seismo.runs.compatibility import (
+from seismo.output.run_directory.atomic_file import plain_name
+from seismo.output.run_directory.lock import Lock
+from seismo.output.run_directory.partial_files import run_folder
+from seismo.output.store.opening import results_target
+from seismo.runs.check.further_mistakes import load_placed
+from seismo.runs.contents.temporary_results import temporary_results
+from seismo.runs.loop.run_loop import Run
+from seismo.runs.reporting.heartbeat import Heartbeat
+from seismo.runs.reporting.notebook import notebook_bar
+from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.request import Request, silent, warning
+from seismo.runs.resources.demands import prepared
+from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.placement import place_run, select_backends
+from seismo.runs.resuming.beginning import beginning_of, read_beginning
+from seismo.runs.resuming.checkpoints import (
+    Checkpoints,
+    remove_later,
+    take_up,
+)
+from seismo.runs.resuming.compatibility import (
     digest,
     identity_of,
     refuse_another,
@@ -37,21 +51,11 @@ from seismo.runs.compatibility import (
     refuse_results,
     replaced,
 )
-from seismo.runs.deadline import StopRequest, time_of_end
-from seismo.runs.heartbeat import Heartbeat
-from seismo.runs.notebook import notebook_bar
-from seismo.runs.profile import Unprofiled, watch
-from seismo.runs.progress import Progress, Reporter
-from seismo.runs.request import Request, silent, warning
-from seismo.runs.resources.demands import prepared
-from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.placement import place_run, select_backends
-from seismo.runs.run_loop import Run
-from seismo.runs.signals import Signals
-from seismo.runs.temporary_results import temporary_results
+from seismo.runs.resuming.deadline import StopRequest, time_of_end
+from seismo.runs.resuming.signals import Signals
+from seismo.runs.tools.profile import Unprofiled, watch
 from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization
-from seismo.solver.further_mistakes import load_placed
 
 
 def run(
@@ -77,8 +81,8 @@ def run(
             scenario's folder), else its name with .h5 in the current folder, older results of
             which are replaced; a scenario that is no file, or was changed since it was read, goes
             to a temporary one that lives as long as the returned object.
-        progress: called with a `seismo.runs.progress.Progress` a few times a second; None for a bar
-            in a notebook, and nothing elsewhere.
+        progress: called with a `seismo.runs.reporting.progress.Progress` a few times a second; None
+            for a bar in a notebook, and nothing elsewhere.
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
             takes what is too small for a GPU too), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
@@ -119,8 +123,8 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:
-        ranks: the processes that take part (`seismo.backends.communicator.join`). The first writes
-            and reports.
+        ranks: the processes that take part (`seismo.backends.parallel.communicator.join`). The
+            first writes and reports.
         scenario: see `run`.
         request: see `run`. Backend, GPUs and threads are those of each rank, its share of the
             cores when None; it is enough if signals ask one of them. The profile is the first's.

@@ -26,8 +26,13 @@ from pydantic import (
 from pydantic import Field as Field
 from pydantic_core import core_schema
 
-from seismo.equations.parameters import CONSTANTS, LEAST_CONSTANT, RHO, Parameter
-from seismo.equations.registry import PARAMETERS
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    LEAST_CONSTANT,
+    RHO,
+    Parameter,
+)
+from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.longitude import MOST
 from seismo.scenario import units

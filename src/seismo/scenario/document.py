@@ -18,33 +18,63 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from seismo.equations.declaration import Equation
-from seismo.equations.registry import EQUATIONS, PHYSICS, equation_for
-from seismo.errors import ScenarioError
-from seismo.scenario import (
-    error_messages,
-    ground_rules,
-    physics_rules,
-    receiver_rules,
-    refinement_rules,
-    rock_rules,
-    rules,
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    PHYSICS,
+    equation_for,
 )
-from seismo.scenario.attenuation import Attenuation, attenuated_by, resolved_law
+from seismo.errors import ScenarioError
 from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
-from seismo.scenario.checkpoint import Checkpoint
-from seismo.scenario.draft import Draft, draft_of, draft_of_data
-from seismo.scenario.event import Event
-from seismo.scenario.grid import Boundaries, Geographic, GridSpec, TimeSpec, ground_of
-from seismo.scenario.model_parts import ModelPart, given_parameters
-from seismo.scenario.output import Output
+from seismo.scenario.earth import rock_rules
+from seismo.scenario.earth.model_parts import ModelPart, given_parameters
+from seismo.scenario.earth.volume_part import missing_volumes
+from seismo.scenario.mistakes import error_messages
+from seismo.scenario.mistakes.draft import (
+    Draft,
+    draft_of,
+    draft_of_data,
+)
+from seismo.scenario.mistakes.stand_ins import Mended, with_stand_ins
 from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.reader import Document, tight
-from seismo.scenario.receivers import ALONG_FIBRES, ReceiverSet
-from seismo.scenario.sources import ISOTROPIC_SOURCE, Source, Survey
-from seismo.scenario.stand_ins import Mended, with_stand_ins
-from seismo.scenario.topography import TopographySection
-from seismo.scenario.volume_part import missing_volumes
+from seismo.scenario.rules import (
+    between_sections as rules,
+)
+from seismo.scenario.rules import (
+    ground as ground_rules,
+)
+from seismo.scenario.rules import (
+    physics as physics_rules,
+)
+from seismo.scenario.rules import (
+    receivers as receiver_rules,
+)
+from seismo.scenario.rules import (
+    refinement as refinement_rules,
+)
+from seismo.scenario.sections.attenuation import (
+    Attenuation,
+    attenuated_by,
+    resolved_law,
+)
+from seismo.scenario.sections.checkpoint import Checkpoint
+from seismo.scenario.sections.event import Event
+from seismo.scenario.sections.grid import (
+    Boundaries,
+    Geographic,
+    GridSpec,
+    TimeSpec,
+    ground_of,
+)
+from seismo.scenario.sections.output import Output
+from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
+from seismo.scenario.sections.sources import (
+    ISOTROPIC_SOURCE,
+    Source,
+    Survey,
+)
+from seismo.scenario.sections.topography import TopographySection
 from seismo.scenario.yaml_text import to_text
 
 _RULES = (

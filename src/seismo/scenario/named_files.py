@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from seismo.errors import KeyPath, ScenarioError
+from seismo.formats.reading.text import no_file
 from seismo.scenario.document import Scenario
-from seismo.scenario.text_files import no_file
 
 
 def named_files(scenario: Scenario) -> list[tuple[KeyPath, str]]:

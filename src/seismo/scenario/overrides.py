@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.arrays import PythonArray
 from seismo.scenario.base import Mistake, ScenarioSection
+from seismo.scenario.earth.arrays import PythonArray
 from seismo.scenario.reader import MAX_DEPTH
 
 _PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.text_files import no_text, similar_name
+from seismo.formats.reading.text import no_text, similar_name
 
 LineColumn = tuple[int, int]  # line and column, both from 1
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from seismo.errors import ScenarioError
-from seismo.scenario import schema_text
 from seismo.scenario.document import Scenario
-from seismo.scenario.suggestions import closest_match
+from seismo.scenario.mistakes import schema_text
+from seismo.scenario.mistakes.suggestions import closest_match
 
 _HEAD = """\
 # Scenario reference

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from seismo.equations.registry import PHYSICS
+from seismo.equations.framework.registry import PHYSICS
 from seismo.errors import ScenarioError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")

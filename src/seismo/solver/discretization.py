@@ -11,41 +11,51 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.source_frequencies import dominant_frequency, highest_frequency
-from seismo.acquisition.trace_processing import extra_steps
-from seismo.equations.fluid_solid_contact import Contact
-from seismo.equations.fluid_solid_operators import row_norms
-from seismo.equations.table import Physics, Stage
+from seismo.acquisition.sources.frequencies import dominant_frequency, highest_frequency
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.traces.processing import extra_steps
+from seismo.equations.framework.table import Physics, Stage
+from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.interpolation import fluid_density
+from seismo.features.contacts.operators import row_norms
+from seismo.features.faults.subfaults import placed_faults
+from seismo.features.guided_waves.guides import GuidedDamping
+from seismo.features.plane_waves.terms import incident_terms, incident_waves
+from seismo.features.refinement.operators import (
+    FACTOR,
+    BesideRefinement,
+    beside,
+    side,
+)
+from seismo.features.topography.row_weights import RowWeights, row_weights
+from seismo.features.topography.rows import Topography
+from seismo.features.topography.surface.slopes import ground_slopes, ground_traction
 from seismo.grid.coefficients import Stencil
-from seismo.grid.curved_rows import RowWeights, row_weights
 from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.refinement import FACTOR, BesideRefinement, beside, side
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.grid.topography import Topography
-from seismo.model import Earth, Extremes
 from seismo.model.contact_depths import contact_depths
-from seismo.model.guides import GuidedDamping
+from seismo.model.earth import Earth
+from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.solver import cpml
-from seismo.solver.boundary_images import Face
+from seismo.solver.absorbing import cpml
+from seismo.solver.accuracy.waves import Waves
 from seismo.solver.derived_facts import derived
 from seismo.solver.grid_layout import halo_of, image_faces
-from seismo.solver.ground_slope import ground_slopes, ground_traction
-from seismo.solver.incident_terms import incident_terms, incident_waves
-from seismo.solver.layered_reading import layers_of
-from seismo.solver.map_quantities import PeakMapSet, make_all_maps
-from seismo.solver.one_sided_reading import fluid_density
-from seismo.solver.point_weights import PointInterpolation
-from seismo.solver.row_groups import RowGroup, reached, regions
-from seismo.solver.snapshot_series import Series, make_all_series
-from seismo.solver.subfaults import placed_faults
-from seismo.solver.surface_slope import SurfaceSlope
-from seismo.solver.tilted_surface import tilted_surface
-from seismo.solver.waves import Waves
+from seismo.solver.interpolation.layer_contacts import layers_of
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
+from seismo.solver.sampling.snapshot_series import Series, make_all_series
+from seismo.solver.steps.row_groups import (
+    RowGroup,
+    reached,
+    regions,
+)
+from seismo.solver.surface.boundary_images import Face
+from seismo.solver.surface.surface_slope import SurfaceSlope
+from seismo.solver.surface.tilted_surface import tilted_surface
 
 _ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 

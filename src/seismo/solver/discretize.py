@@ -10,39 +10,61 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
-from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, evenly, with_plane_waves, with_subfaults
-from seismo.equations.registry import physics_for
-from seismo.equations.relaxation import Relaxation
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.equations.framework.registry import physics_for
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ScenarioError, gathered
+from seismo.features.contacts.placement import contacts_of
+from seismo.features.growing_rows.layout import refuse_growing_contacts
+from seismo.features.guided_waves.column_means import has_means
+from seismo.features.guided_waves.guides import (
+    REFINED,
+    GuidedDamping,
+    damping,
+)
+from seismo.features.half_precision.units import halved
+from seismo.features.long_steps.stencil import (
+    clear_axes,
+    lengthened,
+    refuse_long_steps,
+)
+from seismo.features.loss.mechanisms import relaxation_of, stepping
+from seismo.features.loss.storage import relaxing
+from seismo.features.plane_waves.background import refuse_background
+from seismo.features.refinement.levels import (
+    Level,
+    above_plane,
+    levels,
+    refuse_unrefined,
+    showing,
+)
+from seismo.features.refinement.plane import at_plane, with_plane
+from seismo.features.refinement.plane_position import refuse_plane
+from seismo.features.refinement.time_step import plane_limit
+from seismo.features.slow_waves.spheres_at_sources import with_spheres
+from seismo.features.topography.curved_runs import curved
+from seismo.features.topography.ground import PlaneAboveGroundError, topography_of
+from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
-from seismo.grid.topography import Topography
-from seismo.model.column_means import has_means
-from seismo.model.guides import REFINED, GuidedDamping, damping
 from seismo.scenario import Scenario
-from seismo.solver.accuracy import choose_stencil, least_order, refuse_uncarried
-from seismo.solver.attenuation import relaxation_of, stepping
-from seismo.solver.closed_surface import free_surface, surface_of
-from seismo.solver.curved_ground import curved
+from seismo.solver.accuracy.stencil import (
+    choose_stencil,
+    least_order,
+    refuse_uncarried,
+)
+from seismo.solver.accuracy.time_step import (
+    Scheme,
+    limits_of,
+    make_clock,
+)
+from seismo.solver.accuracy.waves import are_converted, waves_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.fluid_contacts import contacts_of
 from seismo.solver.grid_layout import make_grid, refuse_thin, refuse_unfit
-from seismo.solver.grids import Level, above_plane, levels, refuse_unrefined, showing
-from seismo.solver.ground import PlaneAboveGroundError, topography_of
-from seismo.solver.growing_rows import refuse_growing_contacts
-from seismo.solver.half_precision import halved
-from seismo.solver.incident_background import refuse_background
-from seismo.solver.isotropic_sources import with_spheres
-from seismo.solver.long_steps import clear_axes, lengthened, refuse_long_steps
-from seismo.solver.medium import even_planes, read_earth
-from seismo.solver.memory_storage import relaxing
-from seismo.solver.output_boxes import refuse_empty_boxes
-from seismo.solver.plane_limit import plane_limit
-from seismo.solver.plane_position import refuse_plane
-from seismo.solver.refinement_plane import at_plane, with_plane
-from seismo.solver.time_step import Scheme, limits_of, make_clock
-from seismo.solver.unreadable_receivers import refuse_unreadable
-from seismo.solver.waves import are_converted, waves_of
+from seismo.solver.interpolation.unreadable_receivers import refuse_unreadable
+from seismo.solver.medium.earth_samples import even_planes, read_earth
+from seismo.solver.sampling.output_boxes import refuse_empty_boxes
+from seismo.solver.surface.closure_choice import free_surface, surface_of
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 

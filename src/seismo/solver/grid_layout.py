@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from seismo.equations.table import Physics
-from seismo.grid.curved_rows import cross_reach
+from seismo.equations.framework.table import Physics
+from seismo.features.growing_rows.layout import rows_laid_out
+from seismo.features.refinement.operators import REACH
+from seismo.features.topography.ground import ground_of, rows_under
+from seismo.features.topography.row_weights import cross_reach
 from seismo.grid.grid import AXES, Grid, triple
-from seismo.grid.refinement import REACH
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.scenario import Scenario
-from seismo.solver.boundary_images import Face
-from seismo.solver.ground import ground_of, rows_under
-from seismo.solver.growing_rows import rows_laid_out
+from seismo.solver.surface.boundary_images import Face
 
 _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}

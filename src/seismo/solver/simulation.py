@@ -24,25 +24,30 @@ import numpy as np
 from seismo.acquisition.shots import Shot
 from seismo.backends import machine
 from seismo.backends.base import Backend, Search, Step
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
+from seismo.features.faults.signals import WINDOW
+from seismo.features.half_precision.units import refuse_processor
+from seismo.features.refinement.exchange import RefinedExchange
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box, Triple
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
-from seismo.solver.fault_signals import WINDOW
 from seismo.solver.fields import FieldView, RankFields
-from seismo.solver.half_precision import refuse_processor
-from seismo.solver.halo import Halo
-from seismo.solver.injection import InjectionTable, TableKey
-from seismo.solver.map_reading import MapReading
-from seismo.solver.moving_part import phases, updates
-from seismo.solver.partition import Partition, divide, divide_finer, never_cut
-from seismo.solver.peak_maps import PeakMaps
-from seismo.solver.recording import Recorder, RecordRows
-from seismo.solver.refined_exchange import RefinedExchange
-from seismo.solver.step_schedule import step_schedule
+from seismo.solver.interpolation.maps import MapReading
+from seismo.solver.parallel.active_region import phases, updates
+from seismo.solver.parallel.halo import Halo
+from seismo.solver.parallel.partition import (
+    Partition,
+    divide,
+    divide_finer,
+    never_cut,
+)
+from seismo.solver.sampling.injection import InjectionTable, TableKey
+from seismo.solver.sampling.peak_maps import PeakMaps
+from seismo.solver.sampling.recording import Recorder, RecordRows
+from seismo.solver.steps.schedule import step_schedule
 from seismo.solver.subdomain import SubdomainSolver
 
 

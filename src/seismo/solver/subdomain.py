@@ -8,26 +8,35 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants
-from seismo.equations.table import Physics, Stage
+from seismo.equations.framework.table import Physics, Stage
+from seismo.features.contacts.rows import ContactRows
+from seismo.features.contacts.slip import Neighbourhood, SlipTerms
+from seismo.features.faults.injection import FaultInjection
+from seismo.features.faults.pieces import FaultPieces
+from seismo.features.guided_waves.side_layers import in_side_layers
+from seismo.features.plane_waves.injection import IncidentInjection
+from seismo.features.topography.curved_runs import planes
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver import cpml
-from seismo.solver.boundary_images import Face, bind_images, image, touching
-from seismo.solver.coefficients import coefficients_of, medium_of
-from seismo.solver.curved_ground import planes
+from seismo.solver.absorbing import cpml
 from seismo.solver.discretization import Discretization
-from seismo.solver.fault_injection import FaultInjection
-from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
-from seismo.solver.fluid_solid_rows import ContactRows
-from seismo.solver.incident_injection import IncidentInjection
-from seismo.solver.injection import Injection
-from seismo.solver.moving_part import Phase
-from seismo.solver.side_layers import in_side_layers
-from seismo.solver.slip_terms import Neighbourhood, SlipTerms
-from seismo.solver.stages import Binding, BoundStage, bind_stages
+from seismo.solver.medium.coefficients import coefficients_of, medium_of
+from seismo.solver.parallel.active_region import Phase
+from seismo.solver.sampling.injection import Injection
+from seismo.solver.steps.stages import (
+    Binding,
+    BoundStage,
+    bind_stages,
+)
+from seismo.solver.surface.boundary_images import (
+    Face,
+    bind_images,
+    image,
+    touching,
+)
 
 
 def _profile(subdomain: Subdomain, axis: str, layers: dict[str, np.ndarray]) -> np.ndarray:

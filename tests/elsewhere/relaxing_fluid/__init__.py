@@ -15,10 +15,18 @@ import math
 
 from pydantic import BaseModel
 
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import RHO, VP, Parameter
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    RHO,
+    VP,
+    Parameter,
+)
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

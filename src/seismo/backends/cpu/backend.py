@@ -25,12 +25,12 @@ from seismo.backends.base import (
     Variant,
 )
 from seismo.backends.cpu.vector_code import LANE_BYTES
-from seismo.backends.forked import has_lost_threads
 from seismo.backends.numpy_arrays import HostBackend
+from seismo.backends.parallel.forked import has_lost_threads
 
 if TYPE_CHECKING:
     from seismo.backends.cpu.schedule import Task
-    from seismo.equations.formula import Formula
+    from seismo.equations.framework.formula import Formula
 
 PREFETCH_BYTES = 2048  # along the rows of a 2-D grid
 PREFETCH_ROWS = 2  # of a 3-D grid

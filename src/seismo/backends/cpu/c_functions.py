@@ -17,11 +17,11 @@ from numba import njit, typeof, types
 from numba.extending import intrinsic
 
 from seismo.backends.base import Variant
+from seismo.backends.code.source_hash import function_name, source_digest
 from seismo.backends.cpu.object_code import address_of, typed, written
 from seismo.backends.cpu.tiles import TileCode
 from seismo.backends.cpu.vector_code import vector_lanes
-from seismo.backends.source_hash import function_name, source_digest
-from seismo.equations.formula import Formula
+from seismo.equations.framework.formula import Formula
 
 OPTIONS: Any = {"fastmath": True, "error_model": "numpy", "nogil": True, "_nrt": False}
 _WORD = ir.IntType(64)

@@ -34,9 +34,9 @@ from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
-from seismo.backends.kernel_cache import cache_file_name, kernel_cache
-from seismo.backends.source_hash import body_digest
-from seismo.backends.traced import INTEGER, IRValue
+from seismo.backends.code.kernel_cache import cache_file_name, kernel_cache
+from seismo.backends.code.source_hash import body_digest
+from seismo.backends.code.traced import INTEGER, IRValue
 
 SIGNATURE = ((types.int64, types.int64, types.uint64, types.int64), types.void)
 

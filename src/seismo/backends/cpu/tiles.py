@@ -12,10 +12,16 @@ from collections.abc import Callable
 from typing import Any
 
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Variant
+from seismo.backends.code.traced import (
+    IRArray,
+    IRValue,
+    either,
+    kept_in,
+    loop,
+)
 from seismo.backends.cpu.vector_code import VectorLanes
 from seismo.backends.operators.stencils import KernelContext
-from seismo.backends.traced import IRArray, IRValue, either, kept_in, loop
-from seismo.equations.formula import Formula
+from seismo.equations.framework.formula import Formula
 
 TABLES = (
     "tiles", "integers", "first", "second", "on_nodes", "numbers", "x_table", "y_table", "z_table",

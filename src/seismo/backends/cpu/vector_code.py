@@ -16,7 +16,14 @@ from functools import cache, lru_cache
 import numpy as np
 from llvmlite import ir
 
-from seismo.backends.traced import I32, IRValue, ShortArray, declared, pointer, spread
+from seismo.backends.code.traced import (
+    I32,
+    IRValue,
+    ShortArray,
+    declared,
+    pointer,
+    spread,
+)
 
 LANE_BYTES = 64
 _BYTE_POINTER = ir.IntType(8).as_pointer()

@@ -26,16 +26,20 @@ from seismo.backends.base import (
     Variant,
     computed_in,
 )
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu import block_table, march_shapes
-from seismo.backends.gpu.cluster_program import cluster_program
-from seismo.backends.gpu.kernels import BodyKernel
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
-from seismo.backends.gpu.layouts import FLOAT16, Shapes, shapes_of
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
-from seismo.backends.gpu.sweep_binding import SweepBinding
+from seismo.backends.gpu.resident.clusters.program import cluster_program
+from seismo.backends.gpu.sweeps import block_table, march_shapes
+from seismo.backends.gpu.sweeps.binding import SweepBinding
+from seismo.backends.gpu.sweeps.kernels import BodyKernel
+from seismo.backends.gpu.sweeps.layouts import (
+    FLOAT16,
+    Shapes,
+    shapes_of,
+)
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
-from seismo.equations.formula import Formula
+from seismo.equations.framework.formula import Formula
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card

@@ -17,12 +17,10 @@ import cupy
 import numpy as np
 
 from seismo.backends.base import Copy, Group
-from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu import argument_types, copies
-from seismo.backends.gpu.arguments import arrays, words
-from seismo.backends.gpu.cluster_launch import launch_clusters, launch_together
-from seismo.backends.gpu.cluster_layout import ClusterSizes, TileSizes
-from seismo.backends.gpu.code_cache import (
+from seismo.backends.gpu import copies
+from seismo.backends.gpu.compile import argument_types
+from seismo.backends.gpu.compile.arguments import arrays, words
+from seismo.backends.gpu.compile.code_cache import (
     CompiledKernel,
     CompileRequest,
     KernelCode,
@@ -34,10 +32,13 @@ from seismo.backends.gpu.detect import cuda_version, driver_release
 from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.health import health_of
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, GpuLaunch, SweepCall
+from seismo.backends.gpu.resident.clusters.launch import launch_clusters, launch_together
+from seismo.backends.gpu.resident.clusters.layout import ClusterSizes, TileSizes
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.rows import Rows
 
 if TYPE_CHECKING:
-    from seismo.backends.messages import Messages
+    from seismo.backends.parallel.messages import Messages
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 
@@ -276,7 +277,7 @@ class Card(Tools):
         self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
     ) -> GpuLaunch:
         """Bind messages to and from the cards of other processes."""
-        from seismo.backends.messages import Messages
+        from seismo.backends.parallel.messages import Messages
 
         # Connect the communicator on first use: all ranks take part.
         if self._messages is None:

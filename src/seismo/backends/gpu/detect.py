@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from seismo.backends.kernel_cache import cache_file_name, kernel_cache
+from seismo.backends.code.kernel_cache import cache_file_name, kernel_cache
 
 Version = tuple[int, ...]
 

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
-from seismo.backends.communicator import meet
-from seismo.equations.formula import Formula
+from seismo.backends.parallel.communicator import meet
+from seismo.equations.framework.formula import Formula
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card

@@ -24,7 +24,7 @@ from seismo.backends.base import Found, Search
 # A module that imports this one.
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card
-    from seismo.backends.gpu.code_cache import Tools
+    from seismo.backends.gpu.compile.code_cache import Tools
 
 THREADS = 256  # of a block, a power of two
 BLOCKS = 1056  # eight for every multiprocessor of an H200

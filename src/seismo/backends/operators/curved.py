@@ -1,7 +1,8 @@
 """First derivatives at constant x, y or z on rows that follow the ground.
 
-With the symbols of `seismo.grid.curved_rows`, g = 1 + f B' and f_x, f_y of the ground
-(`seismo.grid.topography`) they are, of a field whose gradient is taken, and of one whose divergence
+With the symbols of `seismo.features.topography.row_weights`, g = 1 + f B' and f_x, f_y of the
+ground (`seismo.features.topography.rows`) they are, of a field whose gradient is taken, and of one
+whose divergence
 is::
 
     d_x v = dx v - (1 / g) Z H,           H = Px' [f_x v],   d_z v = (1 / g) G v
@@ -29,12 +30,17 @@ from seismo.backends.operators.stencils import (
     stride_of,
     weighted,
 )
-from seismo.equations.formula import half_of_derivative, is_slope_name, slope_name, sloping
-from seismo.grid.curved_rows import midpoint_pairs
+from seismo.equations.framework.formula import (
+    half_of_derivative,
+    is_slope_name,
+    slope_name,
+    sloping,
+)
+from seismo.features.topography.row_weights import midpoint_pairs
 
 if TYPE_CHECKING:
     from seismo.backends.operators.derivatives import Operators
-    from seismo.equations.formula import Formula
+    from seismo.equations.framework.formula import Formula
 
 
 class Curved(NamedTuple):

@@ -45,7 +45,11 @@ from seismo.backends.operators.stencils import (
     stride_of,
     weighted,
 )
-from seismo.equations.formula import SECOND_SLOTS, Formula, is_slope_name
+from seismo.equations.framework.formula import (
+    SECOND_SLOTS,
+    Formula,
+    is_slope_name,
+)
 from seismo.grid.coefficients import MIDPOINT
 
 

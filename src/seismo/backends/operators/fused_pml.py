@@ -1,15 +1,16 @@
 """Second derivatives of absorbing layers in one pass, which update both their memory variables.
 
 `seismo.backends.operators.derivatives` has the two steps that this does at once: the flux at half
-points, and the outer derivative (`seismo.solver.cpml.coupled` says how). It takes twice as many
-points of the field, and the flux as it was around; in turn no sweep goes before it, and no layer is
-read twice. `slot` numbers the axis' memory variable.
+points, and the outer derivative (`seismo.solver.absorbing.cpml.coupled` says how). It takes twice
+as many points of the field, and the flux as it was around; in turn no sweep goes before it, and no
+layer is read twice. `slot` numbers the axis' memory variable.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from seismo.backends.code.traced import choose, when
 from seismo.backends.operators.stencils import (
     AXES,
     KernelContext,
@@ -20,7 +21,6 @@ from seismo.backends.operators.stencils import (
     staggered_sum,
     weighted,
 )
-from seismo.backends.traced import choose, when
 
 
 def at_once(neighbours: Neighbours, order: int, s: KernelContext, slot: int) -> Any:

@@ -16,10 +16,18 @@ import numpy as np
 
 from seismo.equations.acoustic.curved import sloping
 from seismo.equations.acoustic.increments import in_increments
-from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
-from seismo.equations.parameters import VP
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import (
+    Equation,
+    LayeredWaves,
+    StoredEnergy,
+)
+from seismo.equations.framework.parameters import VP
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
 
 
 def flux(cell):

@@ -1,7 +1,7 @@
 """Acoustic waves of constant density under ground that slopes, first order in time.
 
 Second differences do not know of slopes: where rows follow the ground the same equation is solved
-by the gradient of the pressure and its divergence (`seismo.equations.curved_pressure`)::
+by the gradient of the pressure and its divergence (`seismo.features.topography.surface.pressure`)::
 
     u(n + 1/2) = u(n - 1/2) - grad p(n),    p(n + 1) = p(n) - c^2 dt^2 div u(n + 1/2)
 
@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations.curved_pressure import sloping as closed
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm
+from seismo.features.topography.surface.pressure import sloping as closed
 
 
 def motion(cell):

@@ -13,8 +13,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm
 
 
 def pressure(cell):

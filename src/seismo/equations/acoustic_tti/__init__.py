@@ -41,11 +41,22 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.equations import acoustic_vti
-from seismo.equations.declaration import Collar, Equation
-from seismo.equations.elastic_constants import axis_of
-from seismo.equations.parameters import DELTA, EPSILON, PHI, THETA, VP, Gradual
-from seismo.equations.slow_waves import SlowWaves
-from seismo.equations.table import Field, Physics, Stage
+from seismo.equations.framework.declaration import Collar, Equation
+from seismo.equations.framework.parameters import (
+    DELTA,
+    EPSILON,
+    PHI,
+    THETA,
+    VP,
+    Gradual,
+)
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.rock.elastic_constants import axis_of
+from seismo.equations.rock.slow_waves import SlowWaves
 
 COLLAR_POINTS = 16
 SLOW_WAVES = (

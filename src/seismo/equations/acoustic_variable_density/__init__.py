@@ -7,7 +7,7 @@ step later (Virieux 1986 for fluids). `kappa` = rho vp^2 dt [Pa s], `rho` / dt [
 density at a velocity is the mean of its two nodes (Moczo et al. 2002).
 
 Planes z with cells that a contact cuts have a density for each component, where it stands: `rho_x`,
-`rho_y`, `rho_z` (`seismo.model.effective_density`). These are kept for such planes only, and stand
+`rho_y`, `rho_z` (`seismo.model.effective.density`). These are kept for such planes only, and stand
 `packed` numbers earlier.
 """
 
@@ -18,12 +18,20 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.curved_pressure import sloping
-from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
-from seismo.equations.isotropic_planes import IsotropicPlanes
-from seismo.equations.parameters import RHO, VP
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import (
+    Equation,
+    LayeredWaves,
+    StoredEnergy,
+)
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import RHO, VP
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
+from seismo.features.topography.surface.pressure import sloping
 
 
 def masses(cell):

@@ -31,11 +31,20 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.declaration import Equation, StoredEnergy
-from seismo.equations.parameters import DELTA, EPSILON, VP, Condition
-from seismo.equations.slow_waves import SlowWaves
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import Equation, StoredEnergy
+from seismo.equations.framework.parameters import (
+    DELTA,
+    EPSILON,
+    VP,
+    Condition,
+)
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
+from seismo.equations.rock.slow_waves import SlowWaves
 
 
 def differentiated(axis: str) -> str:
@@ -86,7 +95,8 @@ def coefficients(medium: dict, dt: float) -> dict:
           = 1 / vp^2 - (1 + 2 delta) q^2 - 2 vp^2 (epsilon - delta) (1 + 2 delta) q^4 - ...
 
     so that these three are averaged, the last by the name of anellipticity. Sharp averages of
-    layers reach beyond the values on either side (`seismo.model.column`), but not below 0 here.
+    layers reach beyond the values on either side (`seismo.model.effective.column`), but not below 0
+    here.
     """
     # k = vp^2 dt^2, root = sqrt(1 + 2 delta), rest = 2 (epsilon - delta) k.
     k = (medium["vp"] * dt) ** 2

@@ -14,7 +14,7 @@ nodes, the stiffness of a shear stress the harmonic mean of four (Moczo et al. 2
 fluid. Where no contact cuts, c13 = c11 - 2 mu and c33 = c11: `even` formulas read c11 and q only.
 c13, c33 and `q66` are kept for the other planes alone, and stand `packed` numbers earlier. So are
 `rho_x`, `rho_y`, `rho_z` for planes where fluids of unlike density meet: they slip, and have a
-density for each component (`seismo.model.effective_density`).
+density for each component (`seismo.model.effective.density`).
 
 On the row of a free surface szz vanishes: `surface` takes from sxx (and syy) what a nonzero szz
 would have added, c13 / c33 szz, whatever d_z v_z was. In a fluid that is all of it to the last bit:
@@ -31,14 +31,22 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations.acoustic_variable_density import even_density, inertia, lightness
-from seismo.equations.declaration import Equation, LayeredWaves
 from seismo.equations.elastic import formulas
 from seismo.equations.elastic.curved import CURVED_SURFACE
 from seismo.equations.elastic.energy import energy
-from seismo.equations.isotropic_planes import IsotropicPlanes
-from seismo.equations.parameters import RHO, VP, VS
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import Equation, LayeredWaves
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import (
+    RHO,
+    VP,
+    VS,
+)
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
 

@@ -1,4 +1,4 @@
-"""What a ground that slopes takes of the elastic equations (`seismo.equations.curved_surface`)."""
+"""Terms of these equations on ground that slopes (`features.topography.surface`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from seismo.equations.curved_surface import CurvedSurface, shear_rate
 from seismo.equations.elastic.formulas import four_nodes
+from seismo.features.topography.surface.traction import CurvedSurface, shear_rate
 
 
 def between_nodes(array: np.ndarray, axis: str) -> np.ndarray:

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from seismo.equations.declaration import StoredEnergy
 from seismo.equations.elastic.formulas import pairs
+from seismo.equations.framework.declaration import StoredEnergy
 
 Mean = Callable[[str], np.ndarray]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from seismo.equations.acoustic_variable_density import masses, mean_masses
-from seismo.equations.elastic_constants import named
+from seismo.equations.rock.elastic_constants import named
 
 
 def pairs(axes: str) -> list[str]:

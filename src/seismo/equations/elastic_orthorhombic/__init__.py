@@ -7,11 +7,12 @@ Hooke's law has nine constants, and normal stresses do not depend on shear strai
     szz = c13 exx + c23 eyy + c33 ezz,    sxy = 2 c66 exy
 
 Rocks are given by vp, vs and Tsvankin's (1997) parameters, or by these constants
-(`seismo.equations.given_rock`); VTI and isotropic rocks may lie beside them. Fields stand where
-they do in `seismo.equations.elastic`; shear stiffnesses are harmonic means of four nodes, as there,
-those of cells that contacts cut are the means of Schoenberg & Muir
-(`seismo.model.tilted_stiffness`), whose couplings of normal and shear strains at contacts that dip
-are neglected. In 2-D the waves are those of VTI rock with the constants c11, c13, c33, c55.
+(`seismo.equations.rock.given_rock`); VTI and isotropic rocks may lie beside them. Fields stand
+where they do in `seismo.equations.elastic`; shear stiffnesses are harmonic means of four nodes, as
+there, those of cells that contacts cut are the means of Schoenberg & Muir
+(`seismo.model.effective.tilted_stiffness`), whose couplings of normal and shear strains at contacts
+that dip are neglected. In 2-D the waves are those of VTI rock with the constants c11, c13, c33,
+c55.
 """
 
 from __future__ import annotations
@@ -19,16 +20,26 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations_with_replacement
 
-from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
-from seismo.equations.curved_surface import CurvedSurface
-from seismo.equations.declaration import Equation, StoredEnergy
+from seismo.equations import elastic
 from seismo.equations.elastic.energy import stored
 from seismo.equations.elastic.formulas import pairs
-from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_orthorhombic import curved, formulas
 from seismo.equations.elastic_tti import coefficients
-from seismo.equations.parameters import RHO, TSVANKIN, VP, VS
-from seismo.equations.table import Physics, Stage
+from seismo.equations.framework.declaration import Equation, StoredEnergy
+from seismo.equations.framework.parameters import (
+    RHO,
+    TSVANKIN,
+    VP,
+    VS,
+)
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.rock import (
+    given_rock,
+    rock_conversions,
+    wave_speeds,
+)
+from seismo.equations.rock.elastic_constants import named
+from seismo.features.topography.surface.traction import CurvedSurface
 
 
 def tables(axes: str, options: None) -> Physics:

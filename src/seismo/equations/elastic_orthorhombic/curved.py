@@ -1,4 +1,4 @@
-"""What a ground that slopes takes of these equations (`seismo.equations.curved_surface`)."""
+"""Terms of these equations on ground that slopes (`features.topography.surface`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from seismo.equations.curved_surface import shear_rate
 from seismo.equations.elastic.curved import between_nodes
 from seismo.equations.elastic.formulas import four_nodes
-from seismo.equations.elastic_constants import named
+from seismo.equations.rock.elastic_constants import named
+from seismo.features.topography.surface.traction import shear_rate
 
 
 def moduli(

@@ -6,7 +6,7 @@ Symbols are those of `seismo.equations.elastic_orthorhombic`. `pairs` of axes na
 from __future__ import annotations
 
 from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
-from seismo.equations.elastic_constants import named
+from seismo.equations.rock.elastic_constants import named
 
 
 def stress(cell):

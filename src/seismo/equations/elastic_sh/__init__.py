@@ -7,8 +7,9 @@ along x and z (Moczo 1989). `rho` / dt, `q_xy` = 1 / (mu_xy dt) and `q` = 1 / (m
 nodes; mu of a stress is the harmonic mean of its two nodes.
 
 The rock is isotropic; a cell that a contact cuts has a modulus for each stress: moduli add up along
-it, compliances across it (`seismo.model.averaging`). `even` formulas, of planes that no contact
-cuts, read `q` only; `q_xy` is kept for the other planes alone, and stands `packed` numbers earlier.
+it, compliances across it (`seismo.model.effective.averaging`). `even` formulas, of planes that no
+contact cuts, read `q` only; `q_xy` is kept for the other planes alone, and stands `packed` numbers
+earlier.
 """
 
 from __future__ import annotations
@@ -17,12 +18,20 @@ from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.elastic import FLUID_Q
-from seismo.equations.isotropic_planes import IsotropicPlanes
-from seismo.equations.parameters import RHO, VS
-from seismo.equations.table import Field, Physics, Stage
-from seismo.equations.terms import SourceTerm, Term
+from seismo.equations.framework.declaration import (
+    Equation,
+    LayeredWaves,
+    StoredEnergy,
+)
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import RHO, VS
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
 
 
 def velocity(cell):

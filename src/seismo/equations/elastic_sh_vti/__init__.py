@@ -13,11 +13,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic_constants as constants
-from seismo.equations import elastic_sh, rock_conversions, wave_speeds
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import CONSTANTS, GAMMA, RHO, VS
-from seismo.equations.table import Physics
+from seismo.equations import elastic_sh
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    GAMMA,
+    RHO,
+    VS,
+)
+from seismo.equations.framework.table import Physics
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import rock_conversions, wave_speeds
 
 
 def isotropic_throughout(extremes) -> bool:

@@ -2,17 +2,28 @@
 
 The equations, fields, stages and formulas are those of `seismo.equations.elastic_tti`. Rocks are
 given by Thomsen's or Tsvankin's parameters, or by elastic constants, with theta, phi and azimuth
-(`seismo.equations.given_rock`).
+(`seismo.equations.rock.given_rock`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic_tti, given_rock, rock_conversions, wave_speeds
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import CONSTANTS, RHO, TSVANKIN, VP, VS
-from seismo.equations.table import Physics
+from seismo.equations import elastic_tti
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    RHO,
+    TSVANKIN,
+    VP,
+    VS,
+)
+from seismo.equations.framework.table import Physics
+from seismo.equations.rock import (
+    given_rock,
+    rock_conversions,
+    wave_speeds,
+)
 
 
 def tables(axes: str, options: None) -> Physics:

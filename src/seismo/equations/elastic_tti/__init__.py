@@ -36,15 +36,23 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 
 from seismo.equations import elastic, elastic_vti
-from seismo.equations import elastic_constants as constants
 from seismo.equations.acoustic_variable_density import inertia
-from seismo.equations.declaration import Equation
 from seismo.equations.elastic import FLUID_Q
 from seismo.equations.elastic.formulas import pairs
-from seismo.equations.elastic_constants import named
 from seismo.equations.elastic_tti import definite, formulas
-from seismo.equations.parameters import PHI, THETA, Condition
-from seismo.equations.table import Field, Physics, Stage
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    PHI,
+    THETA,
+    Condition,
+)
+from seismo.equations.framework.table import (
+    Field,
+    Physics,
+    Stage,
+)
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock.elastic_constants import named
 
 _ALONG = 1e-6  # component of an axis across a plane that is rounding
 IN_PLANE = Condition(
@@ -172,7 +180,7 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 8.5, 3: 14.5}},
     bandwidth_share={"gpu": {3: 0.8}},
     # Contacts err about as those of rock whose axis is upright, and as the axes differ
-    # (`seismo.runs.assessment.turned_rock`).
+    # (`seismo.runs.prediction.contacts.turned_rock`).
     layered=elastic_vti.EQUATION.waves_in_layers.with_further(0.0, 0.0),
     extends="elastic",
 )

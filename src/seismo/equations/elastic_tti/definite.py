@@ -31,7 +31,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from seismo.equations.elastic.formulas import pairs
-from seismo.equations.elastic_constants import named
+from seismo.equations.rock.elastic_constants import named
 from seismo.grid.midpoints import Midpoints
 
 REACH = 6  # nodes beyond a node that its factors depend on

@@ -2,7 +2,7 @@
 
 The equations, fields, stages and formulas are those of `seismo.equations.elastic`, whose stiffness
 c11, c13, c33, c44, c66 is that of a stack of isotropic layers; here each rock has five constants of
-its own, given or from Thomsen's epsilon, delta and gamma (`seismo.equations.given_rock`)::
+its own, given or from Thomsen's epsilon, delta and gamma (`seismo.equations.rock.given_rock`)::
 
     sxx = c11 exx + (c11 - 2 c66) eyy + c13 ezz,    szz = c13 (exx + eyy) + c33 ezz,
     syy = (c11 - 2 c66) exx + c11 eyy + c13 ezz,    sxz = 2 c44 exz,  syz = 2 c44 eyz,
@@ -17,11 +17,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic, given_rock, rock_conversions, wave_speeds
-from seismo.equations import elastic_constants as constants
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import DELTA, EPSILON, GAMMA, RHO, VP, VS, Condition
-from seismo.equations.table import Physics, Stage
+from seismo.equations import elastic
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    DELTA,
+    EPSILON,
+    GAMMA,
+    RHO,
+    VP,
+    VS,
+    Condition,
+)
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import (
+    given_rock,
+    rock_conversions,
+    wave_speeds,
+)
 
 CONDITIONS = (
     # A fluid is isotropic.

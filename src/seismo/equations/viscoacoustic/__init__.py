@@ -8,7 +8,7 @@ constant); the memory variables stand half a step later, in units of q:
 
     xi(n + 1/2) = a_l xi(n - 1/2) + b_l q(n),    A^l acts on [xi(n + 1/2) + xi(n - 1/2)] / 2
 
-(`seismo.equations.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its loss.
+(`seismo.equations.loss.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its loss.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from __future__ import annotations
 import math
 
 from seismo.equations import acoustic
-from seismo.equations.declaration import Equation
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import QP, VP
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     loss,
     memory_fields,
@@ -26,9 +28,7 @@ from seismo.equations.memory_variables import (
     remember,
     strain_source,
 )
-from seismo.equations.parameters import QP, VP
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.viscoacoustic.curved import sloping
 
 

@@ -11,9 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seismo.equations.acoustic import curved as lossless
-from seismo.equations.memory_variables import UNKNOWN, loss, names_of, remember, strain_source
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.memory_variables import (
+    UNKNOWN,
+    loss,
+    names_of,
+    remember,
+    strain_source,
+)
+from seismo.equations.loss.relaxation import Relaxation
 
 
 def pressure(cell):

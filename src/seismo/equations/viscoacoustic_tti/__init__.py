@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seismo.equations import acoustic_tti
-from seismo.equations.memory_variables import UNKNOWN
-from seismo.equations.parameters import QP
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics
+from seismo.equations.framework.parameters import QP
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.memory_variables import UNKNOWN
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.viscoacoustic_vti import advance_by_what_lasts, with_loss
 
 

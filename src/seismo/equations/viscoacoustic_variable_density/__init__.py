@@ -3,8 +3,8 @@
     rho dv/dt = -grad p,    dp/dt = -kappa (div v less what its memory lacks)
 
 In place of `seismo.equations.acoustic_variable_density`, whose grid and density it has, where the
-model gives qp (`seismo.equations.memory_variables`). On the nodes stand unrelaxed `kappa` dt and
-the number `y` of its loss.
+model gives qp (`seismo.equations.loss.memory_variables`). On the nodes stand unrelaxed `kappa` dt
+and the number `y` of its loss.
 """
 
 from __future__ import annotations
@@ -12,9 +12,14 @@ from __future__ import annotations
 import math
 
 from seismo.equations import acoustic_variable_density as lossless
-from seismo.equations.curved_pressure import sloping
-from seismo.equations.declaration import Equation
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    QP,
+    RHO,
+    VP,
+)
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     loss,
     memory_fields,
@@ -23,9 +28,8 @@ from seismo.equations.memory_variables import (
     remember,
     strain_source,
 )
-from seismo.equations.parameters import QP, RHO, VP
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.features.topography.surface.pressure import sloping
 
 
 def pressure(cell):

@@ -16,8 +16,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from seismo.equations import acoustic_vti
-from seismo.equations.declaration import Equation
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import QP
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     loss,
     memory_fields,
@@ -26,9 +28,7 @@ from seismo.equations.memory_variables import (
     remember,
     strain_source,
 )
-from seismo.equations.parameters import QP
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
 
 CURVATURES = ("across", "along")
 

@@ -4,13 +4,13 @@
 
 2-D (P-SV) and 3-D, in place of `seismo.equations.elastic`, whose grid, density, effective media and
 free surface it has, where the model gives qp or qs. P moduli relax with the weights of P waves,
-shear moduli with those of S waves (`seismo.equations.memory_variables`).
+shear moduli with those of S waves (`seismo.equations.loss.memory_variables`).
 
 Model arrays stand on the nodes: unrelaxed c11 dt, c33 dt, `common` = sqrt(c11 c33) dt, `slack` =
 `common` - c13 dt, which is 2 mu dt in one rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 /
 (c66 dt); and the numbers y of their losses: `y11`, `y33`, `y_slack`, `qy` = q times that of c44,
-`qy66`. In a cell that a contact cuts they are exact to first order in 1/Q (`seismo.model.loss`).
-Where none cuts, c11, q, y11 and qy tell all.
+`qy66`. In a cell that a contact cuts they are exact to first order in 1/Q
+(`seismo.features.loss.effective`). Where none cuts, c11, q, y11 and qy tell all.
 """
 
 from __future__ import annotations
@@ -23,9 +23,17 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations import elastic
-from seismo.equations.declaration import Equation
-from seismo.equations.isotropic_planes import IsotropicPlanes
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import (
+    QP,
+    QS,
+    RHO,
+    VP,
+    VS,
+)
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     CellArrays,
     at_once,
@@ -35,9 +43,7 @@ from seismo.equations.memory_variables import (
     relaxing_source,
     responses_of_memory,
 )
-from seismo.equations.parameters import QP, QS, RHO, VP, VS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.viscoelastic import formulas
 from seismo.equations.viscoelastic.curved import curved_surface
 

@@ -1,4 +1,4 @@
-"""What a ground that slopes takes of these equations (`seismo.equations.curved_surface`)."""
+"""Terms of these equations on ground that slopes (`features.topography.surface`)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from seismo.equations.curved_surface import CurvedSurface, shear_rate
 from seismo.equations.elastic.curved import between_nodes
 from seismo.equations.elastic.formulas import four_nodes
-from seismo.equations.memory_variables import CellArrays, at_once, drive
+from seismo.equations.loss.memory_variables import (
+    CellArrays,
+    at_once,
+    drive,
+)
 from seismo.equations.viscoelastic.formulas import moduli_at_once
+from seismo.features.topography.surface.traction import CurvedSurface, shear_rate
 
 
 def moduli(

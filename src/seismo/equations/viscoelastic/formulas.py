@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from seismo.equations.elastic.formulas import four_nodes
-from seismo.equations.memory_variables import (
+from seismo.equations.loss.memory_variables import (
     added,
     at_once,
     drive,

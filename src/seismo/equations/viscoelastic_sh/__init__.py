@@ -3,7 +3,7 @@
     rho dvy/dt = d_x sxy + d_z syz,    ds/dt = mu (d vy less what its memory lacks)
 
 In place of `seismo.equations.elastic_sh`, whose grid, density and effective media it has, where the
-model gives qs (`seismo.equations.memory_variables`). On the nodes stand `rho` / dt, unrelaxed
+model gives qs (`seismo.equations.loss.memory_variables`). On the nodes stand `rho` / dt, unrelaxed
 `q_xy` = 1 / (mu_xy dt) and `q` = 1 / (mu_yz dt), and `qy_xy`, `qy`: these times the numbers y of
 the moduli.
 """
@@ -16,9 +16,15 @@ from operator import attrgetter
 import numpy as np
 
 from seismo.equations import elastic_sh
-from seismo.equations.declaration import Equation
-from seismo.equations.isotropic_planes import IsotropicPlanes
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import (
+    QS,
+    RHO,
+    VS,
+)
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     loss,
     memory_fields,
@@ -26,9 +32,7 @@ from seismo.equations.memory_variables import (
     numbers_of,
     remember,
 )
-from seismo.equations.parameters import QS, RHO, VS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
 
 
 def stress(cell):

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from seismo.equations import elastic_sh_vti, rock_conversions, viscoelastic_sh
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import QS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics
+from seismo.equations import elastic_sh_vti, viscoelastic_sh
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import QS
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock import rock_conversions
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:

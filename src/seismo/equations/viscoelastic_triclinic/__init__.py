@@ -3,10 +3,10 @@
 The equations, fields, stages and formulas are those of `seismo.equations.viscoelastic_tti`: the
 stiffness relaxes to s C + (p - s) v v^T, with the ratios p and s of moduli of P and of S waves, and
 v about the axes of the rock the roots of c11, c22, c33 for xx, yy, zz, and 0 for shear strains
-(`seismo.equations.anisotropic_loss`). So P waves along these axes have qp in orthorhombic rock, and
+(`seismo.equations.loss.anisotropic`). So P waves along these axes have qp in orthorhombic rock, and
 S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by elastic
-constants (`seismo.equations.given_rock`), where the model gives qp or qs besides; constants are
-those at the frequency that velocities would be of.
+constants (`seismo.equations.rock.given_rock`), where the model gives qp or qs besides; constants
+are those at the frequency that velocities would be of.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from seismo.equations import (
-    elastic_triclinic,
+from seismo.equations import elastic_triclinic, viscoelastic_tti
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    QP,
+    QS,
+)
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock import (
     given_rock,
     rock_conversions,
-    viscoelastic_tti,
     wave_speeds,
 )
-from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import CONSTANTS, QP, QS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:

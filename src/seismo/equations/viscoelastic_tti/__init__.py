@@ -2,9 +2,9 @@
 
 Fields, interpolation and contacts are those of `seismo.equations.elastic_tti`, where the model
 gives qp or qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is
-s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.anisotropic_loss`): S waves lose in
+s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.loss.anisotropic`): S waves lose in
 the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l of old
-and new memory variables and Y_l / 2 of both (`seismo.equations.memory_variables`), for normal
+and new memory variables and Y_l / 2 of both (`seismo.equations.loss.memory_variables`), for normal
 strains e_n and shear strains g_I::
 
     L_K = sum over l of Ys_l Z_Kl / 2,                             of every strain K
@@ -20,9 +20,9 @@ what strains lose is, as their energy, a symmetric form of e_n, P h_I and g_I, a
 where the rocks' own is not.
 
 Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
-lose as they do (`seismo.model.loss`); beside nodes y of c_I is the mean weighted with 1 / c_I, as
-in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for the loss of
-all constants, which is exact for shear across flat layers, and else approximate.
+lose as they do (`seismo.features.loss.effective`); beside nodes y of c_I is the mean weighted with
+1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for
+the loss of all constants, which is exact for shear across flat layers, and else approximate.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from functools import partial
 import numpy as np
 
 from seismo.equations import elastic_tti
-from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
-from seismo.equations.declaration import Equation
 from seismo.equations.elastic.formulas import pairs
-from seismo.equations.elastic_constants import named
-from seismo.equations.memory_variables import (
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import QP, QS
+from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
+from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     CellArrays,
     memory_fields,
@@ -48,9 +49,8 @@ from seismo.equations.memory_variables import (
     relaxing_source,
     responses_of_memory,
 )
-from seismo.equations.parameters import QP, QS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics, Stage
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock.elastic_constants import named
 from seismo.equations.viscoelastic_tti import formulas
 
 _LEAST_DISTORTION = 1e-9  # of the dilation's modulus, below which a medium is a fluid

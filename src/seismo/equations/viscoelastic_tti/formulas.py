@@ -7,8 +7,13 @@ coefficients are those of `seismo.equations.elastic_tti`, and besides `root` v, 
 from __future__ import annotations
 
 from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
-from seismo.equations.elastic_constants import named
-from seismo.equations.memory_variables import at_once, drive, loss, remember
+from seismo.equations.loss.memory_variables import (
+    at_once,
+    drive,
+    loss,
+    remember,
+)
+from seismo.equations.rock.elastic_constants import named
 
 _SOFTEST = 1e10  # 1 / (c_I dt) of rock is far below, and of a fluid far above (`elastic.FLUID_Q`)
 

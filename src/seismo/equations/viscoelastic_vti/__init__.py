@@ -2,7 +2,7 @@
 
 The equations, fields and formulas are those of `seismo.equations.viscoelastic`, with the rocks of
 `seismo.equations.elastic_vti`: c11 and c33 relax with the weights of P waves, c44 and c66 with
-those of S waves, and c13 = sqrt(c11 c33) - `slack` with both (`seismo.equations.anisotropic_loss`,
+those of S waves, and c13 = sqrt(c11 c33) - `slack` with both (`seismo.equations.loss.anisotropic`,
 which tells what quality factors waves then have by direction). Where the model gives qp or qs
 beside epsilon, delta or gamma, or the five constants that stand for them.
 """
@@ -13,12 +13,13 @@ import math
 from dataclasses import replace
 from functools import partial
 
-from seismo.equations import elastic_vti, given_rock, rock_conversions, viscoelastic
-from seismo.equations.anisotropic_loss import SHEAR_SHARE, shear_share
-from seismo.equations.declaration import Equation
-from seismo.equations.parameters import QP, QS
-from seismo.equations.relaxation import Relaxation
-from seismo.equations.table import Physics
+from seismo.equations import elastic_vti, viscoelastic
+from seismo.equations.framework.declaration import Equation
+from seismo.equations.framework.parameters import QP, QS
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock import given_rock, rock_conversions
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:

@@ -17,16 +17,21 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.output.array_sets import MapSet, Model, SnapshotSeries, TraceSet
-from seismo.output.arrays import NamedArrays
-from seismo.output.atomic_file import HiddenFile
-from seismo.output.dimension_scales import unit_of
-from seismo.output.export.seismograms import start_date
+from seismo.features.topography.record import Z_TRUE
+from seismo.formats.reading.optional_package import optional_package
+from seismo.formats.seismology.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
-from seismo.output.ground_record import Z_TRUE
-from seismo.output.quantities import long_name
 from seismo.output.results import Results
-from seismo.scenario.optional_package import optional_package
+from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.store.array_sets import (
+    MapSet,
+    Model,
+    SnapshotSeries,
+    TraceSet,
+)
+from seismo.output.store.arrays import NamedArrays
+from seismo.output.store.dimension_scales import unit_of
+from seismo.output.store.quantities import long_name
 
 _CONVENTIONS = "CF-1.11"
 _DESCRIPTIONS = {  # of coordinates that results files do not have

@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import choose
-from seismo.output.atomic_file import final_path, make_folder, refusal, write_hidden
-from seismo.output.export.asdf import asdf
+from seismo.formats.segy.export import segy, su
+from seismo.formats.seismology.asdf import asdf
+from seismo.formats.seismology.obspy_stream import SEISMIC, miniseed
+from seismo.formats.seismology.sac import sac
+from seismo.formats.seismology.seismograms import start_date
 from seismo.output.export.datasets import netcdf
 from seismo.output.export.geotiff import geotiff, is_horizontal
 from seismo.output.export.ground_motion_table import ground_motion, missing_motions
-from seismo.output.export.obspy_stream import SEISMIC, miniseed
-from seismo.output.export.sac import sac
-from seismo.output.export.segy import segy, su
-from seismo.output.export.seismograms import start_date
 from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
 from seismo.output.results import Results
+from seismo.output.run_directory.atomic_file import (
+    final_path,
+    make_folder,
+    refusal,
+    write_hidden,
+)
+from seismo.output.store.arrays import choose
 
 GROUND_MOTION = "ground-motion"
 GEOTIFF = "geotiff"

@@ -18,12 +18,12 @@ import numpy as np
 
 from seismo.acquisition.projection import definition_of
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import MapSet
-from seismo.output.atomic_file import HiddenFile
+from seismo.formats.reading.optional_package import optional_package
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
-from seismo.output.quantities import long_name
 from seismo.output.results import Results
-from seismo.scenario.optional_package import optional_package
+from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.store.array_sets import MapSet
+from seismo.output.store.quantities import long_name
 
 _PROFILE = {"driver": "GTiff", "dtype": "float32", "compress": "deflate", "predictor": 3}
 Steps = tuple[tuple[float, float], tuple[float, float]]  # east, north of a column and of a row

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import TraceSet
-from seismo.output.arrays import NamedArrays, choose
-from seismo.output.atomic_file import HiddenFile, plain_name
 from seismo.output.results import Results
+from seismo.output.run_directory.atomic_file import HiddenFile, plain_name
+from seismo.output.store.array_sets import TraceSet
+from seismo.output.store.arrays import NamedArrays, choose
 
 QUANTITIES = {  # vectors: names of their components in the results
     "velocity": "v{}",

@@ -8,15 +8,15 @@ from seismo.output.figures.choice import (
     alternatives,
     too_short,
 )
-from seismo.output.figures.gather import gather
 from seismo.output.figures.kinds import KINDS, FigureKind, draw, figure_of, picture_name, shared
-from seismo.output.figures.model import model
-from seismo.output.figures.movie import movie
-from seismo.output.figures.peaks import peaks
-from seismo.output.figures.snapshot import snapshot
-from seismo.output.figures.spectra import spectra
+from seismo.output.figures.maps.peaks import peaks
+from seismo.output.figures.sections.model import model
+from seismo.output.figures.sections.movie import movie
+from seismo.output.figures.sections.snapshot import snapshot
+from seismo.output.figures.seismograms.gather import gather
+from seismo.output.figures.seismograms.spectra import spectra
+from seismo.output.figures.seismograms.traces import traces
 from seismo.output.figures.telemetry import telemetry
-from seismo.output.figures.traces import traces
 
 __all__ = [
     "KINDS",

@@ -9,9 +9,17 @@ import numpy as np
 from pydantic import Field
 
 from seismo.errors import ScenarioError
-from seismo.output.array_sets import MapSet, SnapshotSeries, TraceSet
-from seismo.output.arrays import NamedArrays, choose, listed
 from seismo.output.results import PREVIEW, Results
+from seismo.output.store.array_sets import (
+    MapSet,
+    SnapshotSeries,
+    TraceSet,
+)
+from seismo.output.store.arrays import (
+    NamedArrays,
+    choose,
+    listed,
+)
 
 
 class EmptyFigureError(ScenarioError):

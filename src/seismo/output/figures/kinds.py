@@ -16,20 +16,20 @@ from matplotlib.figure import Figure
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from seismo.errors import ScenarioError
-from seismo.output.arrays import choose
-from seismo.output.atomic_file import final_path, refusal
 from seismo.output.figures.choice import shot_name, too_short
-from seismo.output.figures.gather import gather
-from seismo.output.figures.model import model
-from seismo.output.figures.movie import SUFFIXES, movie
-from seismo.output.figures.peaks import peaks
-from seismo.output.figures.snapshot import snapshot
-from seismo.output.figures.spectra import spectra
+from seismo.output.figures.maps.peaks import peaks
+from seismo.output.figures.sections.model import model
+from seismo.output.figures.sections.movie import SUFFIXES, movie
+from seismo.output.figures.sections.snapshot import snapshot
+from seismo.output.figures.seismograms.gather import gather
+from seismo.output.figures.seismograms.spectra import spectra
+from seismo.output.figures.seismograms.traces import traces
+from seismo.output.figures.seismograms.wavelets import wavelets
 from seismo.output.figures.style import STYLE
 from seismo.output.figures.telemetry import telemetry
-from seismo.output.figures.traces import traces
-from seismo.output.figures.wavelets import wavelets
 from seismo.output.results import Results
+from seismo.output.run_directory.atomic_file import final_path, refusal
+from seismo.output.store.arrays import choose
 
 # Options that say what is shown, not how: part of a picture's name, in this order.
 _CHOOSING = (

@@ -19,9 +19,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from seismo.output.quantities import axis_label, pretty_unit
 from seismo.output.results import Results
 from seismo.output.results_file import COMPLETE
+from seismo.output.store.quantities import axis_label, pretty_unit
 from seismo.scenario.units import readable, with_unit
 
 STYLE: dict[str, Any] = {

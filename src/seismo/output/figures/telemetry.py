@@ -18,8 +18,8 @@ from seismo.output.figures.style import (
     quiet_frame,
     styled,
 )
-from seismo.output.quantities import long_name
 from seismo.output.results import Results
+from seismo.output.store.quantities import long_name
 from seismo.scenario.units import readable
 
 _COLUMNS = 2

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from seismo.errors import ScenarioError
-from seismo.output.atomic_file import write_new
+from seismo.output.run_directory.atomic_file import write_new
 from seismo.runs.batch.profile import MachineProfile, load_profile
 from seismo.runs.batch.script import JobArray, batch_script, job_name
 from seismo.runs.resources.feasible_ranks import FeasibleRanks

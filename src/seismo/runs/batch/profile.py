@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from seismo.errors import ScenarioError
-from seismo.scenario import error_messages
 from seismo.scenario.base import Field, Integer, Name, PositiveTime, ScenarioSection, Truth
+from seismo.scenario.mistakes import error_messages
 from seismo.scenario.reader import read_file
 
 Count = Annotated[Integer, Field(ge=1, le=100_000)]

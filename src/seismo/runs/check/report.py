@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from seismo.acquisition.receivers import ReceiverGroup
-from seismo.equations.parameters import CONSTANTS
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.equations.framework.parameters import CONSTANTS
+from seismo.features.half_precision.units import rounding_error
+from seismo.features.refinement.report import refinement_facts
+from seismo.features.topography.checks.report import ground_facts
 from seismo.grid.grid import AXES
-from seismo.model.gridded import Gridded
 from seismo.model.random_medium import RandomMedium
-from seismo.model.volume import Volume
-from seismo.runs.assessment.accuracy import layer_errors, percent
-from seismo.runs.check import Plan
-from seismo.runs.check.ground import ground_facts
-from seismo.runs.check.refinement import refinement_facts
+from seismo.model.volumes.gridded import Gridded
+from seismo.model.volumes.volume import Volume
+from seismo.runs.check.plan import Plan
 from seismo.runs.check.sample_facts import sample_facts
 from seismo.runs.check.sources import source_facts
-from seismo.runs.progress import clock_time, rate
+from seismo.runs.prediction.accuracy import layer_errors, percent
+from seismo.runs.reporting.progress import clock_time, rate
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.half_precision import rounding_error
 
 MOST_CAUSES = 3  # of errors that are listed
 MOST_SETS = 6  # of receivers whose errors are listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from seismo.scenario.part_keys import GriddedPart
+from seismo.scenario.earth.part_keys import GriddedPart
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from seismo.acquisition.finite_fault import ActingFault, FaultSummary
-from seismo.acquisition.moment_tensor import magnitude_of
-from seismo.acquisition.plane_wave import EVANESCENT_LEAD, PlaneWave
+from seismo.acquisition.sources.moment_tensor import magnitude_of
+from seismo.features.faults.finite_fault import ActingFault, FaultSummary
+from seismo.features.plane_waves.background import box_of, plane_waves
+from seismo.features.plane_waves.plane_wave import EVANESCENT_LEAD, PlaneWave
+from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
-from seismo.output.quantities import timing
-from seismo.output.source_facts import ranged, source_lines
-from seismo.runs.coordinates import size_and_depth
-from seismo.scenario.sources import Source
+from seismo.output.reports.source_facts import ranged, source_lines
+from seismo.output.store.quantities import timing
+from seismo.runs.contents.coordinates import size_and_depth
+from seismo.scenario.sections.sources import Source
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.ground import true_positions
-from seismo.solver.incident_background import box_of, plane_waves
 
 _LATE = 0.1  # of a centre, from which on it is said to come after the origin time
 MOST_SOURCES = 3  # that are described each

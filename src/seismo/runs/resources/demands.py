@@ -16,16 +16,16 @@ import numpy as np
 from seismo.acquisition.shots import Share, evenly
 from seismo.backends import machine
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
-from seismo.output.partial_files import run_folder
+from seismo.features.refinement.levels import field_size
+from seismo.output.run_directory.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 from seismo.solver.grid_layout import make_grid
-from seismo.solver.grids import field_size
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays

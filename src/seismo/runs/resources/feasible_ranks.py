@@ -12,18 +12,18 @@ import math
 from itertools import count
 
 from seismo.acquisition.geometry import Geometry
-from seismo.equations.registry import physics_for
+from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
+from seismo.features.refinement.levels import levels
+from seismo.features.refinement.plane import with_plane
+from seismo.features.topography.ground import topography_of
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.runs.resources.placement import grids_of
 from seismo.scenario import Scenario
-from seismo.solver.accuracy import AUTO_ORDERS
+from seismo.solver.accuracy.stencil import AUTO_ORDERS
 from seismo.solver.grid_layout import halo_of, image_faces, make_grid
-from seismo.solver.grids import levels
-from seismo.solver.ground import topography_of
-from seismo.solver.partition import never_cut_axes
-from seismo.solver.refinement_plane import with_plane
+from seismo.solver.parallel.partition import never_cut_axes
 
 
 class FeasibleRanks:

@@ -14,24 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.backends.machine import BANDWIDTH_BYTES
-from seismo.equations.table import Stage
+from seismo.equations.framework.table import Stage
+from seismo.features.faults.pieces import FaultPieces
+from seismo.features.plane_waves.terms import incident_size
+from seismo.features.topography.curved_runs import plane_names
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
-from seismo.output.checkpoint import KEPT
 from seismo.output.pipeline import packing_bytes, ring_bytes
-from seismo.solver.channels import receiver_points
-from seismo.solver.curved_ground import plane_names
+from seismo.output.run_directory.checkpoint import KEPT
+from seismo.solver.absorbing.layer_memory import LayerMemory
 from seismo.solver.discretization import Discretization
-from seismo.solver.fault_pieces import FaultPieces
 from seismo.solver.fields import Fields
-from seismo.solver.incident_terms import incident_size
-from seismo.solver.layer_memory import LayerMemory
-from seismo.solver.map_quantities import maps_of
-from seismo.solver.partition import subdomains
+from seismo.solver.interpolation.channels import receiver_points
+from seismo.solver.parallel.partition import subdomains
+from seismo.solver.sampling.map_quantities import maps_of
 
 # The interpreter, its packages and kernels (210 MB), and compiling these in a first run (90 MB).
 PYTHON_BYTES = 290 * 2**20

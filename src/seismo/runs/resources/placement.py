@@ -25,9 +25,10 @@ import numpy as np
 
 from seismo.acquisition.shots import Share
 from seismo.backends.base import Backend
-from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose_all, optional_gpu
 from seismo.errors import ScenarioError
+from seismo.features.refinement.levels import field_size
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs.resources import speed
@@ -37,8 +38,11 @@ from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import batched
-from seismo.solver.grids import field_size
-from seismo.solver.partition import Partition, divide, divide_finer
+from seismo.solver.parallel.partition import (
+    Partition,
+    divide,
+    divide_finer,
+)
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos

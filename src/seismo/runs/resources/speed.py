@@ -29,13 +29,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from seismo.backends.base import PML_COST
-from seismo.equations.registry import EQUATIONS, physics_for
+from seismo.equations.framework.registry import EQUATIONS, physics_for
+from seismo.features.plane_waves.terms import incident_size
 from seismo.grid.point_costs import cost
 from seismo.solver.discretization import Discretization
-from seismo.solver.incident_terms import incident_size
-from seismo.solver.map_quantities import PeakMapSet, maps_of
-from seismo.solver.moving_part import phases, updates
-from seismo.solver.partition import point_costs
+from seismo.solver.parallel.active_region import phases, updates
+from seismo.solver.parallel.partition import point_costs
+from seismo.solver.sampling.map_quantities import PeakMapSet, maps_of
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {

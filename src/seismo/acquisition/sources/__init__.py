@@ -1,0 +1,1 @@
+"""Point sources, moment tensors and events."""

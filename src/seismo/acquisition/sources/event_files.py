@@ -1,0 +1,163 @@
+"""Sources that are events of files: what acts, where, and when in the run.
+
+A centroid's time is when the moment rate has its centre of gravity. With the section `event` of
+the scenario it is `at` plus its distance from the origin time, whatever delay the wavelet has;
+without, the moment rate begins as the run does, or as the delay of its wavelet says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.sources.catalogue_event import (
+    CatalogueEvent,
+    EventOrigin,
+    EventProblem,
+)
+from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.errors import ModelError, printable
+from seismo.formats.reading.text import (
+    LARGEST,
+    no_file,
+    version_of,
+)
+from seismo.formats.seismology.quakeml import read_quakeml
+from seismo.formats.specfem.cmtsolution import read_cmtsolution
+from seismo.model.volumes.placement import transformer_to
+from seismo.scenario.sections.source_files import EventSource
+from seismo.scenario.sections.wavelet import GaussianRateWavelet, Wavelet
+
+_LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more
+_SHOWN = 5  # events of a file, in messages
+
+
+@dataclass(frozen=True, eq=False)
+class EventAction:
+    """What an event does.
+
+    Attributes:
+        degrees: its longitude and latitude, and its depth in m.
+        tensor: moment tensor (3, 3) N m in north, east, down.
+        wavelet: moment rate.
+        delay: s, added to the wavelet's own.
+    """
+
+    degrees: dict[str, float]
+    tensor: np.ndarray
+    wavelet: Wavelet
+    delay: float
+
+
+def action_of(source: EventSource, base: Path | None, reference: Any) -> EventAction:
+    """Return what an event does.
+
+    Args:
+        source: of the scenario.
+        base: folder at which paths start.
+        reference: the scenario's section `event`, or None.
+
+    Raises:
+        ModelError: the file is missing, malformed, or lacks what is needed.
+    """
+    event = read_event(source, base)
+    origin, is_centroid = event.origin(source.origin)
+    wavelet = event_wavelet(source, base)
+    longitude, latitude = _in_degrees(source, origin)
+    degrees = {"longitude": longitude, "latitude": latitude, "depth": origin.depth}
+    delay = source.delay
+    if reference is not None:
+        since = origin.time - datetime.fromisoformat(reference.time)
+        delay += reference.at + since.total_seconds()
+        delay -= _to_origin(wavelet, base, is_centroid)
+    return EventAction(degrees, event.tensor, wavelet, delay)
+
+
+def _in_degrees(source: EventSource, origin: EventOrigin) -> tuple[float, float]:
+    """Return longitude and latitude of an origin, which may be in metres of a projection."""
+    if source.crs is not None:
+        longitude, latitude = transformer_to(source.crs).transform(
+            origin.longitude, origin.latitude, direction="INVERSE"
+        )
+        return float(longitude), float(latitude)
+    if abs(origin.latitude) > 90.0 or abs(origin.longitude) > 360.0:
+        raise ModelError(
+            f"missing: {source.path} has its event at {origin.longitude:g} m (east) and "
+            f"{origin.latitude:g} m (north) of a map projection; give that, such as EPSG:32611. "
+            "`seismo convert` carries the whole run of SPECFEM over",
+            "crs",
+        )
+    return origin.longitude, origin.latitude
+
+
+def event_wavelet(source: EventSource, base: Path | None) -> Wavelet:
+    """Return the moment rate of an event.
+
+    Raises:
+        ModelError: neither the source nor its file has one, or as `read_event`.
+    """
+    if source.wavelet is not None:
+        return source.wavelet
+    event = read_event(source, base)
+    if event.half_duration is None:
+        raise ModelError(
+            f"missing: {source.path} has no half duration; give wavelet, such as {{type: "
+            f"gaussian_rate, half_duration: {event.usual_half_duration:.2g} s}} (what the GCMT "
+            "catalogue takes for this moment)",
+            "wavelet",
+        )
+    if event.half_duration > _LONGEST:
+        raise ModelError(
+            f"{source.path}: its half duration of {event.half_duration:g} s is above "
+            f"{_LONGEST:g} s; give wavelet",
+            "path",
+        )
+    return GaussianRateWavelet(type="gaussian_rate", half_duration=event.half_duration)
+
+
+def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
+    """Return the event of a source.
+
+    Raises:
+        ModelError: the file is missing or malformed, or none or several events are meant.
+    """
+    path = Path(base or ".") / source.path
+    if problem := no_file(path, "give QuakeML or CMTSOLUTION"):
+        raise ModelError(problem, "path")
+    events = _read(path, version_of(path))
+    named = [e for e in events if source.id is None or e.id.endswith(source.id)]
+    if len(named) == 1:
+        if isinstance(named[0], EventProblem):
+            raise named[0].problem
+        return named[0]
+    names = ", ".join(printable(event.id) for event in (named or events)[:_SHOWN])
+    names += ", ..." if len(named or events) > _SHOWN else ""
+    if source.id is None:
+        problem = f"{path} has {len(events)} events: give id, the end of one of {names}"
+        raise ModelError(problem, "path")
+    many = "several" if named else "none"
+    raise ModelError(f"{path}: {many} of its events end so; it has {names}", "id")
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: object) -> Sequence[CatalogueEvent | EventProblem]:
+    if path.stat().st_size > LARGEST:
+        raise ModelError(f"{path} is larger than {LARGEST >> 20} MB", "path")
+    with path.open("rb") as stream:
+        is_xml = stream.read(200).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    return read_quakeml(path) if is_xml else read_cmtsolution(path)
+
+
+def _to_origin(wavelet: Wavelet, base: Path | None, is_centroid: bool) -> float:
+    """Return when in s a wavelet has its centre of gravity, or begins, with its own delay."""
+    shape = wavelets.shape_of(wavelet, base)
+    tau = np.linspace(shape.start, shape.end, shape.points)
+    size = np.abs(shape.value(tau))
+    centre = float(np.sum(tau * size) / np.sum(size)) if is_centroid else shape.start
+    return centre + wavelets.delay(wavelet, base)

@@ -1,0 +1,200 @@
+"""Receiver sets: positions and recorded quantities.
+
+Receivers that move with the shots stand at x + x_s, y + y_s and z, or z + z_s, with x_s, y_s, z_s
+the source of the shot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.stations.fibre import Fibre
+from seismo.equations.framework.table import FOLLOWING, Physics
+from seismo.equations.framework.terms import Term
+
+UNITS = {
+    "velocity": "m/s", "displacement": "m", "acceleration": "m/s^2", "pressure": "Pa",
+    "stress": "Pa", "divergence": "1/s", "rotation": "rad/s", "strain_rate": "1/s", "strain": "1",
+}  # fmt: skip
+_BASES = {name: base for base, names in FOLLOWING.items() for name in names}
+_MOST_SHOTS = 500  # whose positions of moving receivers are looked at, where any will do
+_MOTIONS = {"displacement": "u", "acceleration": "a"}  # letter instead of the v of velocity
+
+
+def unit_of(quantity: str, physics: Physics) -> str:
+    """Return the SI unit of a quantity that an equation records."""
+    if quantity in UNITS:
+        return UNITS[quantity]
+    term = next(iter(physics.observables[quantity].values()))[0]
+    return physics.named(term.field).unit + "/m" * bool(term.along)
+
+
+def _name(quantity: str, component: str) -> str:
+    """Return what a base component is called as a part of a quantity: vx is ux of displacement."""
+    if quantity in _MOTIONS:
+        return _MOTIONS[quantity] + component[1:]
+    return component.removesuffix("_rate") if quantity == "strain" else component
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How the receivers of a set move with the shots.
+
+    Attributes:
+        sources: name of each shot -> (3) m, position of its source.
+        axes: (3), 1 along axes whose coordinates count from the source, else 0.
+        low: (3) m, first place along each axis where receivers record.
+        high: (3) m, last place.
+        drops: whether some receivers lie outside of that in some shots.
+    """
+
+    sources: Mapping[str, np.ndarray]
+    axes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    drops: bool = False
+
+    @property
+    def sample(self) -> Sequence[str]:
+        """The names of the shots, or of some when there are many: the first, the last, between."""
+        names = list(self.sources)
+        kept = np.linspace(0, len(names) - 1, min(len(names), _MOST_SHOTS)).round().astype(int)
+        return [names[n] for n in kept]
+
+
+@dataclass(frozen=True)
+class ReceiverGroup:
+    """The receivers of one set.
+
+    Attributes:
+        name: of the set.
+        codes: one for each receiver.
+        coordinates: (receivers, 3) x, y, z in m; of receivers that move, as `Motion` says.
+        quantities: what to record.
+        interval: sampling interval in s, None for every step.
+        elevations: what its station list calls them, which are not used; "" without.
+        vertical: what z or depths of its station list were taken for, where that does not say.
+        elevations_m: (receivers) m of its station list, NaN of those without; None without any.
+        fibre: whose channels the receivers are, or None.
+        motion: how they move with the shots, None where they do not.
+        sites: names of the sites of its station list; empty where none has one.
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    coordinates: np.ndarray
+    quantities: tuple[str, ...]
+    interval: float | None
+    elevations: str = ""
+    vertical: str = ""
+    elevations_m: np.ndarray | None = None
+    fibre: Fibre | None = None
+    motion: Motion | None = None
+    sites: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Count the receivers."""
+        return len(self.codes)
+
+    @property
+    def of_list(self) -> dict[str, Any]:
+        """What a station list says of the stations beside where they are, by name in results."""
+        described: dict[str, Any] = {}
+        if self.elevations_m is not None:
+            described["station_elevation"] = self.elevations_m
+        return described | ({"site": list(self.sites)} if self.sites else {})
+
+    def at(self, shot: str) -> np.ndarray:
+        """Return the positions (receivers, 3) m in a shot of some name."""
+        if self.motion is None:
+            return self.coordinates
+        return self.coordinates + self.motion.axes * self.motion.sources[shot]
+
+    def recording(self, shot: str) -> np.ndarray:
+        """Return which receivers (receivers) record in a shot: all that lie inside the grid."""
+        if self.motion is None or not self.motion.drops:
+            return np.ones(len(self), bool)
+        positions = self.at(shot)
+        inside = (self.motion.low <= positions) & (positions <= self.motion.high)
+        return np.asarray(inside.all(axis=1))
+
+    @cached_property
+    def all_positions(self) -> np.ndarray:
+        """The positions (n, 3) m of all shots (`Motion.sample`), each once where receivers move."""
+        if self.motion is None:
+            return self.coordinates
+        for shots in (self.motion.sample, self.motion.sources):
+            every = np.concatenate([self.at(shot)[self.recording(shot)] for shot in shots])
+            if len(every):
+                break
+        return np.unique(every, axis=0)
+
+    def count_where(self, condition: Callable[[np.ndarray], np.ndarray]) -> int:
+        """Count the receivers whose position (n, 3) m meets a condition (n), in any shot."""
+        if self.motion is None:
+            return int(condition(self.coordinates).sum())
+        met = np.zeros(len(self), bool)
+        for shot in self.motion.sample:
+            met |= condition(self.at(shot)) & self.recording(shot)
+        return int(met.sum())
+
+    def first_where(
+        self, condition: Callable[[np.ndarray], np.ndarray], most: int
+    ) -> list[tuple[str, np.ndarray]]:
+        """Return codes and positions (3) m of the first receivers that meet a condition (n).
+
+        Of receivers that move it is the position in the first shot in which they do.
+        """
+        first = dict[int, np.ndarray]()
+        for shot in ("",) if self.motion is None else self.motion.sample:
+            positions = self.at(shot)
+            met = np.flatnonzero(condition(positions) & self.recording(shot))
+            first = {n: positions[n] for n in met[:most].tolist()} | first
+        return [(self.codes[n], first[n]) for n in sorted(first)[:most]]
+
+    @property
+    def read_positions(self) -> np.ndarray:
+        """Positions (n, 3) in m that fields are read at."""
+        return self.all_positions if self.fibre is None else np.concatenate(self.fibre.ends)
+
+    def components(self, physics: Physics) -> dict[str, tuple[str, str, str]]:
+        """Return each component's quantity, the base quantity recorded and the base component."""
+        components = {}
+        for quantity in self.quantities:
+            base = _BASES.get(quantity, quantity)
+            for component in (base,) if self.fibre else physics.observables[base]:
+                components[_name(quantity, component)] = (quantity, base, component)
+        return components
+
+    def terms(self, physics: Physics, base: str, component: str) -> tuple[Term, ...]:
+        """Return what is read for a base component: along a fibre, all components of velocity."""
+        if self.fibre is None:
+            return physics.observables[base][component]
+        return tuple(term for terms in physics.observables["velocity"].values() for term in terms)
+
+
+def paths_of(
+    sources: np.ndarray, groups: Sequence[ReceiverGroup], most: int = 20
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield sources (n, 3) and receivers (m, 3) in m, between all of which waves travel.
+
+    Args:
+        sources: (n, 3) m of all shots.
+        groups: the receiver sets.
+        most: shots that are looked at where receivers move.
+    """
+    fixed = [group.coordinates for group in groups if group.motion is None]
+    if fixed:
+        yield sources, np.concatenate(fixed)
+    moving = [(group, group.motion) for group in groups if group.motion is not None]
+    for group, motion in moving:
+        shots = motion.sample
+        for shot in shots[:: -(-len(shots) // most)]:
+            positions = group.at(shot)[group.recording(shot)]
+            if len(positions):
+                yield motion.sources[shot][None], positions

@@ -1,0 +1,1 @@
+"""Processing of traces, spectra and measures of ground motion."""

@@ -1,0 +1,1 @@
+"""Source time functions."""

@@ -1,0 +1,1 @@
+"""Formulas as compiled code, and the cache that keeps it."""

@@ -1,0 +1,1 @@
+"""Compilation of kernels to the instructions of a card."""

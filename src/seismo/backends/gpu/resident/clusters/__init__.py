@@ -1,0 +1,1 @@
+"""Planes in the shared memory of a cluster of blocks."""

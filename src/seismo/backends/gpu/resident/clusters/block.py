@@ -1,0 +1,335 @@
+"""What a thread sees of its block of a cluster: addresses, places, and its share of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
+from typing import Any, NamedTuple
+
+from seismo.backends.code.traced import (
+    I32,
+    IRArray,
+    IRValue,
+    loop,
+    smaller,
+    when,
+)
+from seismo.backends.gpu.resident.clusters.cluster import (
+    ClusterLanes,
+    Member,
+    UnchangedAddress,
+)
+from seismo.backends.gpu.resident.clusters.layout import (
+    RANK_COLUMNS,
+    ROUND_COLUMNS,
+    SHORT_COLUMNS,
+    WARP,
+    X_BITS,
+    ClusterShape,
+    PlaneNumbers,
+    quotient,
+)
+from seismo.backends.gpu.sweeps.lanes import Column
+
+
+class SourceArrays(NamedTuple):
+    """Addresses of what sources inject into a field (`seismo.backends.kernels.points.amount`).
+
+    Attributes:
+        cells: their flat indices in the field's array.
+        starts: first entries of the cells.
+        weights: of the entries, numbers.
+        signals: of the entries.
+        begins: first steps of the signals.
+        samples: of the signals, numbers.
+        acting: first and last step of all signals.
+    """
+
+    cells: Any
+    starts: Any
+    weights: Any
+    signals: Any
+    begins: Any
+    samples: Any
+    acting: Any
+
+
+class RecordArrays(NamedTuple):
+    """Addresses of what receivers sample.
+
+    Attributes:
+        channels_of: first channel of each block of each shot of each group, and behind the last.
+        channels: their columns in the record.
+        entries_of: first entry of each channel, and behind the last.
+        entry_indices: of the entries in shared memory.
+        gains: weights of the entries, numbers.
+        record: samples (step, channel), numbers.
+    """
+
+    channels_of: Any
+    channels: Any
+    entries_of: Any
+    entry_indices: Any
+    gains: Any
+    record: Any
+
+
+class Arrays(NamedTuple):
+    """Addresses of what a kernel works with; tables of integers unless said otherwise.
+
+    Attributes:
+        fields: of second differences those that even, and odd steps write.
+        coefficients: of the model.
+        memory: of layers: one of each stage; of second differences that of the outer derivatives,
+            the fluxes as even steps find them, and as odd ones do.
+        x_table: profiles along x.
+        z_table: profiles along z.
+        ranks: `RANK_COLUMNS` of each block.
+        rounds_of: of each pass, first round of each warp of each block, and behind the last.
+        rounds: `ROUND_COLUMNS` of what a warp does together.
+        points: of the threads of a round; -1 for none.
+        sources: of each field that is injected to.
+        receivers: all of them.
+    """
+
+    fields: tuple[Any, ...]
+    coefficients: tuple[Any, ...]
+    memory: tuple[Any, ...]
+    x_table: Any
+    z_table: Any
+    ranks: Any
+    rounds_of: tuple[Any, ...]
+    rounds: Any
+    points: Any
+    sources: tuple[SourceArrays, ...]
+    receivers: RecordArrays
+
+    def flat(self) -> tuple[Any, ...]:
+        """Return all of them, one after the other, as a kernel takes them."""
+        return (
+            *self.fields, *self.coefficients, *self.memory, self.x_table, self.z_table, self.ranks,
+            *self.rounds_of, self.rounds, self.points, *chain.from_iterable(self.sources),
+            *self.receivers,
+        )  # fmt: skip
+
+    @classmethod
+    def of(cls, flat: Sequence[IRValue], shape: ClusterShape) -> Arrays:
+        """Return the arrays that `flat` laid out, of a kernel of some shape."""
+        following = iter(flat)
+
+        def some(count: int) -> tuple[IRValue, ...]:
+            return tuple(islice(following, count))
+
+        def unchanged(count: int) -> tuple[IRValue, ...]:
+            # Loads of what never changes may be moved above stores, if their addresses say so.
+            addresses = some(count)
+            if shape.alternating:
+                return addresses
+            return tuple(UnchangedAddress(one.builder, one.value) for one in addresses)
+
+        def table() -> IRValue:
+            return next(following)
+
+        # In the order of `flat`.
+        return cls(
+            fields=some(shape.fields),
+            coefficients=unchanged(shape.coefficients),
+            memory=some(shape.memories),
+            x_table=unchanged(1)[0],
+            z_table=unchanged(1)[0],
+            ranks=table(),
+            rounds_of=some(len(shape.passes)),
+            rounds=table(),
+            points=table(),
+            sources=tuple(SourceArrays(*some(len(SourceArrays._fields))) for _ in shape.injected),
+            receivers=RecordArrays(*some(len(RecordArrays._fields))),
+        )
+
+
+class ClusterBlock:
+    """A block's rows, as one of its threads works with them.
+
+    Attributes:
+        lanes: of the precision.
+        arrays: what the kernel works with.
+        plane: numbers of the plane and its layout.
+        shape: what is built in of it.
+        lane_count: lanes of a row.
+    """
+
+    def __init__(
+        self, lanes: ClusterLanes, arrays: Arrays, plane: PlaneNumbers, shape: ClusterShape
+    ) -> None:
+        self.lanes = lanes
+        self.arrays = arrays
+        self.plane = plane
+        self.shape = shape
+        self.lane_count = plane.row // lanes.width
+
+    def find(self, member: Member) -> dict[str, IRValue]:
+        """Return what a thread keeps: the columns of its block, and its warp's rounds."""
+        arrays = self.arrays
+        # Columns of the block, from the host's table.
+        start = member.rank * len(RANK_COLUMNS)
+        columns = {
+            name: IRArray(arrays.ranks)[start + n].short() for n, name in enumerate(RANK_COLUMNS)
+        }
+        warp = member.rank * (self.shape.threads // WARP) + member.thread // WARP
+        for n, table in enumerate(arrays.rounds_of):
+            columns[f"begin_{n}"] = IRArray(table)[warp].short()
+            columns[f"end_{n}"] = IRArray(table)[warp + 1].short()
+        block = member.shot * self.plane.blocks.wide() + member.rank.wide()
+        # Channels of each group that the block records.
+        channels_of = IRArray(arrays.receivers.channels_of)
+        for n in range(self.shape.groups):
+            first = block + self.plane.group_blocks * n if n else block
+            columns[f"channel_begin_{n}"] = channels_of[first]
+            columns[f"channel_end_{n}"] = channels_of[first + 1]
+        return columns
+
+    def shared(self, member: Member, start: IRValue) -> IRValue:
+        """Return the address of number `start` of the block's memory."""
+        # A field without rows of neighbours may begin before all memory (`ClusterShape.rows_less`).
+        at = start.wide() if self.shape.alternating else start.signed_wide()
+        return member.memory + at * self.lanes.size
+
+    def number(self, field: int, step: IRValue) -> IRValue:
+        """Return where among the fields in shared memory one is; by turns, 0 is that written."""
+        if not self.shape.alternating:
+            return step.short().constant(field)
+        # Two fields by turns: even steps write the first.
+        odd = (step % 2).short()
+        return 1 - odd if field else odd
+
+    def field_start(self, field: int, step: IRValue, size: IRValue) -> IRValue:
+        """Return the number that a field begins at in a block whose fields have some `size`."""
+        # Fields follow one another, those without rows of neighbours shorter by these.
+        start = self.number(field, step) * size
+        less = self.shape.rows_less(field)
+        return start - self.plane.pitch.short() * less if less else start
+
+    def field(self, member: Member, field: int, step: IRValue) -> IRValue:
+        """Return the address of a field; by turns, 0 is that written in a step, 1 that read."""
+        return self.shared(member, self.field_start(field, step, member.kept["size"]))
+
+    def kept_model(self, member: Member, number: int) -> IRValue:
+        """Return the address of one of the coefficients in shared memory."""
+        start = member.kept["model"]
+        return self.shared(member, start + member.kept["model_size"] * number if number else start)
+
+    @contextmanager
+    def each(self, member: Member, rows: IRValue) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the lanes of some rows: give row and x by turns to the block's threads."""
+        with loop(member.thread, rows * self.lane_count, self.shape.threads) as n:
+            row = quotient(n, self.plane.lane_reciprocal)
+            yield row, (n - row * self.lane_count) * self.lanes.width + self.plane.x_first
+
+    def lane_index(self, row: IRValue, x: IRValue) -> IRValue:
+        """Return the index of a lane in a field of the block, of one of the rows that it keeps."""
+        # Number of the row, and along it, behind the zeros of the margin.
+        along = (x - self.plane.x_first).wide() + self.shape.margin
+        return row.wide() * self.plane.pitch + along
+
+    def mask(self, x: IRValue, end: IRValue) -> IRValue | None:
+        """Return the numbers of a lane before the end of its row; None where all lanes are full."""
+        return end - x if self.shape.masked else None
+
+    def rounds(self, member: Member, number: int, work: Callable) -> None:
+        """Do some work (kind, row, x, z) for the points of a thread in its warp's rounds of a pass.
+
+        Args:
+            member: the thread.
+            number: of the pass.
+            work: function(number of the kind, columns of the round, x, z).
+        """
+        columns = IRArray(self.arrays.rounds)
+        with loop(member.kept[f"begin_{number}"], member.kept[f"end_{number}"]) as n:
+            start = n * len(ROUND_COLUMNS)
+            row = {column: columns[start + k] for k, column in enumerate(ROUND_COLUMNS)}
+            row = {
+                column: number.short() if column in SHORT_COLUMNS else number
+                for column, number in row.items()
+            }
+            # Each thread's first point, x and z packed; less than 0 where it has none.
+            point = IRArray(self.arrays.points, I32)[n * WARP + member.thread % WARP]
+            x = point % X_BITS
+            z = point // X_BITS
+            row["z_end"] = smaller(row["z_end"], z + row["height"])
+            # A warp's points are of one kind: one of these branches is taken.
+            for kind in self.shape.passes[number].kinds:
+                with when((point >= 0) & row["kind"].equals(kind)):
+                    work(kind, row, x, z)
+
+    def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Whether a point of the plane is in one of the block's own rows."""
+        # A block has all columns of its rows.
+        row = z - member.kept["first"]
+        return (row >= 0) & (row < member.kept["rows"])
+
+    def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Return the same of a row z of the plane."""
+        return self.lane_index(z - member.kept["first"] + member.kept["above"], x)
+
+    def memory(self, number: int, member: Member, row: dict[str, IRValue], x: IRValue,
+                z: IRValue) -> dict[str, dict[str, Any]]:  # fmt: skip
+        """Return where the layer memory along each stretched axis is."""
+        # Rows of memory along x, columns of lanes of that along z.
+        x = x.wide()
+        z = z.wide()
+        width = self.lanes.width
+        indices = {"x": z * self.plane.x_pitch + x, "z": x * self.plane.z_pitch + z * width}
+        strides = {"x": self.plane.x_pitch, "z": width}
+        return {
+            axis: {
+                "memory": self.shared(member, member.kept[f"{axis}_memory"]),
+                "flux": None,
+                "j": indices[axis] + row[f"{axis}_memory"],
+                "memory_z": strides[axis],
+                "slot": row[f"{axis}_slot"],
+            }
+            for axis in self.shape.kinds[number].stretched
+        }
+
+    def march(
+        self, number: int, row: dict[str, IRValue], z: IRValue, start: IRValue,
+        fields: Sequence[IRValue], work: Callable[[int, IRValue, list[Column]], None],
+    ) -> None:  # fmt: skip
+        """Do some work (row, index, columns) in rows that follow one another.
+
+        Rows are written out: what is around a row along z stays in its registers.
+
+        Args:
+            number: of the kind of the points.
+            row: columns of the round.
+            z: first row.
+            start: index of the thread's lane in it.
+            fields: addresses of those of which columns are kept.
+            work: what is done in each row.
+        """
+        lanes = self.lanes
+        pitch = self.plane.pitch
+        half = self.shape.half
+        # Half the order behind the first row, and before the one that completes its stencil.
+        queues = [
+            [lanes.read(field, start + n * pitch) for n in range(-half, half)] for field in fields
+        ]
+
+        def further(n: int, queues: list[list[IRValue]]) -> None:
+            i = start + n * pitch
+            columns = [
+                [*queue, lanes.read(field, i + half * pitch)]
+                for queue, field in zip(queues, fields, strict=True)
+            ]
+            work(n, i, [Column(*one) for one in zip(fields, columns, strict=True)])
+            if n + 1 < self.shape.strips[number]:
+                with when(z + (n + 1) < row["z_end"]):
+                    further(n + 1, [column[1:] for column in columns])
+
+        # The next row only where there is one: nested, one branch in the other.
+        further(0, queues)
+
+    def z_profile(self, z: IRValue, count: int = 6) -> list[IRValue]:
+        """Read what a row's profile begins with: b, a and 1/kappa at nodes and half points, m."""
+        row = z.wide() * self.shape.profile
+        return self.lanes.numbers(self.arrays.z_table, row, count)

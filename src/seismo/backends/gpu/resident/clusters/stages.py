@@ -1,0 +1,278 @@
+"""Updates of a plane by staggered first differences in the memory of a cluster.
+
+Stages take turns: velocities, stresses. Layer memory stays in the card's memory, which its second
+level of cache has, and so does as much of the model as finds no room beside a shot's fields. Blocks
+of threads work in step: nothing bridges the time in which all wait for that cache. So a thread
+reads all that a few rows take before it stores anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from seismo.backends.code.traced import (
+    IRValue,
+    smaller,
+    when,
+)
+from seismo.backends.gpu.resident.clusters.block import ClusterBlock
+from seismo.backends.gpu.resident.clusters.cluster import Member
+from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.operators.stencils import KernelContext
+from seismo.equations.framework.formula import Formula
+
+
+@dataclass(frozen=True)
+class BoundFormula:
+    """A formula, and which arrays it takes.
+
+    Attributes:
+        formula: of the equation.
+        fields: numbers of those that it changes, then of those that it differentiates.
+        coefficients: numbers of the arrays of the model.
+        memory: number of the array of layer memory.
+        damped: whether layers damp what it changes.
+    """
+
+    formula: Formula
+    fields: tuple[int, ...]
+    coefficients: tuple[int, ...]
+    memory: int
+    damped: bool = False
+
+    def __str__(self) -> str:
+        """Identify it among those of all kernels."""
+        return f"{self.formula} {self.fields} {self.coefficients} {self.memory} {self.damped}"
+
+
+class _Node(IRValue):
+    """Index of a node in the arrays of the model, of which some are kept in shared memory.
+
+    Attributes:
+        kept: its index in these; `value` is that in the card's memory.
+        rows: distances of rows: in the card's memory, in shared memory.
+    """
+
+    __slots__ = ("kept", "rows")
+
+    def __init__(self, index: IRValue, kept: IRValue, rows: tuple[IRValue, IRValue]) -> None:
+        super().__init__(index.builder, index.value)
+        self.kept = kept
+        self.rows = rows
+
+    def __add__(self, row: IRValue) -> _Node:
+        """Return the index one row further: formulas take no other steps in the model."""
+        # Both indices go on together: which of them is used depends on the array.
+        beside, kept_beside = self.rows
+        return _Node(self.then(self.value) + beside, self.kept + kept_beside, self.rows)
+
+
+class _FromNode(IRValue):
+    """What is to be taken from the index of a field to get that of its node (`KernelContext`)."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, offset: IRValue, node: _Node) -> None:
+        super().__init__(offset.builder, offset.value)
+        self.node = node
+
+    def __rsub__(self, index: IRValue) -> _Node:
+        """Return the index of the node."""
+        return _Node(index - self.then(self.value), self.node.kept, self.node.rows)
+
+
+class _StageLanes:
+    """Lanes for rows that a thread updates side by side.
+
+    Stores are done later, so that what is read need not wait for them. Of the model some arrays are
+    in shared memory.
+    """
+
+    def __init__(self, lanes: Any) -> None:
+        self._lanes = lanes
+        self._stores: list[tuple] = []
+        self.kept: list[IRValue] = []  # addresses of coefficients in shared memory
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the lanes have."""
+        return getattr(self._lanes, name)
+
+    def _at(self, source: Any, index: IRValue) -> IRValue:
+        if not isinstance(index, _Node):
+            return index
+        return index.kept if any(source is one for one in self.kept) else index.then(index.value)
+
+    def level(self, source: Any, index: IRValue, n: int, stride: Any) -> IRValue:
+        """Read a lane n rows further."""
+        return self._lanes.level(source, self._at(source, index), n, stride)
+
+    def read(self, source: Any, index: IRValue) -> IRValue:
+        """Read a lane."""
+        return self._lanes.read(source, self._at(source, index))
+
+    def beside(self, source: Any, index: IRValue, n: int) -> IRValue:
+        """Read a lane n points further along x."""
+        return self._lanes.beside(source, self._at(source, index), n)
+
+    def store(self, *what: Any) -> None:
+        """Note a store."""
+        self._stores.append(what)
+
+    def taken(self) -> list[tuple]:
+        """Return the stores since the last time."""
+        stores = self._stores
+        self._stores = []
+        return stores
+
+
+class _MemoryOperators(Operators):
+    """Operators whose memory variables were read before: `KernelContext.memory` by variable."""
+
+    def through_layer(self, d: Any, axis: str, half: bool, s: KernelContext, n: int) -> Any:
+        """Pass a derivative through its memory variable where a layer is."""
+        if axis not in self.stretched:
+            return d
+        # psi <- b psi + a d with the psi that was read before (`_variables`).
+        variable = s.memory[self.slot(axis) + n]
+        return super().through_layer(d, axis, half, s._replace(memory=variable), n)
+
+
+class ClusterStages:
+    """Update the points of a block, a stage in each pass of a step."""
+
+    def __init__(
+        self, block: ClusterBlock, formulas: Sequence[BoundFormula], coefficients: dict[str, list]
+    ) -> None:
+        """Bind formulas to the operators of each kind of points.
+
+        Args:
+            block: the block.
+            formulas: of the equation.
+            coefficients: those that `KernelContext` names.
+        """
+        self._block = block
+        self._coefficients = coefficients
+        self._formulas = [formulas[kind.formula] for kind in block.shape.kinds]
+        order = 2 * block.shape.half
+        self._lanes = _StageLanes(block.lanes)
+        # One binding for each kind of points: formula and stretched axes.
+        self._updates = [
+            _MemoryOperators(
+                self._lanes, order, "xz", kind.stretched, one.formula.slots, damped=one.damped
+            ).bind(one.formula)
+            for kind, one in zip(block.shape.kinds, self._formulas, strict=True)
+        ]
+
+    def advance(self, number: int, member: Member, step: IRValue) -> None:
+        """Do a pass of a step: update the block's rows in a stage."""
+        block = self._block
+        plane = block.plane
+        # What shared memory has of the model, in place of the card's arrays.
+        model = {c: block.kept_model(member, n) for n, c in enumerate(block.shape.kept)}
+        self._lanes.kept = list(model.values())
+
+        def update(kind: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
+            one = self._formulas[kind]
+            # Operands in the order of the formula: fields, then coefficients.
+            arrays: list[Any] = [block.field(member, field, step) for field in one.fields]
+            arrays += [model.get(n, block.arrays.coefficients[n]) for n in one.coefficients]
+            start = block.start(member, x, z)
+            count = block.shape.strips[kind]
+            # What is around the rows along z is read once for all of them.
+            reach = range(-block.shape.half, count + block.shape.half)
+            marched = {
+                n: [block.lanes.read(arrays[n], start + k * plane.pitch) for k in reach]
+                for n in one.formula.along("z")
+            }
+            # All rows are computed before any is stored: their loads need not wait for stores.
+            written = []
+            for n in range(count):
+                # Behind the last row that one is computed again, and not stored.
+                at = smaller(z + n, row["z_end"] - 1) if n else z
+                # Fields differentiated along z come as columns in registers.
+                operands = list(arrays)
+                for array, lanes in marched.items():
+                    column = lanes[n : n + 2 * block.shape.half + 1]
+                    operands[array] = Column(arrays[array], column)
+                i = start + n * plane.pitch
+                self._updates[kind](i, self._context(kind, row, member, x, at, i), *operands)
+                written.append(self._lanes.taken())
+            # Then they are stored, the first of them in any case.
+            for n, stores in enumerate(written):
+                with when(z + n < row["z_end"]) if n else nullcontext():
+                    for store in stores:
+                        block.lanes.store(*store)
+
+        block.rounds(member, number, update)
+
+    def _node(self, kind: int, member: Member, x: IRValue, z: IRValue) -> _Node:
+        """Return the index of a point's node in the arrays of the model."""
+        # The medium of a layer goes on as it is at its inner edge.
+        plane = self._block.plane
+        stretched = self._block.shape.kinds[kind].stretched
+        inner_x = x.clip(plane.inner_x, plane.inner_x_last) if "x" in stretched else x
+        inner_z = z.clip(plane.inner_z, plane.inner_z_last) if "z" in stretched else z
+        # Flat index in the arrays of the card, and in what is kept of them, whose rows are shorter.
+        index = inner_z.wide() * plane.stride + inner_x.wide()
+        kept_row = (inner_z - member.kept["model_first"]).wide() * plane.model_row
+        kept = kept_row + (inner_x - plane.model_first).wide()
+        return _Node(index, kept, (plane.stride, plane.model_row))
+
+    def _context(
+        self, kind: int, row: dict[str, IRValue], member: Member, x: IRValue, z: IRValue, i: IRValue
+    ) -> KernelContext:  # fmt: skip
+        """Return what operators see of a lane.
+
+        Args:
+            kind: number of the kind of points.
+            row: columns of the round.
+            member: the thread.
+            x: of the lane.
+            z: of the lane.
+            i: its index in a field.
+        """
+        # Layer memory as other kernels have it: index of the point, then variable by variable.
+        j = z.wide() * row["memory_z"] + x.wide() + row["memory"] + member.shot * row["shot"]
+        block = self._block
+        plane = block.plane
+        node = self._node(kind, member, x, z)
+        return KernelContext(
+            **self._coefficients,
+            y_stride=plane.pitch,
+            z_stride=plane.pitch,
+            shot=0,
+            mask=block.mask(x, row["x_end"]),
+            medium=_FromNode(i - node.then(node.value), node),
+            packed=row["packed"],
+            memory=self._variables(kind, j, row["slot"]),
+            j=j,
+            memory_y=0,
+            memory_z=None,
+            slot=row["slot"],
+            ahead=0,
+            x=x.wide(),
+            x_table=block.arrays.x_table,
+            x_length=plane.x_length,
+            y_row=None,
+            z_row=block.z_profile(z, 7 if self._formulas[kind].damped else 6)
+            if "z" in block.shape.kinds[kind].stretched
+            else None,
+            up=None,
+            down=None,
+            depth=None,
+        )
+
+    def _variables(self, kind: int, j: IRValue, slot: IRValue) -> list[Column]:
+        """Read the memory variables of a point, before any of them is written."""
+        one = self._formulas[kind]
+        address = self._block.arrays.memory[one.memory]
+        # Of each stretched axis as many as the formula has derivatives there.
+        count = len(self._block.shape.kinds[kind].stretched) * one.formula.slots
+        return [
+            Column(address, [self._block.lanes.load(address, j + slot * n if n else j)])
+            for n in range(count)
+        ]

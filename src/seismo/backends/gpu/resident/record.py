@@ -1,0 +1,233 @@
+"""Tables of receivers of planes in shared memory: which block records a channel, and from what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.backends.gpu.resident.clusters.layout import ClusterShape
+from seismo.backends.gpu.resident.clusters.memory import SharedMemory
+from seismo.backends.gpu.resident.plane_steps import FieldRecord, PlaneSteps
+
+
+@dataclass(frozen=True)
+class RecordTables:
+    """What a kernel needs to record.
+
+    Attributes:
+        channels_of: first channel of each block of each shot of each group, and behind the last.
+        channels: columns in the record.
+        entries_of: first entry of each channel, and behind the last.
+        entry_indices: of the entries in shared memory.
+        gains: weights of the entries.
+        traces: the record, or None.
+        width: channels of a step in it.
+    """
+
+    channels_of: np.ndarray
+    channels: np.ndarray
+    entries_of: np.ndarray
+    entry_indices: np.ndarray
+    gains: np.ndarray
+    traces: Any
+    width: int
+
+
+@dataclass(frozen=True)
+class ReceiverSamples:
+    """What receivers sample, entry by entry.
+
+    Attributes:
+        columns: in the record, of each channel.
+        shots: of each channel.
+        entries_of: first entry of each channel, and behind the last.
+        z: rows of the entries.
+        x: of the entries, from the first number of a row.
+        gains: weights of the entries.
+        fields: of the entries.
+    """
+
+    columns: np.ndarray
+    shots: np.ndarray
+    entries_of: np.ndarray
+    z: np.ndarray
+    x: np.ndarray
+    gains: np.ndarray
+    fields: np.ndarray
+
+    @property
+    def owners(self) -> np.ndarray:
+        """Return the channel of each entry."""
+        return np.repeat(np.arange(len(self.columns)), np.diff(self.entries_of))
+
+    def _ends(self, reach: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return of each channel the row that a block has or one before it, to know all entries.
+
+        Args:
+            reach: of each field, rows beside its own that a block knows.
+
+        Returns:
+            the last row that its first row may be; the first row that may be behind its last one,
+            less one.
+        """
+        # A block of rows a ... b - 1 knows rows a - reach ... b - 1 + reach of a field.
+        beside = np.asarray(reach)[self.fields]
+        latest = np.full(len(self.columns), np.iinfo(np.int64).max)
+        earliest = np.full(len(self.columns), -1)
+        np.minimum.at(latest, self.owners, self.z + beside)
+        np.maximum.at(earliest, self.owners, self.z - beside)
+        return latest, earliest
+
+    def known_to(self, first: int, last: int, reach: Sequence[int]) -> np.ndarray:
+        """Whether a block of some rows knows all entries of each channel."""
+        latest, earliest = self._ends(reach)
+        return (latest >= first) & (earliest < last)
+
+    def uncut(self, count: int, reach: Sequence[int]) -> np.ndarray:
+        """Whether each row must not be the first of a block: neither side would know a channel."""
+        latest, earliest = self._ends(reach)
+        # A row between the two: changes add up to how many channels forbid it.
+        crossed = latest < earliest
+        changes = np.zeros(count + 2, np.int64)
+        np.add.at(changes, latest[crossed] + 1, 1)
+        np.add.at(changes, earliest[crossed] + 1, -1)
+        return np.cumsum(changes)[:count] > 0
+
+    def in_rows(self, count: int) -> np.ndarray:
+        """Return how many channels of a shot have their first entry in each of so many rows."""
+        # Blocks of all shots are cut alike: the mean of the shots.
+        shots = len(np.unique(self.shots))
+        has_any = np.diff(self.entries_of) > 0
+        rows = self.z[self.entries_of[:-1][has_any]]
+        return np.bincount(rows, minlength=count) / max(shots, 1)
+
+
+def _rows_of(one: FieldRecord, fetch: Callable) -> tuple[np.ndarray, ...]:
+    """Return the receivers of a field: columns, shots; channel, index, gain, field of entries."""
+    _, *tables, _, _ = one.record.arguments
+    indices, starts, gains, columns = map(fetch, tables)
+    counts = np.diff(starts)
+    if one.sums is not None:
+        # Long rows are sums of sums: entries make pieces, and pieces rows.
+        _, *tables, _ = one.sums.arguments
+        indices, pieces, gains = map(fetch, tables)
+        counts = np.diff(pieces[starts])
+    # Entry by entry: which channel, where, with which weight, of which field.
+    channels = np.repeat(columns, counts)
+    fields = np.full(len(indices), one.field)
+    return columns, np.asarray(one.record.shots), channels, indices, gains, fields
+
+
+def samples_of(known: PlaneSteps, x_first: int, fetch: Callable) -> ReceiverSamples | None:
+    """Return what receivers sample; None where it is not known of which shot.
+
+    Args:
+        known: the steps.
+        x_first: first number of the rows in the arrays.
+        fetch: copies a table from the card.
+    """
+    if any(one.record.shots is None for one in known.records):
+        return None
+    rows = [_rows_of(one, fetch) for one in known.records]
+    if not rows:
+        no = np.zeros(0, np.int64)
+        return ReceiverSamples(no, no, np.zeros(1, np.int64), no, no, no, no)
+    columns, shots, channels, indices, gains, fields = map(np.concatenate, zip(*rows, strict=True))
+    # Entries of a channel follow one another: those of one field after those of another.
+    # A channel may have parts from several fields: they are summed together.
+    columns, firsts = np.unique(columns, return_index=True)
+    shots = shots[firsts]
+    order = np.argsort(channels, kind="stable")
+    entries_of = np.append(np.searchsorted(channels[order], columns), len(order))
+    # Flat index in the shots' array -> row and x of the shot.
+    indices = indices[order] - np.repeat(shots, np.diff(entries_of)) * known.volume - x_first
+    z, x = np.divmod(indices, known.stride)
+    return ReceiverSamples(columns, shots, entries_of, z, x, gains[order], fields[order])
+
+
+def record_tables(
+    known: PlaneSteps, samples: ReceiverSamples, memory: SharedMemory, shape: ClusterShape,
+    groups: Sequence[int], reach: Sequence[int],
+) -> RecordTables | None:  # fmt: skip
+    """Return the tables of receivers; None where a channel has points beyond a block's rows.
+
+    Args:
+        known: the steps.
+        samples: what receivers sample.
+        memory: what lies where in shared memory.
+        shape: of the kernel.
+        groups: of each field, that of the channels that sample it.
+        reach: of each field, rows of its neighbours that a block knows when it records.
+    """
+    blocks = len(memory.blocks)
+    count = (max(groups) + 1) * known.shots * blocks
+    if not len(samples.columns):
+        no = np.zeros(1, np.int64)
+        return RecordTables(np.zeros(count + 1, np.int64), no, no, no, np.zeros(1), None, 0)
+    owners = samples.owners
+    # Fields of a channel are recorded at the same place of a step.
+    group_of = np.asarray(groups)[samples.fields]
+    group = group_of[samples.entries_of[:-1].clip(max=len(owners) - 1)]
+    if (np.diff(samples.entries_of) == 0).any() or (group_of != group[owners]).any():
+        return None
+    rank = _ranks(memory, samples, reach)
+    if (rank < 0).any():
+        return None
+    # Where each entry is: its field among those of the block, its row, its place there.
+    first = np.array([one.z[0] - one.halo for one in memory.blocks])
+    sizes = np.array([memory.field_size(one) for one in memory.blocks])
+    of_entry = rank[owners]
+    indices = (samples.z - first[of_entry]) * memory.pitch + samples.x + memory.margin
+    if not known.alternating:
+        less = np.array([shape.rows_less(n) for n in range(shape.fields)])
+        indices += samples.fields * sizes[of_entry] - less[samples.fields] * memory.pitch
+    block = (group * known.shots + samples.shots) * blocks + rank
+    return ordered_tables(known, samples, block, count, indices)
+
+
+def ordered_tables(
+    known: PlaneSteps, samples: ReceiverSamples, block: np.ndarray, count: int, indices: np.ndarray
+) -> RecordTables:
+    """Return the tables of receivers, of channels in the order of groups, shots and blocks.
+
+    Args:
+        known: the steps.
+        samples: what receivers sample.
+        block: number of each channel's block, of all groups and shots.
+        count: of such blocks.
+        indices: of the entries in shared memory.
+    """
+    order = np.argsort(block, kind="stable")
+    counts = np.bincount(block, minlength=count)
+    # Entries follow their channels.
+    entry_order, entries_of = _gathered(order, samples.entries_of)
+    traces = known.records[0].record.arguments[5]
+    return RecordTables(
+        np.concatenate([[0], np.cumsum(counts)]), samples.columns[order], entries_of,
+        indices[entry_order], samples.gains[entry_order], traces, traces.shape[1],
+    )  # fmt: skip
+
+
+def _ranks(memory: SharedMemory, samples: ReceiverSamples, reach: Sequence[int]) -> np.ndarray:
+    """Return the block that records each channel, -1 where none knows all of its entries."""
+    middle = (
+        np.minimum.reduceat(samples.z, samples.entries_of[:-1])
+        + np.maximum.reduceat(samples.z, samples.entries_of[:-1]) + 1
+    ) // 2  # fmt: skip
+    rank = np.full(len(samples.columns), -1)
+    for n, rows in enumerate(memory.blocks):
+        # The block that has the middle of the entries, or any that knows them.
+        has_middle = (middle >= rows.z[0]) & (middle < rows.z[1])
+        rank[samples.known_to(*rows.z, reach) & (has_middle | (rank < 0))] = n
+    return rank
+
+
+def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the members of groups taken in another order, and the first of each group then."""
+    counts = np.diff(firsts)[order]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    members = np.arange(ends[-1]) - np.repeat(ends[:-1] - firsts[:-1][order], counts)
+    return members, ends

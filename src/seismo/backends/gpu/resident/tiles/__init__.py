@@ -1,0 +1,1 @@
+"""Planes in tiles on all multiprocessors of a card."""

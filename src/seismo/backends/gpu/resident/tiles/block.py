@@ -1,0 +1,334 @@
+"""What a thread sees of its tile of a plane: addresses, places, and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, NamedTuple
+
+from seismo.backends.code.traced import (
+    IRArray,
+    IRValue,
+    choose,
+    loop,
+    smaller,
+    when,
+)
+from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
+from seismo.backends.gpu.resident.clusters.cluster import (
+    ClusterLanes,
+    Member,
+    UnchangedAddress,
+)
+from seismo.backends.gpu.resident.tiles.layout import (
+    TILE_COLUMNS,
+    TileNumbers,
+    TileShape,
+)
+
+
+class TileArrays(NamedTuple):
+    """Addresses of what a kernel works with; tables of integers unless said otherwise.
+
+    Attributes:
+        fields: p as even, and as odd steps write it.
+        model: the coefficient.
+        outer: memory of the outer derivatives in layers.
+        even_flux: memory of their fluxes as even steps find it.
+        odd_flux: the same of odd ones.
+        x_table: profiles along x.
+        z_table: profiles along z.
+        tiles: `TILE_COLUMNS` of each tile.
+        done: of each tile, steps that its neighbours may read the edges of; 32 bits.
+        sources: what is injected.
+        receivers: what is recorded.
+    """
+
+    fields: tuple[Any, Any]
+    model: Any
+    outer: Any
+    even_flux: Any
+    odd_flux: Any
+    x_table: Any
+    z_table: Any
+    tiles: Any
+    done: Any
+    sources: SourceArrays
+    receivers: RecordArrays
+
+    def flat(self) -> tuple[Any, ...]:
+        """Return all of them, one after the other, as a kernel takes them."""
+        return (*self.fields, *self[1:-2], *self.sources, *self.receivers)
+
+    @classmethod
+    def of(cls, flat: Sequence[IRValue]) -> TileArrays:
+        """Return the arrays that `flat` laid out."""
+        following = iter(flat)
+        fields = (next(following), next(following))
+        single = dict(zip(cls._fields[1:-2], following, strict=False))
+        # No kernel changes the model: its loads may be moved above stores.
+        single["model"] = UnchangedAddress(single["model"].builder, single["model"].value)
+        sources = SourceArrays(*islice(following, len(SourceArrays._fields)))
+        receivers = RecordArrays(*following)
+        return cls(fields=fields, **single, sources=sources, receivers=receivers)
+
+
+class TileBlock:
+    """A tile, as one of its threads works with it.
+
+    Attributes:
+        lanes: of the precision.
+        arrays: what the kernel works with.
+        plane: numbers of the plane and its tiles.
+        shape: what is built in of it.
+    """
+
+    def __init__(
+        self, lanes: ClusterLanes, arrays: TileArrays, plane: TileNumbers, shape: TileShape
+    ) -> None:
+        self.lanes = lanes
+        self.arrays = arrays
+        self.plane = plane
+        self.shape = shape
+
+    def share(self, member: Member) -> None:
+        """Copy the columns of the tile to shared memory, where they are at hand in each step."""
+        columns = len(TILE_COLUMNS)
+        of_tile = columns - 2
+        address = member.memory
+        with loop(member.thread, member.thread.constant(columns), self.shape.threads) as n:
+            # The tile's own columns, from the host's table.
+            with when(n < of_tile):
+                tile = member.shot * self.plane.tiles.wide() + member.rank.wide()
+                column = IRArray(self.arrays.tiles)[tile * columns + n.wide()]
+                self.lanes.put_number(address, n.wide(), column)
+            # First and last step of the sources, which other shots change.
+            with when(n >= of_tile):
+                step = IRArray(self.arrays.sources.acting)[n.wide() - of_tile]
+                self.lanes.put_number(address, n.wide(), step)
+
+    def sources_act(self, member: Member, step: IRValue) -> IRValue:
+        """Whether any source acts in a step."""
+        return (step >= member.kept["acting"]) & (member.kept["acting_end"] >= step)
+
+    def find(self, member: Member) -> dict[str, IRValue]:
+        """Return the columns of the tile, and the thread's place in it."""
+        zero = self.plane.shot.constant(0)
+        # Integers of 64 bits in the table; what is compared and multiplied here has 32.
+        kept = {
+            name: self.lanes.integer(member.memory, zero + n) for n, name in enumerate(TILE_COLUMNS)
+        }
+        long = ("memory", "channel", "acting")
+        kept = {
+            name: n if any(word in name for word in long) else n.short() for name, n in kept.items()
+        }
+        # Threads beside one another have lanes of a row: a warp has points of few rows.
+        group = member.thread // self.shape.lanes
+        kept["lane"] = member.thread - group * self.shape.lanes
+        kept["row"] = group * kept["strip"]
+        kept["lanes"] = (kept["numbers"] + (self.lanes.width - 1)) // self.lanes.width
+        return kept
+
+    def field(self, member: Member, field: int, step: IRValue) -> IRValue:
+        """Return the address of p in shared memory, as the last step left it."""
+        return member.memory
+
+    def index(self, row: IRValue, lane: IRValue) -> IRValue:
+        """Return the index of a lane of p in shared memory, of a row of the tile or beside it."""
+        # Behind the table and a lane of zeros: rows of neighbours, margin, then own points.
+        shape = self.shape
+        before = shape.zero + shape.width + shape.halo * shape.pitch + shape.margin
+        return (row * shape.pitch + lane * shape.width + before).wide()
+
+    def start(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point of the arrays in shared memory."""
+        # Points that sources act on may be of any tile: the difference may be negative.
+        kept = member.kept
+        origin = kept["first"].constant(0)
+        from_first = (z - kept["first"]) * self.shape.pitch + x - kept["x_first"]
+        return self.index(origin, origin) + from_first.signed_wide()
+
+    def owns(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Whether a point of the arrays is the tile's own."""
+        kept = member.kept
+        row = z - kept["first"]
+        column = x - kept["x_first"]
+        in_rows = (row >= 0) & (row < kept["rows"])
+        return in_rows & (column >= 0) & (column < kept["numbers"])
+
+    def position(self, member: Member, row: IRValue, lane: IRValue) -> tuple[IRValue, IRValue]:
+        """Return x and z in the arrays of a lane of a row of the tile or beside it."""
+        return member.kept["x_first"] + lane * self.lanes.width, member.kept["first"] + row
+
+    def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point in the arrays of fields."""
+        # Fields of a shot follow those of the one before.
+        of_shot = member.shot * self.plane.volume
+        return of_shot + z.wide() * self.plane.stride + x.wide()
+
+    def mask(self, x: IRValue) -> IRValue | None:
+        """Return the numbers of a lane before the end of its row; None where all lanes are full."""
+        return self.plane.x_end - x if self.shape.masked else None
+
+    def written(self, step: IRValue) -> tuple[IRValue, IRValue]:
+        """Return the arrays of p that a step writes, and that it reads."""
+        even, odd = self.arrays.fields
+        # Leapfrog: p(n+1) takes the place of p(n-1), so that the two arrays take turns.
+        is_even = (step % 2).equals(0)
+        return choose(is_even, even, odd), choose(is_even, odd, even)
+
+    @contextmanager
+    def each_own(self, member: Member) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the tile's lanes: give row and lane by turns to its threads."""
+        # Row by row, as the card's memory has them: a warp reads whole lines.
+        count = member.kept["rows"] * self.shape.lanes
+        with loop(member.thread, count, self.shape.threads) as n:
+            row = n // self.shape.lanes
+            lane = n - row * self.shape.lanes
+            with when(lane < member.kept["lanes"]):
+                yield row, lane
+
+    @contextmanager
+    def each_in_frame(self, member: Member, inside: bool) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over lanes at edges that the tile shares: its own, or those of its neighbours.
+
+        Args:
+            member: the thread.
+            inside: whether it is the tile's own lanes.
+        """
+        kept = member.kept
+        plane = self.plane
+        none = kept["rows"].constant(0)
+        halo = none.constant(self.shape.halo)
+        beside = none.constant(self.shape.margin // self.shape.width)  # lanes of a neighbour
+        # Rows and lanes at each side, 0 where no tile is behind it.
+        above = choose(kept["first"] > plane.z_first, halo, none)
+        below = choose(kept["first"] + kept["rows"] < plane.z_end, halo, none)
+        before = choose(kept["x_first"] > plane.x_first, beside, none)
+        behind = choose(kept["x_first"] + kept["numbers"] < plane.x_end, beside, none)
+        # Rows at both ends, of all lanes, with the corners where these are neighbours'.
+        corner = none if inside else before
+        length = kept["lanes"] + (none if inside else before + behind)
+        across = length * (above + below)
+        sides = before + behind
+        with loop(member.thread, across + kept["rows"] * sides, self.shape.threads) as n:
+            # First the rows at both ends, then the columns at both sides of all rows.
+            is_across = n < across
+            end_row = n // length
+            in_column = n - across
+            row = in_column // choose(sides > 0, sides, none + 1)
+            column = in_column - row * sides
+            # n-th row of the first ones, then of the last ones; columns likewise.
+            low, high = (none, none - halo) if inside else (none - halo, none)
+            first_rows = end_row < above
+            end_row_at = choose(first_rows, end_row + low, end_row - above + kept["rows"] + high)
+            low, high = (none, none - beside) if inside else (none - beside, none)
+            first_columns = column < before
+            column_at = choose(first_columns, column + low, column - before + kept["lanes"] + high)
+            yield (
+                choose(is_across, end_row_at, row),
+                choose(is_across, n - end_row * length - corner, column_at),
+            )
+
+    @contextmanager
+    def each_in_layer(
+        self, member: Member, axis: str, extent: str = "layer"
+    ) -> Iterator[tuple[IRValue, IRValue]]:
+        """Loop over the lanes of a layer along an axis: give x and z to the tile's threads.
+
+        Args:
+            member: the thread.
+            axis: of the layer.
+            extent: `layer` for all of them, `damped` for those whose memory is not 0.
+        """
+        kept = member.kept
+        shape = self.shape
+        if axis == "x":
+            # A thread for each lane of the layer, in as many rows as there are threads for.
+            row = member.thread // shape.layer
+            x = kept["x_layer"] + (member.thread - row * shape.layer) * shape.width
+            # Threads behind the last whole row of them have no part in it.
+            step = shape.threads // shape.layer
+            in_layer = (x >= kept[f"x_{extent}"]) & (x < kept[f"x_{extent}_end"]) & (row < step)
+            with when(in_layer), loop(row, kept["rows"], step) as n:
+                yield x, kept["first"] + n
+        else:
+            # A thread for each lane of a row, rows by turns.
+            group = member.thread // shape.lanes
+            x = kept["x_first"] + kept["lane"] * shape.width
+            begin = kept[f"z_{extent}"] + group
+            is_own = (kept["lane"] < kept["lanes"]) & (group < shape.groups)
+            with when(is_own), loop(begin, kept[f"z_{extent}_end"], shape.groups) as z:
+                yield x, z
+
+    @contextmanager
+    def each_column(
+        self, member: Member, extent: str, rows: int
+    ) -> Iterator[tuple[IRValue, IRValue, IRValue]]:
+        """Loop over columns of a layer along z, a number wide: give x, first row and behind it.
+
+        Args:
+            member: the thread.
+            extent: as `each_in_layer` has it.
+            rows: of a column.
+        """
+        # Threads have a column of numbers each, in as many groups as there are threads for.
+        kept = member.kept
+        groups = self.shape.threads // self.shape.row
+        group = member.thread // self.shape.row
+        column = member.thread - group * self.shape.row
+        is_own = (column < kept["numbers"]) & (group < groups)
+        end = kept[f"z_{extent}_end"]
+        begin = kept[f"z_{extent}"] + group * rows
+        with when(is_own), loop(begin, end, groups * rows) as z:
+            yield kept["x_first"] + column, z, end
+
+    def memory_index(self, member: Member, axis: str, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point's memory along an axis in the card's memory."""
+        kept = member.kept
+        # Where layers along both axes meet memory lies elsewhere, with both axes' variables.
+        other = "z" if axis == "x" else "x"
+        coordinate = z if axis == "x" else x
+        in_other = coordinate >= kept[f"{other}_layer"]
+        is_corner = in_other & (coordinate < kept[f"{other}_layer_end"])
+        start, rows = (
+            choose(is_corner, kept[f"corner_{axis}_{name}"], kept[f"{axis}_{name}"])
+            for name in ("memory", "memory_z")
+        )
+        # Index of (0, 0), then rows of the region.
+        return start + z.wide() * rows + x.wide()
+
+    def layer_index(self, member: Member, name: str, x: IRValue, z: IRValue) -> IRValue:
+        """Return the index of a point in what shared memory has of a layer.
+
+        Args:
+            member: the thread.
+            name: of the layer's numbers in `TILE_COLUMNS`, but profiles.
+            x: of the point.
+            z: of the point.
+        """
+        kept = member.kept
+        shape = self.shape
+        # Names begin with the axis.
+        of_flux = "flux" in name
+        if name == "x_outer":
+            row = (z - kept["first"]) * self.plane.x_damped_width
+            return kept[name] + row + x - kept["x_damped"]
+        if name == "z_outer":
+            return kept[name] + (z - kept["z_damped"]) * shape.row + x - kept["x_first"]
+        if name[0] == "x":
+            # Zeros stand before each row of fluxes.
+            before = shape.up(shape.half) if of_flux else 0
+            row = (z - kept["first"]) * (self.plane.x_width + before)
+            return kept[name] + before + row + x - kept["x_layer"]
+        # Rows of zeros before those of fluxes.
+        before = shape.half * shape.row if of_flux else 0
+        return kept[name] + before + (z - kept["z_layer"]) * shape.row + x - kept["x_first"]
+
+    def last_position(self, x: IRValue, z: IRValue) -> tuple[IRValue, IRValue]:
+        """Return a place of the plane: the nearest one before its end."""
+        # Lanes begin at multiples of their width, as rows do.
+        width = self.lanes.width
+        last = (self.plane.x_end - 1) // width * width
+        return smaller(x, last), smaller(z, self.plane.z_end - 1)

@@ -1,0 +1,313 @@
+"""How a plane is cut into tiles, one for each multiprocessor, and how these lie in shared memory.
+
+A tile keeps p(n) in shared memory, with the points of its neighbours that differences see, and
+p(n-1) in registers. A thread has a column of `strip` rows, a lane wide::
+
+    lane 0   lane 1  ...  lane L-1
+    +------+------+-- -+------+
+    | t=0  | t=1  |    | L-1  |  rows 0 ... strip-1
+    +------+------+-- -+------+
+    | t=L  | L+1  |    | 2L-1 |  rows strip ... 2 strip - 1
+    +------+------+-- -+------+
+
+In tiles at the edges of the plane columns, rows, or some of both are an absorbing layer.
+Its memory is in shared memory, too, and what it adds to second derivatives. Tiles with layers of
+rows are less high: their threads have other work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.backends.gpu.resident.clusters.layout import SourceNumbers
+from seismo.backends.gpu.resident.clusters.memory import PlaneRegion
+
+LAYER_COST = 1.6  # time of a lane in a layer, beside its update as a point, over that of a point
+PROFILE = 6  # numbers of a profile: b, a and 1/kappa at nodes and half points
+LANE_BYTES = 16
+TILE_COLUMNS = (
+    "first", "rows", "x_first", "numbers",  # first row and x of a tile, and how many
+    "strip",  # rows of a thread
+    "x_layer", "x_layer_end", "z_layer", "z_layer_end",  # columns and rows in layers
+    "x_damped", "x_damped_end", "z_damped", "z_damped_end",  # those with memory of their own
+    # Index of (0, 0) and distance of rows in layer memory along x, where layers meet, too; along z.
+    "x_memory", "x_memory_z", "corner_x_memory", "corner_x_memory_z",
+    "z_memory", "z_memory_z", "corner_z_memory", "corner_z_memory_z",
+    "channel_begin_0", "channel_end_0",  # of its channels
+    # Where in shared memory begin, for layers along x and z: fluxes, memory of outer derivatives,
+    # what layers add to second derivatives, and profiles.
+    "x_flux", "x_outer", "x_sum", "x_profile", "z_flux", "z_outer", "z_sum", "z_profile",
+    "acting", "acting_end",  # first and last step of the sources
+)  # fmt: skip
+
+
+class TileNumbers(NamedTuple):
+    """Whole numbers of a plane in tiles, which a kernel takes as arguments.
+
+    Attributes:
+        shot: that is stepped.
+        tiles_x: tiles beside one another.
+        tiles: all of them.
+        x_first: first number of the rows in the arrays.
+        x_end: behind the last.
+        z_first: first row.
+        z_end: behind the last row.
+        x_width: numbers of a row of the widest layer along x, whole lanes.
+        x_damped_width: those with memory of their own.
+        numbers: of shared memory.
+        volume: numbers of a shot's field in the card's memory.
+        stride: distance of rows there.
+        x_length: numbers of a row of the profiles along x.
+        channels: of the record.
+        stride_reciprocal: `reciprocal` of the distance of rows.
+    """
+
+    shot: Any
+    tiles_x: Any
+    tiles: Any
+    x_first: Any
+    x_end: Any
+    z_first: Any
+    z_end: Any
+    x_width: Any
+    x_damped_width: Any
+    numbers: Any
+    volume: Any
+    stride: Any
+    x_length: Any
+    channels: Any
+    stride_reciprocal: Any
+
+
+_WIDE = ("shot", "volume", "stride", "x_length", "channels", "stride_reciprocal")
+
+
+def tile_numbers(flat: Sequence[Any]) -> tuple[TileNumbers, SourceNumbers]:
+    """Return the numbers of a kernel, with those compared in 32 bits, and those of its sources."""
+    count = len(TileNumbers._fields)
+    plane = TileNumbers(*flat[:count])
+    narrow = [name for name in plane._fields if name not in _WIDE]
+    short = {name: getattr(plane, name).short() for name in narrow}
+    return plane._replace(**short), SourceNumbers(*flat[count:])
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """What a kernel has built in of tiles.
+
+    Attributes:
+        threads: of a block.
+        lanes: of a row of a tile at most, a thread each.
+        strip: rows of a thread at most.
+        short: rows of a thread in tiles with a layer along z.
+        layer: threads for the lanes of a layer along x.
+        half: half the order of the differences.
+        halo: rows and columns of its neighbours that a tile keeps.
+        masked: whether rows may end within a lane.
+        profile: numbers of a row of the profile along z, whole lanes.
+        width: numbers of a lane.
+    """
+
+    threads: int
+    lanes: int
+    strip: int
+    short: int
+    layer: int
+    half: int
+    halo: int
+    masked: bool
+    profile: int
+    width: int
+    injected = (0,)
+    alternating = True
+
+    @property
+    def groups(self) -> int:
+        """Threads one above the other."""
+        return self.threads // self.lanes
+
+    @property
+    def margin(self) -> int:
+        """Numbers before the first and behind the last of a row, whole lanes."""
+        return self.up(self.halo)
+
+    @property
+    def row(self) -> int:
+        """Numbers of a row of a tile at most."""
+        return self.lanes * self.width
+
+    @property
+    def pitch(self) -> int:
+        """Numbers of a row of p in shared memory."""
+        return self.row + 2 * self.margin
+
+    @property
+    def zero(self) -> int:
+        """Where a lane of zeros is in shared memory, behind `TILE_COLUMNS`; p follows."""
+        return self.up(len(TILE_COLUMNS) * 8 * self.width // LANE_BYTES)
+
+    def up(self, number: int) -> int:
+        """Return the numbers of whole lanes that hold so many."""
+        return -(-number // self.width) * self.width
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A plane in tiles.
+
+    Attributes:
+        x: first number of each column of tiles in the arrays, and behind the last.
+        z: first row of each row of them, and behind the last.
+        x_layers: first column of each layer along x, and behind the last.
+        z_layers: first row of each layer along z, and behind the last.
+        x_damped: of each layer along x those columns whose memory is not 0, whole lanes.
+        z_damped: of each layer along z those rows.
+        shape: built in.
+    """
+
+    x: tuple[int, ...]
+    z: tuple[int, ...]
+    x_layers: tuple[tuple[int, int], ...]
+    z_layers: tuple[tuple[int, int], ...]
+    x_damped: tuple[tuple[int, int], ...]
+    z_damped: tuple[tuple[int, int], ...]
+    shape: TileShape
+
+    @property
+    def columns(self) -> int:
+        """Tiles beside one another."""
+        return len(self.x) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of tiles."""
+        return self.columns * (len(self.z) - 1)
+
+    @property
+    def x_width(self) -> int:
+        """Numbers of a row of the widest layer along x, whole lanes."""
+        return self.shape.up(widest(self.x_layers))
+
+    @property
+    def x_damped_width(self) -> int:
+        """Numbers of those of its columns whose memory is not 0."""
+        return widest(self.x_damped)
+
+    def strip(self, z: int, rows: int) -> int:
+        """Return the rows of a thread in tiles of some rows."""
+        in_layer = _within(self.z_layers, z, rows) != (0, 0)
+        return self.shape.short if in_layer else self.shape.strip
+
+    def boxes(self) -> Iterator[tuple[int, int, int, int]]:
+        """Yield first row, rows, first x and numbers of each tile, row by row."""
+        for z, z_end in pairwise(self.z):
+            for x, x_end in pairwise(self.x):
+                yield z, z_end - z, x, x_end - x
+
+    def offsets(self, rows: int, in_x: bool, in_z: bool) -> list[int]:
+        """Return where layer memory of a tile begins, as `TILE_COLUMNS` name it, and its end.
+
+        Args:
+            rows: of the tile.
+            in_x: whether it has a layer along x.
+            in_z: whether it has one along z.
+        """
+        shape = self.shape
+        x_rows = rows * in_x
+        z_rows = widest(self.z_layers) * in_z
+        # p with the rows of neighbours.
+        field = shape.zero + shape.width + (rows + 2 * shape.halo) * shape.pitch
+        # Fluxes have zeros around: before each row and behind the last; before and behind all rows.
+        x_flux = shape.up(shape.half) + x_rows * (self.x_width + shape.up(shape.half))
+        z_flux = (z_rows + 2 * shape.half) * shape.row
+        # In the order of `TILE_COLUMNS`, behind p: flux, outer, sum, profile of x, then of z.
+        sizes = (
+            field, x_flux * in_x, x_rows * self.x_damped_width, x_rows * self.x_width,
+            PROFILE * self.x_width * in_x, z_flux * in_z,
+            widest(self.z_damped) * in_z * shape.row, z_rows * shape.row,
+            z_rows * shape.up(PROFILE),
+        )  # fmt: skip
+        return [int(n) for n in np.cumsum(sizes)]
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of shared memory of the largest tile."""
+        shape = self.shape
+        # Threads read around all rows of their columns, used or not.
+        read = (shape.groups * shape.strip + 2 * shape.halo) * shape.pitch
+        # Where the memory of layers ends, of each kind of tile.
+        kinds = {(end - z, _within(self.z_layers, z, end - z) != (0, 0))
+                 for z, end in pairwise(self.z)}  # fmt: skip
+        ends = {
+            self.offsets(rows, in_x, in_z)[-1] for rows, in_z in kinds
+            for in_x in {_within(self.x_layers, x, end - x) != (0, 0)
+                         for x, end in pairwise(self.x)}
+        }  # fmt: skip
+        return max(shape.zero + shape.width + read, *ends)
+
+    @cached_property
+    def cost(self) -> float:
+        """Lanes of the interior that a step of the busiest tile is worth."""
+        shape = self.shape
+        lanes = -(-max(x_end - x for x, x_end in pairwise(self.x)) // shape.width)
+        # The slowest tile decides: all others wait for it, neighbour by neighbour.
+        costs = []
+        for z, z_end in pairwise(self.z):
+            # All threads update as many points; then layers.
+            first, last = _within(self.z_layers, z, z_end - z)
+            in_layers = lanes * (last - first) + self.x_width // shape.width * (z_end - z)
+            costs.append(shape.threads * self.strip(z, z_end - z) + LAYER_COST * in_layers)
+        return max(costs)
+
+    def table(
+        self, regions: Sequence[PlaneRegion], shot: int, channels_of: np.ndarray
+    ) -> np.ndarray:
+        """Return `TILE_COLUMNS` of all tiles.
+
+        Args:
+            regions: that make up the plane.
+            shot: number of the shot.
+            channels_of: first channel of each tile of each shot, and behind the last.
+        """
+        table = []
+        for tile, (z, rows, x, numbers) in enumerate(self.boxes(), shot * self.count):
+            # Layers of the plane that the tile has part of.
+            x_layer = _within(self.x_layers, x, numbers)
+            z_layer = _within(self.z_layers, z, rows)
+            x_damped = _within(self.x_damped, x, numbers)
+            z_damped = _within(self.z_damped, z, rows)
+            # Where layers meet both variables, elsewhere one.
+            memories = {"x": (0, 0), "corner_x": (0, 0), "z": (0, 0), "corner_z": (0, 0)}
+            for region in regions:
+                # Regions that share points with the tile.
+                in_x = region.x[0] < x + numbers and region.x[1] > x
+                in_z = region.z[0] < z + rows and region.z[1] > z
+                memory, memory_z, slot, step = region.memory
+                for n, axis in enumerate(region.stretched if in_x and in_z else ""):
+                    name = axis if len(region.stretched) == 1 else f"corner_{axis}"
+                    memories[name] = (memory + shot * step + n * slot, memory_z)
+            *offsets, _ = self.offsets(rows, x_layer != (0, 0), z_layer != (0, 0))
+            of_layers = [number for pair in memories.values() for number in pair]
+            # First channel of the tile, and of the next one.
+            channels = channels_of[tile : tile + 2]
+            # The kernel fills in the steps of the sources, which change from shot to shot.
+            of_tile = [z, rows, x, numbers, self.strip(z, rows), *x_layer, *z_layer]
+            of_tile += [*x_damped, *z_damped]
+            table.append([*of_tile, *of_layers, *channels, *offsets, 0, 0])
+        return np.array(table)
+
+
+def widest(layers: Sequence[tuple[int, int]]) -> int:
+    """Return the points across the widest layer."""
+    return max((last - first for first, last in layers), default=0)
+
+
+def _within(layers: Sequence[tuple[int, int]], first: int, count: int) -> tuple[int, int]:
+    """Return the layer that a tile has, (0, 0) for none."""
+    return next((one for one in layers if one[0] < first + count and one[1] > first), (0, 0))

@@ -1,0 +1,323 @@
+"""Updates of a tile by second differences: absorbing layers, then all points.
+
+A second derivative in a layer is the one of the interior and a sum of what the layer adds, its
+fluxes' derivative and outer memory. Layers are updated by all threads of a block, whoever has their
+points, and leave that sum in shared memory, so that points have one code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seismo.backends.code.traced import (
+    IRValue,
+    choose,
+    either,
+    when,
+)
+from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
+from seismo.backends.gpu.resident.tiles.block import TileBlock
+from seismo.backends.gpu.resident.tiles.layout import PROFILE
+from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.operators.stencils import KernelContext
+from seismo.equations.framework.formula import SECOND_SLOTS, Formula
+
+COLUMN = 6  # rows of a layer along z that a thread has one after the other
+
+
+class _NotedLanes:
+    """Lanes whose store is noted: what a formula writes stays in registers."""
+
+    def __init__(self, lanes: ClusterLanes) -> None:
+        self._lanes = lanes
+        self.noted: IRValue
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the lanes have."""
+        return getattr(self._lanes, name)
+
+    def store(self, field: Any, index: IRValue, value: IRValue, mask: IRValue | None) -> None:
+        """Note what is stored."""
+        self.noted = value
+
+
+class _PointOperators(Operators):
+    """Operators of points to whose second derivatives layers add `KernelContext.memory`."""
+
+    def second(self, axis: str, f: Any, i: Any, s: KernelContext) -> Any:
+        """Return a second derivative."""
+        # Pasalic & McGarry (2010): in a layer d2/da2 p + d/da psi + outer memory.
+        derivative = super().second(axis, f, i, s)
+        return derivative + s.memory[axis] if s.memory else derivative
+
+
+class TileSteps:
+    """Update the points of a tile."""
+
+    def __init__(
+        self, block: TileBlock, formula: Formula, coefficients: dict[str, list], registers: Any
+    ) -> None:
+        """Bind a formula.
+
+        Args:
+            block: the tile.
+            formula: of the equation.
+            coefficients: those that `KernelContext` names.
+            registers: lanes that each thread keeps: p(n-1).
+        """
+        self._block = block
+        self._coefficients = coefficients
+        self._registers = registers
+        order = 2 * block.shape.half
+        self._noted = _NotedLanes(block.lanes)
+        self._update = _PointOperators(self._noted, order, "xz").bind(formula)
+        # Operators of layers along each axis, and without what these add.
+        self._lanes = {"x": block.lanes, "z": block.lanes.single()}
+        self._inside = {axis: Operators(one, order, "xz") for axis, one in self._lanes.items()}
+        self._layers = {
+            axis: Operators(one, order, "xz", axis, SECOND_SLOTS)
+            for axis, one in self._lanes.items()
+        }
+
+    def update_fluxes(self, member: Member) -> None:
+        """Update the fluxes of layers, from p(n) alone."""
+        block = self._block
+
+        def flux(axis: str, x: IRValue, z: IRValue, p: Any, _: Any) -> None:
+            # psi <- b psi + a dp/da at half points (Roden & Gedney 2000).
+            index = block.layer_index(member, f"{axis}_flux", x, z).wide()
+            context = self._in_layer(axis, member, x, z, {"j": index, "slot": index.constant(0)})
+            self._layers[axis].flux(axis, p, block.start(member, x, z), context)
+
+        self._each_in_layers(member, "damped", flux)
+
+    def update_layers(self, member: Member) -> None:
+        """Update the outer memory of layers, and compute what they add to second derivatives."""
+        block = self._block
+
+        def layer(axis: str, x: IRValue, z: IRValue, p: Any, fluxes: Any) -> None:
+            flux, outer, added = (
+                block.layer_index(member, f"{axis}_{name}", x, z)
+                for name in ("flux", "outer", "sum")
+            )
+            # Outer memory is 0 behind the damped points: one lane of zeros is that of all.
+            along = x if axis == "x" else z
+            is_damped = along >= member.kept[f"{axis}_damped"]
+            is_damped = is_damped & (along < member.kept[f"{axis}_damped_end"])
+            outer = choose(is_damped, outer, block.shape.zero)
+            # Fluxes around the point, and the outer variable, which has a slot of its own.
+            memory: dict[str, Any] = {"j": flux.wide(), "slot": (outer - flux).signed_wide()}
+            memory |= {"flux": fluxes, "memory_z": block.shape.row}
+            context = self._in_layer(axis, member, x, z, memory)
+            at = (axis, p, block.start(member, x, z), context)
+            # Before anything is stored: what both read is read once.
+            inside = self._inside[axis].second(*at)
+            difference = self._layers[axis].second(*at) - inside
+            self._lanes[axis].store(member.memory, added.wide(), difference, None)
+
+        self._each_in_layers(member, "layer", layer)
+
+    def _each_in_layers(self, member: Member, extent: str, work: Callable[..., None]) -> None:
+        """Do some work (axis, x, z, p, fluxes) for the points of the tile's layers.
+
+        Along x that is a lane each, along z a number each: threads have columns of these, with what
+        is around in registers, of which lanes would take too many.
+        """
+        block = self._block
+        with block.each_in_layer(member, "x", extent) as (x, z):
+            work("x", x, z, member.memory, member.memory)
+        half = block.shape.half
+        with block.each_column(member, extent, COLUMN) as (x, z, end):
+            # First index and distance of rows of p, and of its fluxes.
+            flux = block.layer_index(member, "z_flux", x, z).wide()
+            sources = ((block.start(member, x, z), block.shape.pitch), (flux, block.shape.row))
+
+            def read(k: int) -> list[IRValue]:
+                lanes = self._lanes["z"]
+                return [lanes.read(member.memory, i + k * row) for i, row in sources]
+
+            def further(n: int, rows: list[list[IRValue]]) -> None:
+                rows = [*rows, read(n + half)]
+                columns = (Column(member.memory, one) for one in zip(*rows, strict=True))
+                work("z", x, z + n, *columns)
+                if n + 1 < COLUMN:
+                    with when(z + (n + 1) < end):
+                        further(n + 1, rows[1:])
+
+            further(0, [read(k) for k in range(-half, half)])
+
+    def update(self, member: Member) -> None:
+        """Update all points: p(n+1) over p(n-1), in registers."""
+        block = self._block
+        kept = member.kept
+        x, z = block.position(member, kept["row"], kept["lane"])
+        # Whether any row of the thread is in a layer.
+        in_x = (x >= kept["x_layer"]) & (x < kept["x_layer_end"])
+        in_z = (z < kept["z_layer_end"]) & (z + block.shape.strip > kept["z_layer"])
+        any_layer = block.lanes.any_of_warp(in_x | in_z)
+
+        # Three codes: few rows with layers; many rows, with layers and without.
+        def update(count: int, layers: bool) -> Callable[[], None]:
+            return lambda: self._update_points(member, x, z, count, layers)
+
+        def long() -> None:
+            either(any_layer, update(block.shape.strip, True), update(block.shape.strip, False))
+
+        # Lanes of a warp have the same rows.
+        with when(kept["row"] < kept["rows"]):
+            self._by_strip(member, update(block.shape.short, True), long)
+
+    def _by_strip(
+        self, member: Member, short: Callable[[], None], long: Callable[[], None]
+    ) -> None:
+        """Write what is done in tiles whose threads have fewer rows, and in others."""
+        if self._block.shape.short == self._block.shape.strip:
+            long()
+        else:
+            either(member.kept["strip"] < self._block.shape.strip, short, long)
+
+    def _update_points(
+        self, member: Member, x: IRValue, z: IRValue, count: int, layers: bool
+    ) -> None:
+        """Update a thread's column.
+
+        Args:
+            member: the thread.
+            x: of the column.
+            z: of its first row.
+            count: of its rows.
+            layers: whether layers may add something.
+        """
+        block = self._block
+        half = block.shape.half
+        pitch = block.shape.pitch
+        start = block.index(member.kept["row"], member.kept["lane"])
+        # Rows behind the plane are computed in vain.
+        # Model: c^2 dt^2, from the second-level cache, a row ahead.
+        column, row = block.last_position(x, z)
+        node = row.wide() * block.plane.stride + column.wide()
+        k = [block.lanes.read(block.arrays.model, node)]
+        # Rows around the first one; each row brings the one that completes its stencil.
+        p = [block.lanes.read(member.memory, start + n * pitch) for n in range(-half, half)]
+        for n in range(count):
+            i = start + n * pitch
+            p.append(block.lanes.read(member.memory, i + half * pitch))
+            if n + 1 < count:
+                # Addresses are computed as they are needed: there is no register for them.
+                is_next = z + (n + 1) < block.plane.z_end
+                node = block.lanes.unknown(node + choose(is_next, block.plane.stride, 0))
+                k.append(block.lanes.read(block.arrays.model, node))
+            added = self._added(member, x, z + n) if layers else {}
+            context = self._context(x, memory=added)
+            # p(n-1), p(n) around the row, c^2 dt^2, in the order of the formula.
+            operands = (
+                Column(member.memory, [self._registers.read(member, n)]),
+                Column(member.memory, self._around(p, n)),
+                Column(block.arrays.model, [k[n]]),
+            )
+            self._update(i, context, *operands)
+            self._registers.write(member, n, self._noted.noted)
+
+    def _added(self, member: Member, x: IRValue, z: IRValue) -> dict[str, IRValue]:
+        """Return what layers add to second derivatives of a lane, 0 outside of these."""
+        block = self._block
+        kept = member.kept
+        added = {}
+        for axis, coordinate in (("x", x), ("z", z)):
+            is_behind = coordinate >= kept[f"{axis}_layer"]
+            in_layer = is_behind & (coordinate < kept[f"{axis}_layer_end"])
+            # A lane of zeros in place of what is not there: no branch.
+            index = block.layer_index(member, f"{axis}_sum", x, z)
+            index = choose(in_layer, index, block.shape.zero)
+            added[axis] = block.lanes.read(member.memory, index.wide())
+        return added
+
+    def exchange(self, member: Member) -> None:
+        """Exchange p(n+1) in registers and p(n) in shared memory."""
+        kept = member.kept
+        # Numbers from the lane's first one to the end of the tile.
+        x, _ = self._block.position(member, kept["row"], kept["lane"])
+        numbers = kept["x_first"] + kept["numbers"] - x
+
+        def exchange(count: int) -> Callable[[], None]:
+            is_inside = (numbers >= self._block.lanes.width) & (kept["rows"] >= kept["row"] + count)
+            return lambda: either(
+                is_inside,
+                lambda: self._exchange(member, count, None),
+                lambda: self._exchange(member, count, numbers),
+            )
+
+        with when(kept["row"] < kept["rows"]):
+            shape = self._block.shape
+            self._by_strip(member, exchange(shape.short), exchange(shape.strip))
+
+    def _exchange(self, member: Member, count: int, numbers: IRValue | None) -> None:
+        """Exchange a thread's column.
+
+        Args:
+            member: the thread.
+            count: of its rows.
+            numbers: of a lane that are the tile's own, of some rows; None where all are.
+        """
+        block = self._block
+        kept = member.kept
+        start = block.index(kept["row"], kept["lane"])
+        for n in range(count):
+            i = start + n * block.shape.pitch
+            # Each thread has its own points: no other reads them meanwhile.
+            p = block.lanes.load(member.memory, i)
+            lane = self._registers.read(member, n)
+            if numbers is None:
+                block.lanes.store(member.memory, i, lane, None)
+            else:
+                # What lies behind the plane stays 0; columns of neighbours come later.
+                with when(kept["row"] + n < kept["rows"]):
+                    begun = block.lanes.begun(lane, numbers)
+                    block.lanes.store(member.memory, i, begun, None)
+            self._registers.write(member, n, p)
+
+    def _around(self, lanes: list[IRValue], n: int) -> list[IRValue]:
+        """Return those of a column that are around its n-th row."""
+        return lanes[n : n + 2 * self._block.shape.half + 1]
+
+    def _in_layer(
+        self, axis: str, member: Member, x: IRValue, z: IRValue, memory: dict[str, Any]
+    ) -> KernelContext:
+        """Return what operators see of a lane in a layer.
+
+        Args:
+            axis: of the layer.
+            member: the thread.
+            x: of the lane.
+            z: of the lane.
+            memory: where the lane is in layer memory.
+        """
+        block = self._block
+        kept = member.kept
+        profile = kept[f"{axis}_profile"]
+        # Profiles are in shared memory, those along x a row for each of their numbers.
+        memory |= {"memory": member.memory}
+        if axis == "x":
+            at = (profile + x - kept["x_layer"]).wide()
+            along_x = {"x_table": member.memory, "x_length": block.plane.x_width.wide()}
+            return self._context(at, mask=block.mask(x), **along_x, **memory)
+        width = block.shape.up(PROFILE)
+        start = (profile + (z - kept["z_layer"]) * width).wide()
+        row = block.lanes.numbers(member.memory, start, PROFILE)
+        return self._context(x, z_row=row, **memory)
+
+    def _context(self, x: IRValue, **known: Any) -> KernelContext:
+        """Return what operators see of a lane.
+
+        Args:
+            x: of the lane.
+            known: what they see beside that, and coefficients.
+        """
+        pitch = self._block.shape.pitch
+        unknown = dict.fromkeys(KernelContext._fields)
+        strides = {"y_stride": pitch, "z_stride": pitch, "packed": 0}
+        # The model counts from the node itself, a shot from its own fields.
+        origins = {"shot": 0, "medium": x.wide().constant(0), "ahead": 0, "x": x}
+        return KernelContext(**(unknown | strides | origins | self._coefficients | known))

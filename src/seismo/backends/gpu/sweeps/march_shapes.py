@@ -1,0 +1,131 @@
+"""What becomes of a layout of threads on a grid: pieces of marches, planes in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.backends.base import Variant
+from seismo.backends.gpu.sweeps.block_table import blocks_of
+from seismo.backends.gpu.sweeps.kernels import line_offset
+from seismo.backends.gpu.sweeps.layouts import (
+    BlockShape,
+    Shapes,
+    box_of,
+    shape_for,
+)
+from seismo.equations.framework.formula import Formula
+
+SLOPE_REACH = 3  # rows on either side of which marches have room for what slopes add
+MOST_PIECES = 3  # of a march across a layer: each begins anew, the order's planes before it
+LEAST_PLANES = {False: 2, True: 3}  # of a piece of a march, by whether it goes along slopes
+
+
+def marches_slopes(shapes: Shapes, formula: Formula, reach: int) -> bool:
+    """Whether there is a layout for marches that keep what slopes add, of so many rows around."""
+    known = {key[:3] for key in shapes}
+    return reach <= SLOPE_REACH and (formula.axes, formula.kind, "sloping") in known
+
+
+def layout_of(shapes: Shapes, formula: Formula, variant: Variant, stretched: str) -> BlockShape:
+    """Look up the layout of a formula in boxes with some axes stretched."""
+    box = box_of(stretched)
+    if variant.curved:
+        box = "sloping" if formula.marched else "curved"
+    return shape_for(shapes, (variant.axes, formula.kind, box, variant.order))
+
+
+def slab_of(shape: BlockShape, boxes: np.ndarray) -> int:
+    """Return the rows of a slab, of boxes that are rows of `BOX_COLUMNS`."""
+    # It is no wider than the boxes: behind them blocks would idle.
+    return min(shape.slab, int((boxes[:, 3] - boxes[:, 2]).max()))
+
+
+def can_march(formula: Formula, variant: Variant, stretched: str) -> bool:
+    """Whether threads may take several planes of boxes with some axes stretched."""
+    # Closed rows count planes from the surface; a march goes across layers taken at once.
+    if formula.marched:
+        return True
+    return not variant.weighted and (not variant.at_once or stretched in ("", "z"))
+
+
+def with_planes(
+    shape: BlockShape, marches: bool, boxes: np.ndarray, width: int, multiprocessors: int,
+    slopes: bool = False,
+) -> BlockShape:  # fmt: skip
+    """Return a layout for boxes (`cut_in_pieces`); a plane for each thread where none marches."""
+    if not marches:
+        return replace(shape, planes=1)
+    return cut_in_pieces(shape, boxes, width, multiprocessors, slopes)
+
+
+def cut_in_pieces(
+    shape: BlockShape, boxes: np.ndarray, width: int, multiprocessors: int, slopes: bool
+) -> BlockShape:
+    """Return marches so short that blocks come in `BlockShape.waves`, in few pieces.
+
+    Args:
+        shape: the layout.
+        boxes: rows of `BOX_COLUMNS`, with one span.
+        width: numbers in a lane.
+        multiprocessors: of the card.
+        slopes: whether they go along rows that follow the ground, in as many pieces as fill a card.
+    """
+    if shape.planes == 1 or not shape.waves:
+        return shape
+    # The first two columns of a box are its first plane, and behind its last.
+    planes = int((boxes[:, 1] - boxes[:, 0]).max())
+    columns = len(blocks_of(boxes, replace(shape, planes=planes).points(width)))
+    at_once = shape.blocks_per_multiprocessor * multiprocessors
+    pieces = -(-shape.waves * at_once // columns)
+    each = -(-planes // (pieces if slopes else min(MOST_PIECES, pieces)))
+    return replace(shape, planes=min(shape.planes, max(LEAST_PLANES[slopes], each)))
+
+
+def together_if_even(shape: BlockShape, boxes: np.ndarray) -> BlockShape:
+    """Return a layout whose threads take one plane where some box leaves one over.
+
+    Args:
+        shape: the layout.
+        boxes: rows of `BOX_COLUMNS`.
+    """
+    left_over = (boxes[:, 1] - boxes[:, 0]) % shape.together
+    return replace(shape, together=1) if left_over.any() else shape
+
+
+def asked_arrays(
+    formula: Formula, variant: Variant, stretched: str, shape: BlockShape
+) -> tuple[int, ...]:
+    """Return the numbers of arrays that the cache is asked for before a point is updated.
+
+    Loads of what a kernel changes wait for the stores before them: in layers those of memory
+    variables, elsewhere those of fields. Marches keep memory's latency in flight otherwise.
+    """
+    if variant.at_once or shape.planes > 1:
+        return ()
+    if stretched:
+        return formula.read_back if variant.slots else ()
+    return formula.read_late if shape.asks and formula.short else ()
+
+
+def can_have_tile(
+    formula: Formula, variant: Variant, strides: np.ndarray, stretched: str, width: int
+) -> bool:
+    """Whether a march may have its planes in shared memory: in volumes, those of one field.
+
+    Args:
+        formula: of the sweep.
+        variant: of its operators.
+        strides: distance of neighbours along y and z.
+        stretched: axes whose derivatives pass through layer memory.
+        width: numbers in a lane.
+    """
+    differentiated = {formula.along(axis) for axis in variant.axes}
+    columns = differentiated.pop()
+    alone = not differentiated and len(columns) == 1 and not formula.is_short[columns[0]]
+    # Rows of half lines would begin elsewhere in every other row.
+    lines = not any(line_offset(int(stride), width) for stride in strides)
+    # Marches go along z, or across a layer whose second derivatives are taken at once.
+    marches = "y" in variant.axes and (variant.at_once or not stretched)
+    return alone and lines and marches and not formula.packed

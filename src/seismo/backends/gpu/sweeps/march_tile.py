@@ -1,0 +1,151 @@
+"""Planes of a march in shared memory, and the march that keeps the rest in registers.
+
+The threads of a block copy the plane that comes next, with a frame of half the stencil around the
+block, while they work on this one; the copies pass by the registers (`cp.async`). Neighbours along
+x and y are then read from shared memory. A point of order 16 has 32 of them, more than the
+first-level cache delivers in time.
+
+::
+
+    wait for the copies of this plane, and for the other threads
+    copy the next plane; read the queue's next lane and the point's own numbers of it
+    update this plane
+
+Two planes take turns in shared memory, so that one barrier a plane keeps them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from seismo.backends.code.traced import (
+    IRValue,
+    choose,
+    repeat,
+    when,
+)
+from seismo.backends.gpu.sweeps.layouts import BlockShape
+from seismo.backends.gpu.sweeps.march import March, Sweep
+
+SLOTS = 2  # planes in shared memory
+
+
+class PlaneTile:
+    """The planes of one field in shared memory, as a thread of a block sees them."""
+
+    def __init__(self, sweep: Sweep, shape: BlockShape, first: IRValue) -> None:
+        """Set memory aside, find where the thread's copies come from, and copy a first plane."""
+        lanes = sweep.lanes
+        block = sweep.block
+        assert block is not None
+        half = sweep.constants.half
+        frame = -(-half // lanes.width)
+        self._sweep = sweep
+        self._block = block
+        self._first = first
+        self.pitch = shape.threads[0] + 2 * frame
+        rows = shape.threads[1] + 2 * half
+        self._copies = -(-self.pitch * rows // block.threads)
+        # All threads make as many copies: those behind the tile's end fill up its memory.
+        self._size = self._copies * block.threads
+        self._memory = lanes.shared(first.builder, SLOTS * self._size * lanes.width)
+        self._position = (block.row + half) * self.pitch + block.column + frame
+        self._offsets = [self._offset(n, frame, half) for n in range(self._copies)]
+        self._copy(first, first.constant(0))
+
+    def _offset(self, n: int, frame: int, half: int) -> IRValue:
+        """Return where the thread's n-th copy comes from, counted from its plane's beginning."""
+        # Lane (row, column) of the tile; the frame reaches `half` rows and `frame` lanes beyond.
+        sweep = self._sweep
+        block = self._block
+        width = sweep.lanes.width
+        lane = block.number + n * block.threads
+        x = block.x + (lane % self.pitch - frame) * width
+        y = block.y + lane // self.pitch - half
+        # What no point of the box needs may lie beyond the array: the block's first stands in.
+        needed = (x < block.x_end + frame * width) & (y < block.y_end + half)
+        stride = int(sweep.constants.tables.strides[0])
+        return choose(needed, y * stride + x, block.y * stride + block.x) + sweep.position.shot
+
+    def _copy(self, z: IRValue, slot: IRValue) -> None:
+        """Start to copy plane z of the field."""
+        lanes = self._sweep.lanes
+        (field,) = self._sweep.z_differentiated
+        for n, offset in enumerate(self._offsets):
+            lane = slot + self._block.number + n * self._block.threads
+            source = z * self._sweep.plane + offset
+            lanes.copy_to_shared(self._memory, lane * lanes.width, field, source)
+
+    def turn(self, z: IRValue, last: IRValue, index: IRValue) -> TileLane:
+        """Wait for plane z and start to copy the next one.
+
+        Returns:
+            what is around the thread's lane, which has that index in the field.
+        """
+        slot = (z - self._first) & 1
+        self._sweep.lanes.await_copies(z.builder)
+        with when(z + 1 < last):
+            self._copy(z + 1, (slot * -1 + 1) * self._size)
+        return TileLane(self, index, slot * self._size + self._position)
+
+    def lane(self, number: IRValue) -> IRValue:
+        """Read a lane of shared memory."""
+        lanes = self._sweep.lanes
+        return lanes.read_shared(self._memory, number * lanes.width)
+
+
+@dataclass(frozen=True)
+class TileLane:
+    """A lane in shared memory, and those around it in its plane.
+
+    Attributes:
+        tile: has them.
+        index: of the lane in the field.
+        number: of the lane in shared memory.
+    """
+
+    tile: PlaneTile
+    index: IRValue
+    number: IRValue
+
+    def lane(self, lanes: int, rows: int) -> IRValue:
+        """Read the lane so many lanes further along x and rows along y."""
+        return self.tile.lane(self.number + (rows * self.tile.pitch + lanes))
+
+
+def only_points(sweep: Sweep) -> AbstractContextManager[None]:
+    """Write the code of the block for threads that have points; the others only copy planes."""
+    return when(sweep.block.inside) if sweep.block else nullcontext()
+
+
+def tiled(update: Callable, shape: BlockShape) -> March:
+    """Return what writes the planes of all threads of a block."""
+
+    def march(sweep: Sweep, first: IRValue, last: IRValue) -> None:
+        half = sweep.constants.half
+        count = 2 * half
+        tile = PlaneTile(sweep, shape, first)
+        start = sweep.index(first)
+        (queue,) = sweep.window(start, half, half - 1)
+        early = [*sweep.next_lanes(start, half), *sweep.spot_lanes(start)]
+
+        def next_turn(z: IRValue, carried: list[IRValue]) -> list[IRValue]:
+            i, *lanes = carried
+            around = tile.turn(z, last, i)
+            # What the next plane takes is read now; behind the last one the same once more.
+            following = choose(z + 1 < last, i + sweep.plane, i)
+            early = [*sweep.next_lanes(following, half), *sweep.spot_lanes(following)]
+            if shape.ahead:
+                with when(z + shape.ahead < last):
+                    sweep.ask_plane(i, shape.ahead)
+            column = lanes[: count + 1]
+            spot_lanes = lanes[count + 1 :]
+            with only_points(sweep):
+                update(i, sweep.context(z), *sweep.operands([column], spot_lanes, around))
+            return [i + sweep.plane, *column[1:], *early]
+
+        repeat(first, last, [start, *queue, *early], next_turn)
+
+    return march

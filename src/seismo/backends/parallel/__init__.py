@@ -1,0 +1,1 @@
+"""Processes and threads that share a run, and the messages between them."""

@@ -1,0 +1,1 @@
+"""Tables, formulas and parameters, of which wave equations are made."""

@@ -1,0 +1,160 @@
+"""Parameters of the earth model: what a value means, its unit, and which values a medium has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Literal
+
+from seismo.equations.loss.relaxation import LEAST_QUALITY
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One property of the medium: a key in every part of a scenario's model.
+
+    Attributes:
+        name: the key.
+        meaning: in words.
+        unit: SI, "" for a plain number.
+        limits: every medium lies above the first, and is at most the second.
+        reached: whether a medium may have the first of them, too.
+        zero: what 0 means where it is allowed besides.
+        default: value where the model gives none; None where it has to.
+        mean: of a cell that several media share; without, averages are those of effective media,
+            which `seismo.model.effective.averaging` knows.
+        always: whether parts that cover the whole grid give it, whatever the equation, or what
+            stands for it (`seismo.equations.rock.given_rock.stands_for`).
+        reason: for the least value, and what to do with a smaller one.
+    """
+
+    name: str
+    meaning: str
+    unit: str
+    limits: tuple[float, float]
+    zero: str = ""
+    reached: bool = False
+    default: float | None = None
+    mean: Literal["", "arithmetic", "harmonic"] = ""
+    always: bool = False
+    reason: str = ""
+
+    @property
+    def start(self) -> float:
+        """The value before any part of the model gives one."""
+        # NaN until a part gives it, so that gaps in the model are found.
+        return math.nan if self.default is None else self.default
+
+    @property
+    def has_least(self) -> bool:
+        """Whether `least` is itself a value of media, not only below all of them."""
+        return bool(self.zero) or self.reached
+
+    @property
+    def least(self) -> float:
+        """What a value that is read of a file must exceed, or reach where 0 means something."""
+        # Plain numbers may be negative; 0 of others may have a meaning (a fluid).
+        return min(self.limits[0], 0.0) if self.unit else self.limits[0]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What an equation asks of its parameters together, wherever it samples the earth.
+
+    Attributes:
+        holds: function(samples by name) -> where it does.
+        names: of the parameters; a mistake is that of the one which the latest part gives.
+        problem: where it does not hold, and the remedy.
+    """
+
+    holds: Callable
+    names: tuple[str, ...]
+    problem: str
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """Parameters that an equation works with, of those that the model gives.
+
+    Attributes:
+        takes: names of those that the model gives.
+        names: of those that the equation works with; of 21 constants it may not need all.
+        complete: function(values as given, by name), which fills in velocities where other
+            parameters stand in their place.
+        convert: function(completed values by name) -> values by all of `names`.
+        conditions: that the values as given have to fulfil.
+    """
+
+    takes: tuple[str, ...]
+    names: tuple[str, ...]
+    complete: Callable
+    convert: Callable
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gradual:
+    """How little parameters should change from node to node.
+
+    Attributes:
+        names: of the parameters.
+        most: change of any of them.
+        problem: what comes of more, and the remedy.
+    """
+
+    names: tuple[str, ...]
+    most: float
+    problem: str
+
+
+VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
+VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
+RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
+# As far as mechanisms are fitted (`seismo.equations.loss.relaxation`).
+_QUALITY = (LEAST_QUALITY, math.inf)
+_WHY = (
+    f"mechanisms are fitted to Q of {LEAST_QUALITY:g} and more; of a medium that loses more give "
+    "attenuation.relaxation"
+)
+# Where qs is given alone, bulk moduli lose nothing (`seismo.model.earth.Earth`).
+QP = Parameter(
+    "qp", "P quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic",
+    reason=_WHY,
+)  # fmt: skip
+QS = Parameter(
+    "qs", "S quality factor", "", _QUALITY, reached=True, default=math.inf, mean="harmonic",
+    reason=_WHY,
+)  # fmt: skip
+
+# Thomsen (1986): `seismo.equations.rock.elastic_constants` has the stiffness that they stand for.
+_THOMSEN = (-0.5, 2.0)
+EPSILON = Parameter("epsilon", "Thomsen's epsilon", "", _THOMSEN, default=0.0, mean="arithmetic")
+# In metals more than 2; what no rock has is told by its energy (`elastic_constants.takes_energy`).
+DELTA = Parameter("delta", "Thomsen's delta", "", (-0.5, 20.0), default=0.0, mean="arithmetic")
+GAMMA = Parameter("gamma", "Thomsen's gamma", "", _THOMSEN, default=0.0, mean="arithmetic")
+THETA = Parameter("theta", "tilt of the symmetry axis from z", "deg", (-360.0, 360.0), default=0.0)
+PHI = Parameter(
+    "phi", "azimuth to which the axis tilts, from x to y", "deg", (-360.0, 360.0), default=0.0
+)
+AZIMUTH = Parameter(
+    "azimuth", "turn of the rock about its axis, from x to y, before the axis tilts", "deg",
+    (-360.0, 360.0), default=0.0,
+)  # fmt: skip
+
+# Tsvankin (1997): index 1 in the plane of y and z, 2 in that of x and z, 3 in that of x and y.
+TSVANKIN = tuple(
+    Parameter(name, f"Tsvankin's {name}", "", _THOMSEN, default=0.0, mean="arithmetic")
+    for name in ("epsilon1", "epsilon2", "delta1", "delta2", "delta3", "gamma1", "gamma2")
+)
+LEAST_CONSTANT = 1e4  # Pa; less is a number whose GPa was left out
+_STIFF = (LEAST_CONSTANT, 1e13)
+CONSTANTS = {  # 0 where the rock is given otherwise
+    name: Parameter(
+        name, f"elastic constant {name}", "Pa", _STIFF if i == j else (-_STIFF[1], _STIFF[1]),
+        default=0.0, mean="arithmetic",
+    )
+    for i, j in combinations_with_replacement("123456", 2)
+    for name in (f"c{i}{j}",)
+}  # fmt: skip

@@ -1,0 +1,354 @@
+"""What a wave equation declares: fields, stages, coefficients, quantities, moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal
+
+from seismo.equations.framework.formula import Formula
+from seismo.equations.framework.isotropic_planes import IsotropicPlanes
+from seismo.equations.framework.parameters import (
+    Condition,
+    Conversion,
+    Gradual,
+)
+from seismo.equations.framework.terms import SourceTerm, Term
+from seismo.equations.rock.slow_waves import SlowWaves
+
+if TYPE_CHECKING:
+    from seismo.features.topography.surface.traction import CurvedSurface
+
+Differences = Literal["first", "second"]
+# Observables -> what their integral, or derivative, in time is called.
+FOLLOWING = {"velocity": ("displacement", "acceleration"), "strain_rate": ("strain",)}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of the wavefield.
+
+    Attributes:
+        name: vx, szz, p, ...
+        half: the axes along which it stands half a cell further, e.g. "xz" for sxz.
+        unit: SI unit.
+        late: whether it stands half a step later than the fields at t = step * dt; filled in by
+            `Equation.physics`.
+        previous_of: name of the field whose values one step before it holds, of an equation that is
+            of second order in time: the two change places after every step.
+        remembers: whether it is a memory variable of the medium, or an increment, which no stage
+            differentiates and no output shows.
+        slope: whether it is new in every step and only serves a later stage, as a derivative on
+            the nodes does: mirror faces give images on nodes the other sign than a field's, and
+            no output shows it.
+        short: whether it is kept in 16 bits.
+        scale: power of two that it is kept times.
+        vanishes: whether it vanishes on a free surface, and differences along z are closed there
+            (`seismo.grid.surface_closure`): these hold that of shear stresses, half a cell below.
+        on_surface: whether it stands in the row of the surface alone, new in every step.
+        buffer: number of the array that it shares, of rows that follow the ground alone, with
+            others that are new in every stage; None where it has one of its own.
+    """
+
+    name: str
+    half: str
+    unit: str
+    late: bool = False
+    previous_of: str = ""
+    vanishes: bool = False
+    remembers: bool = False
+    slope: bool = False
+    short: bool = False
+    scale: float = 1.0
+    on_surface: bool = False
+    buffer: int | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One update of some fields from others, at every point.
+
+    Attributes:
+        name: velocity, stress, pressure, ...
+        writes: fields it changes (read on the spot only).
+        reads: fields it differentiates.
+        coefficients: model arrays it uses.
+        update: its formula, a function(cell) (`seismo.backends.operators.derivatives`).
+        where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row),
+            "closed" (the rows under it with weights of their own) or "curved" (those that follow
+            the ground).
+        shares: name of an earlier stage whose layer memory this one continues to use.
+        even: the same for planes z where the medium is even, with fewer arrays.
+        slopes: further fields that it reads on rows that follow the ground.
+    """
+
+    name: str
+    writes: tuple[str, ...]
+    reads: tuple[str, ...]
+    coefficients: tuple[str, ...]
+    update: Callable
+    where: str = "everywhere"
+    shares: str | None = None
+    even: IsotropicPlanes | None = None
+    slopes: tuple[str, ...] = ()
+
+    def coefficients_in(self, even: bool) -> tuple[str, ...]:
+        """Return the coefficients that it takes in planes of one kind."""
+        return self.even.coefficients if even and self.even else self.coefficients
+
+
+@dataclass(frozen=True)
+class Physics:
+    """The table of a wave equation in one number of dimensions.
+
+    Attributes:
+        axes: "xz" or "xyz".
+        fields: the wavefield; the first is watched for growth.
+        stages: in the order of the time step.
+        coefficients: function(medium, dt) -> dict of model arrays.
+        medium: averages that `coefficients` takes (see `seismo.model.effective.averaging`).
+        observables: quantity -> component -> terms.
+        drives: type of source -> how it acts.
+        derived: further numbers whose extremes are known: name -> function(samples of parameters).
+        fastest: function(extremes) -> the fastest wave in m/s, which limits the time step
+            (`seismo.model.extremes.Extremes`).
+        fastest_along: the same of waves along single axes, where these are slower.
+        conversion: of parameters that the model gives to its own; None where these are the same.
+        conditions: what the parameters have to fulfil together.
+        about_sources: what the medium at a source should fulfil, else `check` says the problem.
+        slow_waves: which sources send that do not fulfil it; None of equations without.
+        gradual: what should not jump from node to node, else `check` says the problem.
+        broad_sources: whether sources are spread, and send no waves too short for the grid.
+        smooth_across_layers: whether its fields are taken for smooth across contacts of layers,
+            where receivers read them (else `seismo.solver.interpolation.layer_contacts`).
+        layer_shift: frequency shift of its absorbing layers, in dominant frequencies of the source.
+        fluid_meets_solid: whether fluid and solid may share an earth, and slip on their contact
+            (`seismo.features.contacts.contact`).
+        strain_responses: function(medium of node rows) -> strain "zz", "xz" or "yz" -> field ->
+            what a strain rate adds to it per second (rows), of shear strains in the half rows
+            below; rows beside fluids are corrected by it
+            (`seismo.features.contacts.operators`).
+        fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
+            rho dv/dt; where the inverse density is a tensor (`seismo.features.contacts.slip`).
+        numbers: scalars that formulas take, by name (`Cell.number`).
+        odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
+        weakened: function(medium, interpolation by axis) -> medium whose couplings are so weak
+            that no motion sets energy free, whatever other rock is near (`seismo.grid.midpoints`).
+        weakened_by: nodes on either side that it depends on.
+        needs: names of the parameters that the model gives; filled in by `Equation.physics`.
+        short_coefficients: model arrays that are kept in 16 bits.
+        gradients: fields whose gradient, of the others the divergence, is taken on rows that follow
+            the ground (`seismo.features.topography.row_weights`); none where they cannot.
+        curved_surface: how its stresses balance on a ground that slopes, None where they need not.
+        short_layers: whether memory variables of absorbing layers are kept in 16 bits.
+        length: unit in m of the differences' spacings, a power of two.
+        in_increments: function(this table) -> the table of the same scheme whose fields may be kept
+            in 16 bits, where rounding would change the difference of two steps.
+    """
+
+    axes: str
+    fields: tuple[Field, ...]
+    stages: tuple[Stage, ...]
+    coefficients: Callable
+    medium: tuple[str, ...]
+    observables: dict[str, dict[str, tuple[Term, ...]]] = field(default_factory=dict)
+    drives: dict[str, tuple[SourceTerm, ...]] = field(default_factory=dict)
+    derived: Mapping[str, Callable] = field(default_factory=dict)
+    fastest: Callable = attrgetter("vp_max")
+    fastest_along: Mapping[str, Callable] = field(default_factory=dict)
+    conversion: Conversion | None = None
+    conditions: tuple[Condition, ...] = ()
+    about_sources: tuple[Condition, ...] = ()
+    slow_waves: SlowWaves | None = None
+    gradual: Gradual | None = None
+    broad_sources: bool = False
+    smooth_across_layers: bool = False
+    layer_shift: float = 1.0
+    fluid_meets_solid: bool = False
+    strain_responses: Callable | None = None
+    fluid_force: dict[str, Term] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weakened: Callable | None = None
+    weakened_by: int = 0
+    needs: tuple[str, ...] = ()
+    short_coefficients: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()
+    curved_surface: CurvedSurface | None = None
+    short_layers: bool = False
+    length: float = 1.0
+    in_increments: Callable[[Physics], Physics] | None = None
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What receivers record: the observables, and what follows from them in time."""
+        names = dict.fromkeys(self.observables)
+        for rate, others in FOLLOWING.items():
+            if rate in names:
+                names |= dict.fromkeys(others)
+        return tuple(names)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What snapshots show: fields that are no memory, and groups of them last."""
+        # Memory variables, slopes and the older time level are hidden.
+        groups = (name for name in ("velocity", "pressure") if name in self.observables)
+        hidden = (f.previous_of or f.remembers or f.slope for f in self.fields)
+        fields = (f.name for f, out in zip(self.fields, hidden, strict=True) if not out)
+        return (*fields, *groups)
+
+    @property
+    def previous(self) -> dict[str, str]:
+        """Field -> the one that holds its values of a step before; they change places after it."""
+        return {f.previous_of: f.name for f in self.fields if f.previous_of}
+
+    @property
+    def late(self) -> frozenset[str]:
+        """Fields that a later stage of the step reads as new: they stand half a step later.
+
+        In equations of second order in time all stand at whole steps.
+        """
+        # Leapfrog of second order: all fields at t = n dt.
+        if self.previous:
+            return frozenset()
+        written: set[str] = set()
+        half_steps: set[str] = set()
+        for stage in (s for s in self.stages if s.where in ("everywhere", "layer")):
+            # Staggered in time: a field read after it was written in the same step.
+            half_steps |= written & set(stage.reads)
+            written |= set(stage.writes)
+        return frozenset(half_steps)
+
+    @property
+    def differences(self) -> Differences:
+        """Which differences drive the waves: second ones of one field, or staggered first ones."""
+        return "second" if self.previous else "first"
+
+    @property
+    def at_once(self) -> bool:
+        """Whether layers' second derivatives may update both their memory variables at once.
+
+        Where first ones on the nodes take some besides they do not.
+        """
+        return not any(self.formula(stage, False).kind == "mixed" for stage in self.stages)
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether some stage takes fields half a cell from where they stand."""
+        return any(self.formula(stage, False).interpolates for stage in self.stages)
+
+    @property
+    def closes_surface(self) -> bool:
+        """Whether the free surface closes the differences along z; else it is mirrored."""
+        return any(f.vanishes for f in self.fields)
+
+    @property
+    def numbers_per_point(self) -> float:
+        """Numbers that a perfect kernel moves for one point and step, in isotropic planes.
+
+        Those of 16 bits count half.
+        """
+        stages = [stage for stage in self.stages if stage.where == "everywhere"]
+        # Each changed field: one write, and one read of those that are not new; others one read.
+        moved = [n for s in stages for n in (*s.writes, *s.reads, *s.coefficients_in(True))]
+        for stage in stages:
+            formula = self.formula(stage, even=True)
+            moved += [formula.fields[n] for n in formula.read_back]
+        return sum(0.5 if name in self.short else 1.0 for name in moved)
+
+    @property
+    def short(self) -> frozenset[str]:
+        """Names of the fields and model arrays that are kept in 16 bits."""
+        return frozenset(f.name for f in self.fields if f.short).union(self.short_coefficients)
+
+    def formula(self, stage: Stage, even: bool) -> Formula:
+        """Return a stage's formula for planes of one kind."""
+        # Order of a kernel's arguments: changed fields, read fields, coefficients.
+        fields = (*stage.writes, *stage.reads)
+        coefficients = stage.coefficients_in(even)
+        return Formula(
+            stage.even.update if even and stage.even else stage.update,
+            self.axes,
+            fields,
+            tuple(self.named(name).half for name in fields),
+            coefficients,
+            tuple(name for name in coefficients if name in self.sparse),
+            tuple(self.numbers),
+            tuple(name for name in (*fields, *coefficients) if name in self.short),
+        )
+
+    def curved_formula(
+        self, stage: Stage, even: bool, planes: tuple[str, ...], marched: bool = False
+    ) -> Formula:
+        """Return the same on rows that follow the ground, which take some planes.
+
+        What slopes add is in arrays, or is found by threads that march along z.
+        """
+        flat = self.formula(stage, even)
+        listed = () if marched else stage.slopes
+        return replace(
+            flat,
+            fields=(*flat.fields, *listed),
+            half=(*flat.half, *(self.named(name).half for name in listed)),
+            coefficients=(*flat.coefficients, *planes),
+            gradients=self.gradients,
+            on_surface=tuple(name for name in flat.fields if self.named(name).on_surface),
+            marched=stage.slopes if marched else (),
+        )
+
+    def exchanged(self, stage: Stage) -> tuple[str, ...]:
+        """Return the fields of a stage that are read beside where they stand.
+
+        Memory variables of a medium are not, but where some stage differentiates them.
+        """
+        read = {name for some in self.stages for name in some.reads}
+        return tuple(n for n in stage.writes if n in read or not self.named(n).remembers)
+
+    def slots(self, owner: str) -> int:
+        """Return the layer memory variables along one axis of a stage and those that share them."""
+        # Stages that share memory need as many variables as the largest of them.
+        sharing = [stage for stage in self.stages if owner in (stage.name, stage.shares)]
+        return max(self.formula(s, even).slots for s in sharing for even in (False, True))
+
+    def components(self, kind: str) -> tuple[str, ...]:
+        """Return the components of a type of source that move anything."""
+        return tuple(dict.fromkeys(term.component for term in self.drives.get(kind, ())))
+
+    @property
+    def sparse(self) -> dict[str, str]:
+        """Coefficients that even planes of a stage do without, and the name of that stage.
+
+        The row of a free surface keeps what its stage reads.
+        """
+        return {
+            name: stage.name
+            for stage in self.stages
+            if stage.even
+            for name in stage.coefficients
+            if name not in stage.even.coefficients
+        }
+
+    @property
+    def parities(self) -> tuple[int, ...]:
+        """The kinds of steps there are: 0, and 1 where the names of arrays alternate."""
+        # The two time levels change places after each step.
+        return (0, 1) if self.previous else (0,)
+
+    def stage_writing(self, name: str) -> str:
+        """Return the first stage after which field `name` is new."""
+        # p(n + 1) is written over p(n - 1).
+        written = self.previous.get(name, name)
+        return next(s.name for s in self.stages if written in s.writes)
+
+    @property
+    def has_tractions(self) -> bool:
+        """Whether each velocity has a traction on level planes, and differences of both alone."""
+        names = {field.name for field in self.fields}
+        moving = [field.name[1:] for field in self.fields if field.late]
+        plain = self.differences == "first" and not self.interpolates
+        return plain and all(f"s{axis}z" in names for axis in moving)
+
+    def named(self, name: str) -> Field:
+        """Return the field of that name."""
+        return next(f for f in self.fields if f.name == name)

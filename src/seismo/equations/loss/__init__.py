@@ -1,0 +1,1 @@
+"""Relaxation mechanisms and laws of attenuation."""

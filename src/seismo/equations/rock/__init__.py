@@ -1,0 +1,1 @@
+"""Elastic constants of rock and the speeds of its waves."""

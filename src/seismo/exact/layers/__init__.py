@@ -1,0 +1,1 @@
+"""Exact waves in layered media."""

@@ -1,0 +1,1 @@
+"""Features of seismo, a folder each."""

@@ -1,0 +1,231 @@
+"""What `check` says of contacts of fluid and solid: waves along them, and receivers on them.
+
+How fast the grid lets a Scholte wave travel is the eigenvalue of a column of rows about the contact
+(`seismo.features.contacts.operators`); its true velocity c is the zero of (Scholte
+1947)
+
+    (2 - c^2/vs^2)^2 - 4 a b + (rho_f / rho) (c/vs)^4 a / g,
+
+with a, b, g = sqrt(1 - c^2/v^2) for v = vp, vs and the speed of the fluid.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+
+import numpy as np
+
+from seismo.errors import SeismoError
+from seismo.features.contacts.contact import (
+    Contact,
+    all_contacts,
+    separate_contacts,
+    upright_beside,
+    upright_cells,
+)
+from seismo.features.contacts.interpolation import ON_CONTACT
+from seismo.features.contacts.operators import contact_operators, vibrations
+from seismo.features.contacts.thin_solids import thin_solid_lines
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
+from seismo.runs.prediction.named_receivers import named
+from seismo.runs.prediction.other_spacing import of_spacing
+from seismo.runs.prediction.percent import percent
+from seismo.solver.discretization import Discretization
+from seismo.solver.grid_layout import make_grid
+
+LEAST_ROWS = 3.0  # in a wave that a grid carries
+_WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
+_DEPTH = 3.0  # wavelengths of column on each side of a contact
+_SEARCHED = 1000  # trial velocities
+_FINER = 0.8  # times the spacing, in search of room for a contact
+_FINER_GRIDS = 16  # grids tried in that search
+
+
+def scholte_velocity(contact: Contact) -> float:
+    """Return the velocity of the Scholte wave of two half-spaces [m/s]."""
+    fluid = contact.below if contact.solid_above else contact.above
+    solid = contact.solid
+
+    def secular(c):
+        a, b, g = (np.sqrt(1.0 - (c / v) ** 2) for v in (solid.vp, solid.vs, fluid.vp))
+        load = fluid.rho / solid.rho * (c / solid.vs) ** 4 * a / g
+        return (2.0 - (c / solid.vs) ** 2) ** 2 - 4.0 * a * b + load
+
+    slowest = min(solid.vs, fluid.vp)
+    low = 0.05 * slowest
+    high = slowest * (1.0 - 1e-12)
+    for _ in range(3):  # each time a thousand times nearer
+        trial = np.linspace(low, high, _SEARCHED)
+        change = np.flatnonzero(np.diff(np.sign(secular(trial))))
+        if not change.size:
+            return slowest
+        low = trial[change[0]]
+        high = trial[change[0] + 1]
+    return float(0.5 * (low + high))
+
+
+@lru_cache(maxsize=64)
+def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> float:
+    """Return by how much a Scholte wave is too fast on the grid, relative to its velocity.
+
+    Args:
+        contact: a closed one.
+        c: staggered coefficients (spacing 1).
+        wavelength: in rows.
+    """
+    rows = contact_operators(contact, np.array(c), int(np.ceil(_DEPTH * wavelength / len(c))))
+    velocity = scholte_velocity(contact)
+    k = 2.0 * np.pi / wavelength
+    frequencies, shapes = vibrations(rows, (contact.above, contact.below), k)
+    count = len(rows.node_norm)
+    offset = np.append(np.arange(count) - 0.5, np.arange(count - 1)) - rows.middle
+    shares = (shapes**2)[:, np.abs(offset) < wavelength].sum(axis=1)
+    ratio = np.where(shares > 0.3, frequencies / k / velocity, np.inf)
+    return float(ratio[np.argmin(np.abs(ratio - 1.0))] - 1.0)
+
+
+def sea_bed(setup: Discretization) -> WarningLines:
+    """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
+    if not setup.physics.fluid_meets_solid or not setup.earth.layered:
+        return
+    if setup.scenario.averaging == "point":
+        return
+    kept = {contact.row: contact for contact in setup.contacts}
+    for contact in setup.interfaces:
+        contact = kept.get(contact.row, contact)
+        z = f"{setup.grid.coordinate('z', contact.z_index):.6g} m"
+        yield from _waves(setup, contact, contact.row in kept, z)
+        yield from _receivers(setup, contact, z)
+    yield from thin_solid_lines(setup)
+
+
+def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> WarningLines:
+    spacing = setup.grid.spacing[2]
+    wavelength = scholte_velocity(contact) / setup.highest_frequency / spacing
+    where = f"model: the contact of fluid and solid at z = {z}"
+    if not kept and not upright_beside(setup.earth, setup.grid, contact, setup.stencil.order // 2):
+        cells = upright_cells(setup.stencil.order // 2)
+        yield (
+            f"{where} has rock beside it whose normal and shear strains are coupled, and the "
+            "averages of the cell that it cuts: waves along it err by up to tens of percent of "
+            "their amplitude with 10 points per wavelength; with rock that is isotropic or has an "
+            f"upright axis (theta: 0) within {cells} cells of it, {cells * spacing:.4g} m, they do "
+            "not"
+        )
+        return
+    if not contact.closed:
+        how = "rows of lower accuracy" if kept else "averages of the cell it cuts"
+        most = "1 % of the velocity" if kept else "tens of percent of their amplitude"
+        yield (
+            f"{where} is too near to a surface, an absorbing layer or another contact for "
+            f"one-sided differences and has {how}: waves along it err by up to {most} with 10 "
+            f"points per wavelength; {_sufficient_spacing(setup, contact)}"
+        )
+        return
+    if wavelength < LEAST_ROWS or not _felt(setup, contact):
+        return  # `cautions` has said that the grid does not carry them
+    error, way = scholte_trace_error(setup, contact)
+    wanted = setup.scenario.grid.accuracy
+    if error > wanted:
+        finer = spacing * (wanted / error) ** (1.0 / 3.0)
+        yield (
+            f"{where}: Scholte waves travel along it at a wrong speed: after {way:.4g} m, their "
+            f"longest way, a trace of them alone errs by {percent(error)} in all its spectrum (the "
+            "expected trace error counts them as far as receivers feel them); for "
+            f"{percent(wanted)} use a grid.spacing of about {finer:.2g} m, and check again: it "
+            "depends on where between the rows the contact lies, too"
+        )
+
+
+def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
+    """Name the spacing with which a contact has room for one-sided differences."""
+    contact_depth = setup.grid.coordinate("z", contact.z_index)
+    spacing = setup.grid.spacing[2]
+    for number in range(1, _FINER_GRIDS + 1):
+        factor = _FINER**number
+        try:
+            grid = make_grid(of_spacing(setup, factor))
+        except SeismoError:
+            break
+        interfaces = all_contacts(setup.earth, grid)
+        contacts = separate_contacts(interfaces, grid, setup.stencil.order // 2, setup.closed_rows)
+        same_contact = [
+            one
+            for one in contacts
+            if abs(grid.coordinate("z", one.z_index) - contact_depth) < 0.1 * spacing
+        ]
+        if same_contact and same_contact[0].closed:
+            rows = same_contact[0].z_index - grid.low[2]
+            return (
+                f"there is room with a grid.spacing of about {factor * spacing:.2g} m, which is "
+                f"{rows:.0f} rows between the top and the contact"
+            )
+    return "compare with a finer grid.spacing"
+
+
+def _felt(setup: Discretization, contact: Contact) -> bool:
+    """Whether Scholte waves of a contact reach from any source to any receiver.
+
+    At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
+    the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
+    """
+    c = scholte_velocity(contact)
+    z = setup.grid.coordinate("z", contact.z_index)
+    fluid = contact.below if contact.solid_above else contact.above
+    up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
+
+    def away(depths):
+        d = np.array(depths) - z
+        decay = np.sqrt(1.0 - np.minimum(c / np.where(d < 0.0, up, down), 1.0) ** 2)
+        return (np.abs(d) * decay).min(initial=np.inf)
+
+    acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
+    reading = away([depth for group in setup.groups for depth in group.all_positions[:, 2]])
+    return bool(setup.dominant_frequency / c * (acting + reading) < 1.0)
+
+
+def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float, float]:
+    """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
+
+    Their error is computed for some wavelengths, and falls with the third power of longer ones.
+    """
+    waves = setup.waves
+    velocity = scholte_velocity(contact)
+    way = min(waves.longest, velocity * waves.duration)
+    rows = velocity / waves.spectra.frequency / setup.grid.spacing[2]
+    first = tuple(float(n) for n in setup.stencil.first)
+    errors = [scholte_error(contact, first, length) for length in _WAVELENGTHS]
+    shorter = np.interp(rows, _WAVELENGTHS, errors)
+    ratio = shorter * (_WAVELENGTHS[-1] / rows.clip(_WAVELENGTHS[-1])) ** 3
+    phase = 2.0 * np.pi * waves.spectra.frequency / velocity * ratio * way
+    return waves.spectra.error(phase), way
+
+
+def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
+    for group in setup.groups:
+        is_on = partial(_nearer, setup, contact, ON_CONTACT)
+        if count := group.count_where(is_on):
+            yield (
+                f"receivers {group.name}: {named(setup, group, is_on, count)} on the contact of "
+                f"fluid and solid at z = {z}, where horizontal motion jumps: they record that "
+                "of the solid, and pressure as the mean of its normal stresses; move them up or "
+                "down by any little to choose a side"
+            )
+        reach = setup.stencil.order // 2 + 3
+        is_beside = partial(_nearer, setup, contact, reach)
+        count = group.count_where(is_beside)
+        if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
+            yield (
+                f"receivers {group.name}: {named(setup, group, is_beside, count)} record "
+                f"divergence, rotation or strain within {reach} points of the contact of fluid and "
+                f"solid at z = {z}: their differences reach over it; move them away, or "
+                "record velocity"
+            )
+
+
+def _nearer(
+    setup: Discretization, contact: Contact, points: float, positions: np.ndarray
+) -> np.ndarray:
+    """Return which positions (n, 3) m lie less than so many points off a contact."""
+    return np.abs(setup.grid.index("z", positions[:, 2]) - contact.z_index) < points

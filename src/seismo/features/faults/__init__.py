@@ -1,0 +1,1 @@
+"""Finite faults: many subfaults with moment rates of their own."""

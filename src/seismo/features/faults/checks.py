@@ -1,0 +1,67 @@
+"""What `check` says of finite faults: their moments, their subfaults, and how to smooth them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from seismo.acquisition.wavelets.shapes import half_duration_of
+from seismo.features.faults.finite_fault import FaultSummary
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.percent import rounded_down
+from seismo.solver.discretization import Discretization
+
+MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
+MOST_GRAIN = 0.05  # of the moment rate, at the frequency of the subfaults
+_POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
+
+
+def _moments(setup: Discretization) -> WarningLines:
+    """Name faults whose moment is another one by the file than by the model or its slip rates."""
+    for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
+        yield from (f"source {fault.name}: {text}" for text in fault.assumed)
+        of_file, of_model = fault.moments
+        if of_file > 0.0 and of_model > 0.0 and abs(of_model / of_file - 1.0) > MOST_OFF:
+            yield (
+                f"source {fault.name}: its slip makes a moment of {of_file:.3g} N m by the file's "
+                f"rigidity, {of_model:.3g} by the model's: {fault.moment:.3g} act; the other one "
+                "by sources.rigidity: model or file"
+            )
+        if abs(fault.mismatch) > MOST_OFF:
+            yield (
+                f"source {fault.name}: its slip rates amount to {fault.mismatch:+.0%} of the slip "
+                "that the file states beside them: the rates act"
+            )
+
+
+def _grain(setup: Discretization) -> WarningLines:
+    """Name faults whose subfaults radiate one by one what a rupture radiates as a whole."""
+    for k, fault in enumerate(setup.shots[0].summaries):
+        grain = fault.directivity.grain if isinstance(fault, FaultSummary) else None
+        if grain is not None and grain.share > MOST_GRAIN:
+            yield (
+                f"source {fault.name}: its subfaults, {grain.spacing:.4g} m apart, come one by one "
+                f"at a rupture velocity of {grain.velocity:.4g} m/s: behind it they radiate up to "
+                f"{grain.share:.0%} of its moment rate at {grain.frequency:.3g} Hz, which is the "
+                f"grain of the file and not the earthquake; set sources[{k}].smoothing to "
+                f"{half_duration_of(grain.frequency):.2g} s, or give smaller subfaults"
+            )
+
+
+def lower_frequencies(setup: Discretization, share: float) -> str:
+    """Name sources of lower frequencies: so many times as low; of faults, smoothed ones."""
+    for k, source in enumerate(setup.scenario.sources):
+        if source.type == "finite_fault":
+            points = _POINTS * max(setup.waves.spacing)
+            half_duration = half_duration_of(setup.waves.slowest / points)
+            return (
+                f"sources[{k}].smoothing of about {half_duration:.2g} s, with which waves have "
+                f"{_POINTS:g} points in the shortest wavelength"
+            )
+    frequency = setup.dominant_frequency
+    return (
+        f"a dominant frequency of about {rounded_down(share * frequency):g} Hz instead of "
+        f"{frequency:.4g} Hz"
+    )
+
+
+FAULTS: tuple[Callable[[Discretization], WarningLines], ...] = (_moments, _grain)

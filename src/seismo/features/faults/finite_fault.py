@@ -1,0 +1,240 @@
+"""Finite faults on the grid: each subfault a moment tensor with its own moment rate.
+
+    M_ij(t) = mu A (n_i d_j + n_j d_i) u(t),
+
+mu the rigidity, A the area, n and d the directions of the fault's normal and of the slip u, in the
+axes of the grid, whose north is that at the subfault. Area times slip, the potency, is the file's;
+a rigidity is the file's, or that of the model where the subfault lies.
+
+There may be a million of them. They are kept in arrays, and what the run is checked against are
+those at the ends, and some between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from seismo.acquisition.sources.moment_tensor import (
+    component_arrays,
+    double_couple,
+    grid_components,
+    to_grid,
+)
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.wavelets.shapes import sigma_of
+from seismo.acquisition.wavelets.wavelet import SourceWavelet
+from seismo.errors import ModelError
+from seismo.features.faults.directivity import Directivity, directivity
+from seismo.features.faults.files.fsp import read_fsp
+from seismo.features.faults.files.srf import read_srf
+from seismo.features.faults.files.srf_hdf5 import read_srf_hdf5
+from seismo.features.faults.geometry import FaultGeometry
+from seismo.features.faults.rupture import Rupture
+from seismo.features.faults.slip_rate import SlipRates
+from seismo.formats.reading.text import no_file, version_of
+from seismo.model.earth import Earth
+from seismo.scenario.sections.source_files import FiniteFaultSource
+
+MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
+
+
+@dataclass(frozen=True)
+class FaultSummary(PointSource):
+    """A fault as one point: at the centroid, with the sum of the moment tensors and rates.
+
+    Attributes:
+        subfaults: that slip.
+        moment: sum of the subfaults' scalar moments in N m, as they act.
+        moments: the same with the rigidity of the file, NaN without, and of the model.
+        mismatch: slip that the rates amount to over that of the file, less 1.
+        assumed: what stands for what the file lacks, for messages.
+        directivity: what it radiates by direction.
+        geometry: where the subfaults are.
+    """
+
+    subfaults: int = 0
+    moment: float = 0.0
+    moments: tuple[float, float] = (0.0, 0.0)
+    mismatch: float = 0.0
+    assumed: tuple[str, ...] = ()
+    directivity: Directivity = field(default_factory=Directivity)
+    geometry: FaultGeometry | None = None
+
+    @property
+    def scalar_moment(self) -> float:
+        """Sum of the subfaults' scalar moments in N m."""
+        return self.moment
+
+    @property
+    def radiated(self) -> tuple[SourceWavelet, ...]:
+        """The moment rate, and the apparent ones of some directions."""
+        return (self.wavelet, *self.directivity.rates)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedFault:
+    """A rupture on the grid, before its rigidity is known.
+
+    Attributes:
+        rupture: as the file has it.
+        source: of the scenario.
+        name: in messages and results.
+        positions: x, y, z (slip, 3) m.
+        tensors: per unit of scalar moment (slip, 3, 3).
+        delay: s, added to the onsets.
+        geometry: where the subfaults are, in true depths.
+    """
+
+    rupture: Rupture
+    source: FiniteFaultSource
+    name: str
+    positions: np.ndarray
+    tensors: np.ndarray
+    delay: float
+    geometry: FaultGeometry
+
+
+def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
+    """Return the rupture of a source; a file that has not changed since is not read again.
+
+    Raises:
+        ModelError: it is missing or malformed, or has no rigidity that is asked for.
+    """
+    path = Path(base or ".") / source.path
+    if problem := no_file(path, "give a rupture in SRF"):
+        raise ModelError(problem, "path")
+    sigma = sigma_of(source.smoothing) if source.smoothing else 0.0
+    rupture = _read(path, sigma, version_of(path))
+    if source.rigidity == "file" and rupture.rigidities is None:
+        raise ModelError(
+            f"{path} has no shear velocities and densities (VS, DEN of SRF 2.0): use model",
+            "rigidity",
+        )
+    return rupture
+
+
+@lru_cache(maxsize=2)
+def _read(path: Path, sigma: float, changed: object) -> Rupture:
+    text = read_fsp if path.suffix.lower() == ".fsp" else read_srf
+    rupture = read_srf_hdf5(path) if h5py.is_hdf5(path) else text(path)
+    return rupture.smoothed(sigma) if sigma else rupture
+
+
+@dataclass(frozen=True, eq=False)
+class ActingFault:
+    """The subfaults that act, or slip along and across the rake of one.
+
+    Attributes:
+        name: of the source.
+        positions: x, y, z (slip, 3) m.
+        strengths: components (slip) N m of the moment tensors, by name.
+        rates: moment rates over moments, 1/s.
+        delay: s, added to their times.
+    """
+
+    name: str
+    positions: np.ndarray
+    strengths: dict[str, np.ndarray]
+    rates: SlipRates
+    delay: float
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self.positions)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        rates = self.rates
+        arrays = [self.positions, rates.onset, rates.step, rates.starts, rates.samples]
+        return sum(a.nbytes for a in (*arrays, *self.strengths.values()))
+
+    def point(self, number: int) -> PointSource:
+        """Return one of them as a point."""
+        strength = {name: float(sizes[number]) for name, sizes in self.strengths.items()}
+        return PointSource(
+            self.name, "moment_tensor", tuple(self.positions[number].tolist()), strength,
+            self.rates.one(number), self.delay, 1,
+        )  # fmt: skip
+
+    @cached_property
+    def samples(self) -> list[PointSource]:
+        """Return all of few; of many those that are first and last in anything, and some between.
+
+        These are those farthest along each axis, first and last in time, and the strongest.
+        """
+        if len(self) <= MOST_SAMPLES:
+            return [self.point(n) for n in range(len(self))]
+        peaks = np.maximum.reduceat(np.abs(self.rates.samples), self.rates.starts[:-1])
+        sizes = np.max([np.abs(size) for size in self.strengths.values()], axis=0)
+        order = [*self.positions.T, *self.rates.ends, sizes * peaks]
+        chosen = {int(find(one)) for one in order for find in (np.argmin, np.argmax)}
+        chosen.update(range(0, len(self), -(-len(self) // MOST_SAMPLES)))
+        return [self.point(n) for n in sorted(chosen)]
+
+
+def unit_tensors(rupture: Rupture, azimuths: np.ndarray) -> np.ndarray:
+    """Return the moment tensors (slip, 3, 3) per scalar moment; x points along azimuths (slip)."""
+    slips = rupture.slips
+    return to_grid(double_couple(slips.strike, slips.dip, slips.rake), azimuths)
+
+
+def acting(fault: PlacedFault, earth: Earth, dimensions: int) -> tuple[FaultSummary, ActingFault]:
+    """Return a fault as one point, and what acts for it.
+
+    Args:
+        fault: on the grid.
+        earth: the medium that it lies in.
+        dimensions: of the grid.
+    """
+    rupture = fault.rupture
+    vs, model = _rock(fault.positions, earth, dimensions)
+    of_file = rupture.rigidities
+    uses_model = fault.source.rigidity == "model" or of_file is None
+    moments = rupture.potencies * (model if uses_model else of_file)
+    sizes = rupture.slips.area * rupture.slips.size
+    moduli = (np.full_like(model, np.nan) if of_file is None else of_file), model
+    tensors = moments[:, None, None] * fault.tensors
+    weights = np.abs(moments) / np.abs(moments).sum()
+    by_direction = _by_direction(
+        rupture, fault.positions.tobytes(), moments.tobytes(), float(weights @ vs)
+    )
+    summary = FaultSummary(
+        name=fault.name, kind="moment_tensor", derivative=1,
+        position=tuple((weights @ fault.positions).tolist()),
+        strength=grid_components(tensors.sum(axis=0)), wavelet=rupture.rate, delay=fault.delay,
+        subfaults=np.unique(rupture.slips.subfault).size, moment=_total(rupture, moments),
+        moments=(_total(rupture, sizes * moduli[0]), _total(rupture, sizes * moduli[1])),
+        mismatch=_total(rupture, rupture.potencies) / max(_total(rupture, sizes), 1e-300) - 1.0,
+        assumed=rupture.assumed, directivity=by_direction, geometry=fault.geometry,
+    )  # fmt: skip
+    strengths = component_arrays(tensors)
+    return summary, ActingFault(fault.name, fault.positions, strengths, rupture.rates, fault.delay)
+
+
+@lru_cache(maxsize=4)  # a run is discretized several times, in search of a remedy
+def _by_direction(rupture: Rupture, positions: bytes, moments: bytes, speed: float) -> Directivity:
+    """Return what a rupture radiates by direction, of arrays as bytes: keys of the cache."""
+    area = float(np.median(rupture.slips.area))
+    centres = np.frombuffer(positions).reshape(-1, 3)
+    return directivity(centres, np.frombuffer(moments), rupture.rates, speed, area)
+
+
+def _rock(positions: np.ndarray, earth: Earth, dimensions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the model's vs (n) m/s and rigidity (n) Pa at positions (n, 3) m, NaN without."""
+    if not {"vs", "rho"} <= set(earth.needs):
+        unknown = np.full(len(positions), np.nan)
+        return unknown, unknown
+    x, y, z = positions.T
+    medium = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    return np.asarray(medium["vs"]), np.asarray(medium["rho"] * medium["vs"] ** 2)
+
+
+def _total(rupture: Rupture, sizes: np.ndarray) -> float:
+    """Return the sum over subfaults of what slip along and across the rake amounts to together."""
+    return float(np.sqrt(np.bincount(rupture.slips.subfault, sizes**2)).sum())

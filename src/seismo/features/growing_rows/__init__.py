@@ -1,0 +1,1 @@
+"""Rows whose spacing grows with depth."""

@@ -1,0 +1,1 @@
+"""Waves guided by beds beside absorbing layers."""

@@ -1,0 +1,158 @@
+"""The medium of absorbing layers at the sides, beside beds that guide waves which grow there.
+
+Neighbouring beds move in opposite phase in the outer part of such a layer, where its damping
+exceeds the frequency several times, and no damping of the fields is small that ends it. So there
+the rock of a column goes over into its running mean (`seismo.features.guided_waves.column_means`),
+in which nothing guides them. At depth u in the layer (`seismo.solver.absorbing.cpml`) the share of
+the mean is
+
+    t = ((u - u1) / (1 - u1))^POWER,  0 up to u1,
+
+where d reaches `RATE` c / h, with c the fastest velocity and h the spacing: 0.37 with 12 points. By
+then waves of the interior have lost enough not to be reflected much. In corners it is the larger of
+both. Rows about contacts of fluid and solid, which are corrected for their own medium
+(`seismo.features.contacts.rows`), keep it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.features.guided_waves.column_means import REACH, RunningMeans
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import AXES
+from seismo.solver.absorbing.cpml import depth_of, strength
+from seismo.solver.medium.node_medium import averages_at, every_node
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
+RATE = 0.1
+LATEST = 0.45  # largest u1, of thick layers
+POWER = 1.5
+BESIDE_CONTACTS = 4  # rows on either side that keep their medium
+
+Media = dict[str, np.ndarray]  # (z, y, x)
+
+
+def share_along(setup: Discretization, axis: str, index: np.ndarray) -> np.ndarray:
+    """Return t (n) of the layers along an axis at indices (n)."""
+    grid = setup.grid
+    n = AXES.index(axis)
+    depth = np.zeros(index.shape)
+    behind = grid.points[n] - 1 - grid.high[n]
+    for width, beyond in ((grid.low[n], grid.low[n] - index), (grid.high[n], index - behind)):
+        if width:
+            # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
+            half = 0.5 * setup.finer
+            depth = np.maximum(depth, (beyond - half) / (width - half))
+    first = min(
+        LATEST, depth_of(strength(setup, 0.0), setup.scenario.boundaries.layer.points, RATE)
+    )
+    return np.clip((depth - first) / (1.0 - first), 0.0, 1.0) ** POWER
+
+
+def in_side_layers(
+    setup: Discretization, subdomain: Subdomain, medium: Media
+) -> tuple[Media, Callable[[np.ndarray], np.ndarray]]:
+    """Return the medium with the means of the layers, and what spreads arrays of it over (y, x).
+
+    Where the earth varies with depth only, it has a column for each share of the means; else it is
+    changed in place.
+
+    Args:
+        setup: the run.
+        subdomain: whose points, and halo along y and z.
+        medium: averages (z, y, x) without them.
+    """
+    if not setup.guided_damping.averaged:
+        return medium, lambda array: array
+    nodes = {axis: np.array(some) for axis, some in every_node(setup, subdomain).items()}
+    share = _shares(setup, nodes)
+    free = _free_rows(setup, nodes["z"])
+    if not setup.earth.layered:
+        # Along the normal of a layer one column is that of all points.
+        for box, index in _pieces(setup, nodes):
+            for name, mean in means_at(setup, index, share[box]).items():
+                medium[name][free, *box] = mean[free]
+        return medium, lambda array: array
+    # One column for each depth in a layer; the first is that of the interior.
+    columns = np.unique(np.append(share, 0.0))
+    number = np.searchsorted(columns, share)
+    shape = (len(nodes["z"]), 1, columns.size)
+    changed = {name: np.broadcast_to(array, shape).copy() for name, array in medium.items()}
+    for name, mean in means_at(setup, _column(nodes), columns[None, :]).items():
+        changed[name][free] = mean[free]
+    return changed, lambda array: array[:, 0][:, number]
+
+
+def mixed_rows(setup: Discretization, is_even: Callable[[Media], np.ndarray]) -> np.ndarray:
+    """Return of every row (z) whether the means of some layer are not even, as a stage asks."""
+    grid = setup.grid
+    nodes = {a: np.arange(grid.points[AXES.index(a)]) for a in "zyx" if a in grid.axes}
+    # The mean alone, t = 1: with less of it nothing else is mixed.
+    all_mean = np.ones((1, 1))
+    mixed = np.zeros(nodes["z"].size, bool)
+    if setup.earth.layered:
+        columns = [_column(nodes)]
+    else:
+        columns = [index for _, index in _pieces(setup, nodes)]
+    for index in columns:
+        mixed |= ~is_even(means_at(setup, index, all_mean)).all((1, 2))
+    return mixed & _free_rows(setup, nodes["z"])
+
+
+def means_at(setup: Discretization, index: Mapping[str, np.ndarray], share: np.ndarray) -> Media:
+    """Return the medium (z, y, x) at nodes, with shares (y, x) of the running means."""
+    # Rows beyond the grid have the rock of its ends (`Earth.clamp`).
+    rows = index["z"]
+    wide = np.arange(rows[0] - REACH, rows[-1] + REACH + 1)
+    return averages_at(setup, {**index, "z": wide}, RunningMeans(share))
+
+
+def _shares(setup: Discretization, nodes: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return t (y, x) of some nodes."""
+    # In corners the larger of both.
+    along = {axis: share_along(setup, axis, nodes[axis]) for axis in nodes if axis != "z"}
+    return np.maximum(along.get("y", np.zeros(1))[:, None], along["x"][None, :])
+
+
+def _free_rows(setup: Discretization, rows: np.ndarray) -> np.ndarray:
+    """Return which rows (z) may change."""
+    # Corrected rows have operators for their own constants.
+    contacts = np.array([contact.row for contact in setup.contacts])
+    return (np.abs(rows[:, None] - contacts) > BESIDE_CONTACTS).all(1)
+
+
+def _column(nodes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {axis: index if axis == "z" else index[:1] for axis, index in nodes.items()}
+
+
+def _pieces(
+    setup: Discretization, nodes: Mapping[str, np.ndarray]
+) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
+    """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
+    # The layers across x keep their columns in corners; those across y have the rest.
+    inside = _span(share_along(setup, "x", nodes["x"]) == 0.0)
+    for axis in (a for a in nodes if a != "z"):
+        n = AXES.index(axis)
+        index = nodes[axis]
+        ends = (setup.grid.extent.lo[n], setup.grid.extent.hi[n] - 1)
+        for edge, beyond in zip(ends, (index < ends[0], index > ends[1]), strict=True):
+            span = _span(beyond & (share_along(setup, axis, index) > 0.0))
+            if span.start == span.stop or (axis == "y" and inside.start == inside.stop):
+                continue
+            column = {**nodes, axis: np.array([edge])}
+            if axis == "x":
+                yield (slice(None), span), column
+            else:
+                yield (span, inside), {**column, "x": nodes["x"][inside]}
+
+
+def _span(chosen: np.ndarray) -> slice:
+    """Return the indices from the first to the last that is chosen."""
+    indices = np.flatnonzero(chosen)
+    return slice(int(indices[0]), int(indices[-1]) + 1) if indices.size else slice(0, 0)

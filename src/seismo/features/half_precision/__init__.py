@@ -1,0 +1,1 @@
+"""Fields in 16 bits."""

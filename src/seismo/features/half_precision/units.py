@@ -1,0 +1,231 @@
+"""Fields in 16 bits (`precision: float16`): what they are kept times, and what asks for 32 bits.
+
+Beside the strongest source velocities, or pressures where there are none, are brought near
+2^`_PEAK`, as they are estimated, within a factor of ten; stresses are rho c times as large. That
+leaves room for as much again, and far away six decades with all bits. One scale serves all sources
+of a run; what some of them send beside others is told by `seismo.features.loss.storage`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.backends.base import Backend
+from seismo.equations.framework.terms import SourceTerm
+from seismo.errors import DeviceError
+from seismo.features.faults.slip_rate import SlipRate
+from seismo.features.half_precision.source_peaks import (
+    pressures,
+    scale_to,
+    strain_rates,
+)
+from seismo.features.half_precision.table import (
+    STRESS,
+    can_be_short,
+    in_16_bits,
+    pressures_in_16_bits,
+)
+from seismo.features.loss.storage import unlike
+from seismo.grid.grid import AXES
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
+_PEAK = 12  # power of two
+_FURTHER = 2  # powers of two, up to which stresses may stay beside a moment
+_STRAIN = 0.25  # of what a moment adds to its cell; measured 0.1 between points of the grid
+_LEAST = 1e-3  # of the model: below 6e-5 numbers of 16 bits lose bits
+_MOST = 3e4
+_SOFTEST = 20.0  # vp / vs: c11 - c13, twice a shear modulus, is a small difference in softer rock
+_NOISE = 5e-3  # of traces after `_STEPS` steps: measured 2e-3 to 9e-3, a quarter of it in the band
+_STEPS = 1000
+_CHANGES = {"acceleration", "strain_rate", "rotation", "divergence"}  # differences of fields
+_LOUDER = 5.0  # times as much noise, which is white; measured 2 to 8
+# Of sources of stress, by 2-D runs 14 and 28 cells away, within a factor of 2:
+_FINE = 20.0  # points per S wavelength at one; with n times as many, n times as much noise
+_LASTING = 3.0  # times as much where a moment stays behind
+_STAYS = 0.1  # of the largest moment: what counts as such
+_SAMPLES = 4097  # of a signal
+# Of stresses in soft rock, by 2-D runs with vp / vs of 2, 10, 25, 50 and 100, within a factor of 2:
+_SOFT = 10.0  # vp / vs; with n times as much, n times as much noise
+_MOST_SOFT = 5.0  # times as much
+
+
+def rounding_error(setup: Discretization) -> float:
+    """Return the relative error of the traces by fields of 16 bits; 0 where they have more.
+
+    Each step rounds every number by 2^-12 of itself at most: noise that grows as the root of the
+    number of steps. Measured 5 to 40 wavelengths from a moment, in 2-D and 3-D, at orders 4 to 12.
+    It is white, so that differences in space and time have more of it. Cells beside a source have
+    most: their motion is the larger beside that of waves, the more of them a wavelength has, and
+    what moment stays there is rounded until the end. Rock that is soft in shear turns noise of
+    normal stresses into more motion. Acoustic waves, 2e-3 to 6e-3, have none of these.
+    """
+    if not setup.scenario.in_16_bits:
+        return 0.0
+    changing = any(quantity.of_change for one in setup.maps for quantity in one.quantities)
+    changing |= any(not _CHANGES.isdisjoint(group.quantities) for group in setup.groups)
+    noise = _NOISE * (_LOUDER if changing else 1.0)
+    noise *= min(_MOST_SOFT, max(1.0, setup.extremes.ratio_max / _SOFT))
+    strained = [s for shot in setup.shots for s in shot.sources if _terms(setup, s)]
+    if strained:
+        noise *= max(1.0, _points_per_wavelength(setup, strained) / _FINE)
+        noise *= _LASTING if _lasts(setup, strained) else 1.0
+    return min(1.0, noise * math.sqrt(max(1.0, setup.total_steps / _STEPS)))
+
+
+def _terms(setup: Discretization, source: PointSource) -> list[SourceTerm]:
+    """Return how a source acts on stresses of a solid."""
+    physics = setup.physics
+    if "vs" not in physics.needs:
+        return []
+    terms = [t for t in physics.drives[source.kind] if physics.named(t.field).unit == STRESS]
+    return [term for term in terms if source.strength.get(term.component)]
+
+
+def _points_per_wavelength(setup: Discretization, sources: Sequence[PointSource]) -> float:
+    """Return the most points that an S wave of the dominant frequency has at a source."""
+    x, y, z = np.array([source.position for source in sources]).T
+    rock = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+    return float(rock["vs"].max()) / (setup.dominant_frequency * min(setup.waves.spacing))
+
+
+def _lasts(setup: Discretization, sources: Sequence[PointSource]) -> bool:
+    """Whether a source leaves a moment, or a volume, behind."""
+    if any(isinstance(source.wavelet, SlipRate) for source in sources):
+        return True
+    signals = {
+        (id(source.wavelet), source.derivative, term.derivative): (source, term.derivative)
+        for source in sources
+        for term in _terms(setup, source)
+    }
+    for source, derivative in signals.values():
+        # Moment: the integral of the rate that acts on stresses.
+        rate = source.signal(np.linspace(source.start, source.end, _SAMPLES), derivative)
+        moment = np.abs(np.cumsum(rate))
+        if moment[-1] > _STAYS * moment.max():
+            return True
+    return False
+
+
+def refuse_processor(setup: Discretization, backend: Backend) -> None:
+    """Refuse fields of 16 bits on a backend that has none.
+
+    Raises:
+        DeviceError: it is this machine's processor.
+    """
+    if setup.scenario.in_16_bits and not backend.has_float16:
+        raise DeviceError(
+            "precision: float16 is for GPUs, and this run is on the CPU: give float32, or take it "
+            "to a GPU (--backend gpu)"
+        )
+
+
+def halved(setup: Discretization) -> Discretization:
+    """Return a run whose fields are kept in 16 bits.
+
+    Raises:
+        ScenarioError: they cannot be.
+    """
+    physics = setup.physics
+    problem = _problem(setup)
+    if not problem:
+        sources = [source for shot in setup.shots for source in shot.sources]
+        largest = (_pressures if physics.in_increments else _velocities)(setup, sources)
+        problem = unlike(sources, largest)
+    if problem:
+        raise setup.scenario.mistake(
+            "precision", problem=f"too few bits: {problem}; leave precision out, or give float32"
+        )
+    # Units: by the largest velocity, or pressure, that is expected.
+    scale = scale_to(float(largest.max()) or 1.0, _PEAK)
+    if physics.in_increments:
+        # (c dt)^2 in these units is 2 at most, and above 1e-3 where rock is a tenth as fast.
+        length = scale_to(1.0 / min(setup.waves.spacing), 0)
+        fits = (setup.extremes.vp_min * setup.clock.dt / length) ** 2 > _LEAST
+        return replace(setup, physics=pressures_in_16_bits(physics, scale, length, fits))
+    # Of stress by the impedance at the strongest source; what a slow one leaves has to fit, too.
+    heavier = scale_to(_impedance(setup, sources[int(largest.argmax())].position), 0)
+    static = _static_velocity(setup, sources)
+    scale = min(scale, scale_to(static, _PEAK + _FURTHER)) if static else scale
+    fits = _model_fits(setup, heavier)
+    return replace(setup, physics=in_16_bits(physics, scale, scale * heavier, fits))
+
+
+def _velocities(setup: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
+    """Estimate the largest velocities (source) in m/s, in the cells of the sources."""
+    dt = setup.clock.dt
+    end = setup.total_steps * dt
+    rates = strain_rates(setup.physics, setup.earth, sources, setup.grid.cell, dt, end)
+    return rates * setup.grid.spacing[0]
+
+
+def _static_velocity(setup: Discretization, sources: Sequence[PointSource]) -> float:
+    """Estimate the largest stress that a moment holds in its cell, over the impedance, in m/s.
+
+    A share of what it adds stays, where nothing moves any more: the strain times the velocity.
+    """
+    strained = [source for source in sources if _terms(setup, source)]
+    if not strained:
+        return 0.0
+    # The rate of what is one derivative lower.
+    lower = [replace(source, derivative=source.derivative + 1) for source in strained]
+    dt = setup.clock.dt
+    end = setup.total_steps * dt
+    strains = strain_rates(setup.physics, setup.earth, lower, setup.grid.cell, dt, end)
+    speeds = [_rock(setup, source.position)["vs"].item() for source in strained]
+    return float((_STRAIN * strains * speeds).max())
+
+
+def _pressures(setup: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
+    """Estimate the largest pressures (source) in Pa, in the cells of the sources."""
+    dt = setup.clock.dt
+    grid = setup.grid
+    spacings = [grid.spacing[AXES.index(axis)] for axis in grid.axes]
+    return pressures(setup.physics, setup.earth, sources, spacings, dt, setup.total_steps * dt)
+
+
+def _model_fits(setup: Discretization, heavier: float) -> bool:
+    """Whether densities and stiffnesses, so many times as large, have all bits in 16."""
+    rock = setup.extremes
+    dt = setup.clock.dt
+    # What formulas read: rho / dt, moduli times dt, and the inverse of these.
+    softest = heavier * rock.rho_min * rock.vs_min**2 * dt
+    stiffest = heavier * rock.rho_max * setup.fastest**2 * dt
+    numbers = (
+        heavier * rock.rho_min / dt, heavier * rock.rho_max / dt,
+        softest, stiffest, 1.0 / softest, 1.0 / stiffest,
+    )  # fmt: skip
+    return rock.ratio_max < _SOFTEST and all(_LEAST < number < _MOST for number in numbers)
+
+
+def _problem(setup: Discretization) -> str:
+    """Return why fields cannot be kept in 16 bits; "" where they can."""
+    scenario = setup.scenario
+    if not can_be_short(setup.physics):
+        name = scenario.equation.name
+        return f"they do for lossless elastic and acoustic waves, not for {name}"
+    if setup.interfaces or setup.extremes.fluid:
+        return "rows beside fluids (vs = 0) take 32 bits"
+    if any(source.type == "plane_wave" for source in scenario.sources):
+        return "plane waves are added to fields of 32 bits"
+    return ""
+
+
+def _impedance(setup: Discretization, position: tuple[float, float, float]) -> float:
+    """Return rho vs in Pa s/m at a position."""
+    rock = _rock(setup, position)
+    return float((rock["rho"] * rock["vs"]).item())
+
+
+def _rock(setup: Discretization, position: tuple[float, float, float]) -> dict[str, np.ndarray]:
+    """Return the parameters (1) at a position."""
+    x, y, z = np.array(position)[:, None]
+    return setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)

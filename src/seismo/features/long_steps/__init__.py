@@ -1,0 +1,1 @@
+"""Stencils that allow longer time steps."""

@@ -1,0 +1,76 @@
+"""How many steps `grid.stencil: long_steps` saves, where the wanted accuracy has room for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seismo.errors import SeismoError
+from seismo.features.long_steps.stencil import LEAST_CELLS, reason_against
+from seismo.runs.prediction.accuracy import Expected, expected_error
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.percent import percent
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
+
+_WORTH = 0.92  # share of the steps from which on it is named
+
+
+def no_longer_steps(setup: Discretization) -> WarningLines:
+    """Name the choice of longer steps where there are none."""
+    if setup.scenario.grid.stencil == "long_steps" and not setup.stencil.bounds:
+        cells = _cells_apart(setup)
+        why = (
+            "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
+            "would ring at frequencies of the sources, contacts lie within 8 cells of each other, "
+            "or the order under a free surface is not 8"
+        )
+        if not cells:
+            why = "maps, and runs without receivers, have nodes in the near fields of sources"
+        elif cells < LEAST_CELLS:
+            why = f"a receiver lies in the near field of a source, {cells:.3g} cells from it"
+        yield f"grid.stencil: long_steps makes no step longer: {why}; leave it out"
+
+
+def _cells_apart(setup: Discretization) -> float:
+    """Return the cells between a source and what is nearest of it; 0 where maps are wanted."""
+    return setup.waves.nearest / max(setup.waves.spacing)
+
+
+@dataclass(frozen=True)
+class LongerSteps:
+    """What a run with bounded differences takes.
+
+    Attributes:
+        steps: beside those of the run as it is.
+        error: of the traces, expected.
+    """
+
+    steps: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the key, and what it saves."""
+        return (
+            f"grid.stencil: long_steps takes {percent(1.0 - self.steps)} fewer steps, and is "
+            f"expected to err by {percent(self.error)}"
+        )
+
+
+def longer_steps(setup: Discretization, expected: Expected) -> LongerSteps | None:
+    """Return what bounded differences save, if it is much and they keep to the wanted accuracy."""
+    spec = setup.scenario.grid
+    if spec.stencil != "fitted" or expected.error > spec.accuracy:
+        return None
+    if reason_against(setup.scenario, setup.physics, setup.earth):
+        return None
+    if _cells_apart(setup) < LEAST_CELLS:
+        return None
+    try:
+        longer = discretize(setup.scenario.changed({"grid.stencil": "long_steps"}))
+        error = expected_error(longer).error
+    except SeismoError:
+        return None
+    steps = longer.clock.steps / setup.clock.steps
+    if steps > _WORTH or error > spec.accuracy:
+        return None
+    return LongerSteps(steps, error)

@@ -1,0 +1,1 @@
+"""Attenuation: mechanisms of a run, effective losses, storage and checks."""

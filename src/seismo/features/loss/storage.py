@@ -1,0 +1,185 @@
+"""In how many bits memory variables are kept: 16 where that loses nothing that counts.
+
+A 16-bit number has 11 bits and nine decades, from 6e-5 to 65504. A memory variable is a correction
+of order 1/Q of a strain rate, so that its rounding, 2^-12 of itself in every step, changes traces
+by some 1e-4. All are multiplied by one power of two, such that the strain rate next to the
+strongest source, as it is estimated, is near 2^`_PEAK`; those of runs are 1e2 to 5e3 there. Waves
+of much weaker sources have fewer bits, also where the strongest one does not act yet, or in other
+shots: beside one 1e2, 1e3, 1e4 and 1e5 times as strong their traces change by 6e-5, 5e-4, 5e-3 and
+3e-2 (45 cells away, Q 10). So they are kept where no source that acts is more than `MOST_UNLIKE`
+times as strong as another; the subfaults of a finite fault count as one, which is their strongest.
+
+What rounding beside a source radiates reaches far receivers, where waves that lost most of their
+energy are weaker: 10 points per wavelength, Q 10, 8, 12, 16 and 20 wavelengths away, traces change
+by 5e-5, 1.2e-4, 4.7e-4 and 1.3e-3 (5 points: 4e-5 at most). So `auto` keeps 32 bits where S waves
+of the dominant frequency have more than `MOST_LOSSES` times Q wavelengths to go, and where rows
+beside contacts of fluid and solid add to memory variables what the sweeps leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.acquisition.sources.frequencies import dominant_frequencies
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.stations.receivers import ReceiverGroup, paths_of
+from seismo.equations.framework.registry import physics_for
+from seismo.equations.framework.table import Physics
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.placement import contacts_of
+from seismo.features.faults.slip_rate import SlipRate
+from seismo.features.half_precision.source_peaks import scale_to, strain_rates
+from seismo.grid.grid import Grid
+from seismo.model.earth import Earth
+from seismo.scenario import Scenario
+
+# A module that imports this one.
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
+LEAST_DECAY = 5e-4  # w_l dt: what a step takes of a variable must not be lost in its rounding
+MOST_UNLIKE = 300.0  # times as strong: between 1e2 and 1e3, where traces change by 6e-5 and 5e-4
+MOST_LOSSES = 1.5  # wavelengths over Q on the way to a receiver: 4e-4 on its traces
+_PLACES = 33  # on that way
+_MOST_ENDS = 100  # sources, and receivers, that are looked at
+_PEAK = 13  # power of two
+
+
+def relaxing(setup: Discretization, relaxation: Relaxation) -> Discretization:
+    """Return a run in whose medium mechanisms relax, with what its memory variables are kept in.
+
+    Raises:
+        ScenarioError: 16 bits are asked for, and will not do.
+    """
+    relaxation = _with_storage(relaxation, setup)
+    name = setup.scenario.equation.name
+    slopes = setup.topography is not None
+    physics = physics_for(name, setup.grid.dimensions, relaxation, slopes)
+    earth = replace(setup.earth, relaxation=relaxation)
+    # Media beside contacts have the unrelaxed velocities of the steps.
+    interfaces, contacts = contacts_of(
+        setup.scenario, physics, earth, setup.grid, setup.stencil, setup.closure
+    )
+    return replace(setup, physics=physics, earth=earth, interfaces=interfaces, contacts=contacts)
+
+
+def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
+    """Return the mechanisms with the scale of their variables, where these are kept in 16 bits."""
+    scenario = setup.scenario
+    grid = setup.grid
+    storage = scenario.attenuation.storage if scenario.attenuation else "auto"
+    if storage == 32 or (storage == "auto" and grid.dimensions == 2):
+        return relaxation
+    problem = too_few_bits(relaxation, scenario, setup.physics)
+    problem = problem or beside_contacts(setup.contacts, grid)
+    if any(source.type == "plane_wave" for source in scenario.sources):
+        problem = "plane waves are added to memory variables of 32 bits"
+    sources = [source for shot in setup.shots for source in shot.sources]
+    peak = 1.0
+    if not problem:
+        # Scale from the strongest source; refuse sources too unlike for one scale.
+        dt = setup.clock.dt
+        duration = setup.total_steps * dt
+        rates = strain_rates(setup.physics, setup.earth, sources, grid.cell, dt, duration)
+        problem = unlike(sources, rates)
+        peak = float(rates.max()) or 1.0
+    if storage == 16 and problem:
+        raise scenario.mistake(
+            "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
+        )
+    if not problem and storage == "auto":
+        problem = weakened(scenario, setup.earth, grid.dimensions, sources, setup.groups)
+    if problem:
+        return relaxation
+    return replace(relaxation, scale=scale_to(peak, _PEAK))
+
+
+def beside_contacts(contacts: Sequence[Contact], grid: Grid) -> str:
+    """Return why rows at contacts of fluid and solid ask for 32 bits; "" where there are none."""
+    if not contacts:
+        return ""
+    depth = grid.coordinate("z", np.array([contacts[0].z_index]))[0]
+    return f"rows beside the contact of fluid and solid at z = {depth:.6g} m take 32 bits"
+
+
+def weakened(
+    scenario: Scenario, earth: Earth, dimensions: int, sources: Sequence[PointSource],
+    groups: Sequence[ReceiverGroup],
+) -> str:  # fmt: skip
+    """Return why waves reach receivers too weak for 16 bits; "" where they do not."""
+    frequency = max(dominant_frequencies(scenario))
+    acting = np.array([source.position for source in sources]).reshape(-1, 3)
+    paths = paths_of(acting, groups)
+    lost = max((losses(earth, dimensions, *ends, frequency) for ends in paths), default=0.0)
+    if lost <= MOST_LOSSES:
+        return ""
+    return (
+        f"S waves cross {lost:.2g} wavelengths times 1/Q on their way to a receiver, and beyond "
+        f"{MOST_LOSSES:g} rounding shows on traces"
+    )
+
+
+def losses(
+    earth: Earth, dimensions: int, sources: np.ndarray, receivers: np.ndarray, frequency: float,
+) -> float:  # fmt: skip
+    """Return the largest sum of S wavelengths over Q from a source straight to a receiver.
+
+    Args:
+        earth: between them.
+        dimensions: 2 or 3.
+        sources: (source, 3) m, x, y, z.
+        receivers: (receiver, 3) m, x, y, z.
+        frequency: of the waves [Hz].
+    """
+    if not len(receivers) or not len(sources):
+        return 0.0
+    some = slice(None, None, 1 + len(sources) // _MOST_ENDS)
+    ends = receivers[:: 1 + len(receivers) // _MOST_ENDS][None, :, None]
+    starts = sources[some][:, None, None]
+    share = (np.arange(_PLACES) + 0.5)[:, None] / _PLACES
+    # Midpoint rule of f / (vs Q) along straight paths.
+    x, y, z = np.moveaxis(starts + (ends - starts) * share, -1, 0)
+    rock = earth.as_given.sample(z, y if dimensions == 3 else None, x)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of fluids
+        rate = np.where(rock["vs"] > 0.0, frequency / (rock["vs"] * rock["qs"]), 0.0)
+    return float((rate.mean(-1) * np.linalg.norm(ends - starts, axis=-1)[..., 0]).max())
+
+
+def too_few_bits(relaxation: Relaxation, scenario: Scenario, physics: Physics) -> str:
+    """Return why variables cannot be kept in 16 bits; "" where they can."""
+    if scenario.precision != "float32":
+        return f"precision is {scenario.precision}"
+    if {"c44", "c55"}.isdisjoint(physics.medium):
+        return "they do for elastic waves in 3-D and for P-SV waves alone"
+    # Decay in a step must exceed the rounding of 11 bits.
+    least = relaxation.frequencies[0] * relaxation.dt
+    if least < LEAST_DECAY:
+        return (
+            f"in a step a variable decays by {least:.1e}, and rounding would hide less than "
+            f"{LEAST_DECAY:g}; the band begins too low"
+        )
+    return ""
+
+
+def unlike(sources: Sequence[PointSource], rates: np.ndarray) -> str:
+    """Return which sources that act are too unlike for one scale; "" where none are."""
+    # The subfaults of a fault count as their strongest.
+    strongest = dict[object, int]()
+    for n in map(int, np.flatnonzero(rates)):
+        key = sources[n].name if isinstance(sources[n].wavelet, SlipRate) else n
+        best = strongest.setdefault(key, n)
+        strongest[key] = n if rates[n] > rates[best] else best
+    ordered = sorted(strongest.values(), key=lambda n: rates[n]) or [0]
+    weak = ordered[0]
+    strong = ordered[-1]
+    if rates[strong] <= MOST_UNLIKE * rates[weak]:
+        return ""
+    return (
+        f"source {sources[strong].name} is {rates[strong] / rates[weak]:.1e} times as strong as "
+        f"{sources[weak].name}, and up to {MOST_UNLIKE:g} times are kept in one run"
+    )

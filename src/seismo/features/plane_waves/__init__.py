@@ -1,0 +1,1 @@
+"""Plane waves that come from below."""

@@ -1,0 +1,189 @@
+"""Plane waves from below, and the box inside which a run has all of their motion.
+
+A wave comes up in the half-space under a layered earth, with its reflections at layers and surface.
+It enters through the sides and the bottom of a box; outside of it a run has only what things inside
+scatter, which the absorbing layers take (total and scattered field; Alterman & Karal 1968)::
+
+    free surface  ______________________________
+                 |    |                    |    |
+    scattered    |    |   total motion     |    |  scattered
+                 |    |____________________|    |
+                 |      margin                  |
+    absorbing    |______________________________|
+
+Directions: n = (sin i cos a, sin i sin a, -cos i) on the axes x, y, z of the grid, with the
+incidence i from the vertical and the azimuth a from x to y, is where the wave goes. P moves along
+n, SV along (cos i cos a, cos i sin a, sin i), SH along (-sin a, cos a, 0), where the wavelet is
+positive.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.grid.grid import AXES, Grid, triple
+from seismo.model.earth import Earth
+from seismo.model.extremes import Extremes
+
+LEAST_MARGIN = 10  # points outside a box along every axis: all that differences of order 16 reach
+MARGIN = 12
+# Dominant periods before a wavelet's own beginning that belong to it, too. Where waves of its
+# slowness are evanescent it comes with the wavelet's Hilbert transform, of which 1e-5 is left
+# after 8.
+LEAD = 0.5
+EVANESCENT_LEAD = 8.0
+
+
+@dataclass(frozen=True)
+class PlaneWave(PointSource):
+    """A plane wave of a shot; its position is the corner of its box that it comes to first.
+
+    Attributes:
+        wave: "P", "SV" or "SH".
+        incidence: of the direction in the half-space, from the vertical, in radians.
+        azimuth: of the direction, from x to y, in radians.
+        margin: m from the ends of the grid's extent to the box, some points if None.
+        velocity: of the wave in the half-space in m/s.
+        impedance: of the half-space for it in Pa s/m.
+        evanescent: whether P or S waves of its slowness are, in some rock of the run.
+    """
+
+    wave: str = "P"
+    incidence: float = 0.0
+    azimuth: float = 0.0
+    margin: float | None = None
+    velocity: float = math.nan
+    impedance: float = math.nan
+    evanescent: bool = False
+
+    @property
+    def level(self) -> tuple[float, float]:
+        """Horizontal direction: sine of the incidence times cosine and sine of the azimuth."""
+        sine = math.sin(self.incidence)
+        along = (sine * math.cos(self.azimuth), sine * math.sin(self.azimuth))
+        # Straight along an axis the other part is no rounding error.
+        x, y = (0.0 if abs(share) < 1e-12 else share for share in along)
+        return x, y
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it acts at its position."""
+        return False
+
+    @property
+    def silent_after(self) -> float:
+        """Time in s after which nothing of it enters the grid, which layers may keep up for long.
+
+        Nor does what it moves first tell how large its other components become.
+        """
+        return math.inf
+
+    def travel_times(self, positions: np.ndarray, axes: list[int], speed: float) -> np.ndarray:
+        """Return when it comes to positions (n, 3) m through its half-space, (n) in s."""
+        direction = np.array([*self.level, -math.cos(self.incidence)])
+        away = positions - np.array(self.position)
+        return np.maximum(away @ direction / self.velocity, 0.0)
+
+    def in_earth(self, earth: Earth, grid: Grid, extremes: Extremes) -> PlaneWave:
+        """Return it with the rock that it comes from, and a start before which it is negligible.
+
+        Args:
+            earth: the medium.
+            grid: the grid.
+            extremes: of the medium on the grid.
+        """
+        below = rock_below(earth, grid)
+        velocity = float(below.get("vp" if self.wave == "P" else "vs", math.nan))
+        fastest = extremes.vs_max if self.wave == "SH" else extremes.vp_max
+        evanescent = math.sin(self.incidence) * fastest >= velocity
+        periods = EVANESCENT_LEAD if evanescent else LEAD
+        lead = periods / wavelets.dominant_frequency(self.wavelet, self.base)
+        return replace(
+            self, velocity=velocity, impedance=velocity * float(below.get("rho", math.nan)),
+            evanescent=evanescent, delay=self.delay + lead,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WaveBox:
+    """The points inside of which a run has the total motion.
+
+    Attributes:
+        first: first nodes inside along x, y, z.
+        last: last nodes inside.
+        faces: the axes that it ends along, z at the bottom alone.
+    """
+
+    first: tuple[int, int, int]
+    last: tuple[int, int, int]
+    faces: str
+
+    def inside(self, axis: str, half: bool, index: np.ndarray) -> np.ndarray:
+        """Whether points (n) n, or n + 1/2, along an axis lie inside."""
+        if axis not in self.faces:
+            return np.ones(index.shape, bool)
+        a = AXES.index(axis)
+        return (index >= self.first[a]) & (index + half <= self.last[a])
+
+
+def rock_below(earth: Earth, grid: Grid) -> dict[str, float]:
+    """Return the parameters of the rock at the bottom of the extent, in its first column.
+
+    Velocities of rock that attenuates are those at the reference frequency.
+    """
+    x, _ = grid.limits("x")
+    y = np.array([grid.limits("y")[0]]) if grid.dimensions == 3 else None
+    _, z = grid.limits("z")
+    sample = earth.as_given.sample(np.array([z]), y, np.array([x]))
+    return {name: float(numbers[0]) for name, numbers in sample.items()}
+
+
+def wave_box(grid: Grid, margin: float | None, level_axes: str) -> WaveBox:
+    """Return the box of a plane wave.
+
+    Args:
+        grid: the grid.
+        margin: m from the ends of its extent to the box, `MARGIN` points if None.
+        level_axes: the horizontal axes along which it ends; along others it has no end.
+    """
+    first = list(grid.extent.lo)
+    last = [n - 1 for n in grid.extent.hi]
+    for axis in (*level_axes, "z"):
+        a = AXES.index(axis)
+        low, high = grid.limits(axis)
+        if margin is not None:
+            last[a] = math.floor(float(grid.index(axis, high - margin)) + 1e-6)
+            start = math.ceil(float(grid.index(axis, low + margin)) - 1e-6)
+        else:
+            last[a] -= MARGIN
+            start = first[a] + MARGIN
+        if axis != "z":
+            first[a] = start
+    return WaveBox(triple(first), triple(last), f"{level_axes}z")
+
+
+def first_corner(
+    grid: Grid, box: WaveBox, level: tuple[float, float]
+) -> tuple[float, float, float]:
+    """Return x, y, z in m of the corner of a box that a wave comes to first.
+
+    Args:
+        grid: the grid.
+        box: of the wave.
+        level: horizontal direction, x and y.
+    """
+    corner = [0.0, 0.0, float(grid.coordinate("z", box.last[2]))]
+    for axis, along in zip("xy", level, strict=True):
+        a = AXES.index(axis)
+        ends = (box.first[a], box.last[a])
+        if axis in grid.axes:
+            # Where it goes straight up, the middle of the bottom.
+            at = 0.5 * sum(ends) if along == 0.0 else ends[along < 0.0]
+            corner[a] = float(grid.coordinate(axis, at))
+    x, y, z = corner
+    return x, y, z

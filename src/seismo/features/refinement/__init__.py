@@ -1,0 +1,1 @@
+"""Grids of two spacings that meet in a plane."""

@@ -1,0 +1,349 @@
+"""What a plane where two spacings meet adds to the error of a run, and of which grid each cause is.
+
+Each grid has the receivers and sources on its side; a cause of both counts as it is on the worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.acquisition.stations.receivers import paths_of
+from seismo.features.refinement.operators import (
+    READ_ABOVE,
+    READ_AMONG,
+    READ_BELOW,
+)
+from seismo.features.refinement.sides import on_side, with_ends
+from seismo.runs.prediction.accuracy import (
+    BESIDE,
+    READ_BESIDE,
+    SENT_BACK,
+    Expected,
+    expected_error,
+)
+from seismo.runs.prediction.checks.thin_bodies import hidden_error
+from seismo.runs.prediction.contacts.stacks import in_layers
+from seismo.runs.prediction.layers.grazing_incidence import GRAZING
+from seismo.runs.prediction.layers.thicker import thicker_refined
+from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.remedy import warned_of
+from seismo.solver.accuracy.stencil import (
+    RAYLEIGH,
+    PowerLaw,
+    crossing_error,
+    rayleigh_phase,
+)
+from seismo.solver.derived_facts import derived_once
+from seismo.solver.discretization import Discretization
+
+CROSSING = "waves that cross the plane of refinement"
+AMONG = "contacts next to the plane of refinement"
+ALONG = "Rayleigh waves along the plane of refinement"
+# Relative error of the velocity of Rayleigh waves over a plane, by the points in a wavelength of S
+# waves below it, for a plane on the surface; it falls as their energy there, by the depth of the
+# plane in their wavelengths. Half-space, vp/vs = 1.76, planes 0.3 to 1.3 wavelengths deep, 10 to 50
+# points: within 20 % at orders 6 to 12, within a factor of two at order 4.
+RAYLEIGH_ALONG = {2: PowerLaw(3e-3, 3.2), 4: PowerLaw(1.75e-3, 4.3)}
+_RAYLEIGH_ALONG = PowerLaw(2.6e-3, 4.65)  # of other orders
+RAYLEIGH_DECAY = 4.9
+# Of contacts among the rows next to the plane, below it, by the points in a wavelength and for each
+# of the rows, in what they send back at vertical incidence. Contacts on the plane, or above it, err
+# no more than elsewhere.
+AMONG_ROWS = PowerLaw(0.13, 1.6)
+_AMONG_ROWS = np.array([0.5, 1.0, 0.7, 0.4])
+# Of soft layers that end in each of the rows above the plane, from there on, in what their sides
+# send back: layers of one cell of a third of the velocities, forces above them and below the plane.
+THIN = "thin layers next to the plane of refinement"
+THIN_ABOVE = np.array([0.25, 0.37, 0.12, 0.12, 0.045, 0.008])
+_ROWS_ABOVE = 9  # in which they begin
+# Bodies of a third of a cell below the plane, of 0.4 of the velocities, err by 0.1 to 1.3 %, where
+# this share of their contrast tells 1.7 %.
+NARROW = "bodies between the nodes below the plane of refinement"
+NARROW_SHARE = 0.5
+_SAMPLES = 4  # in a row
+_CONTACT = 0.03  # sent back by a contact
+_REMEDIES = {
+    BESIDE: "move sources away from contacts of media",
+    READ_BESIDE: "move receivers away from contacts of media",
+    GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
+}
+_LEFT = 0.5  # of the wanted error: absorbing layers need no more
+_LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
+_MOST_ENDS = 200  # sources, and receivers, between which ways are sought
+_MOST_WAYS = 12
+READ_ERROR = 0.05  # of receivers beside it, of motion and normal strains along it the most
+STRAIN_ERROR = 0.3  # of strain and rotation there where they are differences of velocities
+_STRAINS = {"strain_rate", "rotation", "divergence"}
+AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
+
+
+@derived_once
+def refinement_error(setup: Discretization) -> float:
+    """Return the relative error of waves that cross the plane, 0 without one.
+
+    Where nothing acts or is read below it, and there is one rock, only what the plane sends back.
+    """
+    if setup.fine is None:
+        return 0.0
+    waves = setup.waves
+    largest = max(waves.spacing)
+    order = setup.stencil.order
+    ways = [(waves.slowest, 1.0)]
+    if setup.extremes == setup.fine.extremes and setup.extremes.uniform and setup.ground is None:
+        ways = _ways_back(setup) or ways
+    return max(
+        share * crossing_error(waves.spectra, order, velocity, largest) for velocity, share in ways
+    )
+
+
+def _ways_back(setup: Discretization) -> list[tuple[float, float]]:
+    """Return the ways from sources to receivers by the plane that err most; none from below it.
+
+    A wave at an angle to the vertical has 1 / cos as many points along z. As it spreads along its
+    way it is weaker than one that goes straight.
+
+    Returns:
+        the velocity in m/s that has those points at vertical incidence, and what comes back over
+        what goes straight.
+    """
+    if any(grid.maps for grid in setup.grids_of_spacing):
+        return []
+    sources = np.array([source.position for shot in setup.shots for source in shot.sources])
+    plane = float(setup.grid.coordinate("z", setup.meets))
+    power = 0.5 * (setup.grid.dimensions - 1)
+    ways = []
+    for pair in paths_of(sources, setup.groups):
+        acting, reading = (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
+        if max(acting[:, 2].max(), reading[:, 2].max()) > plane:
+            return []
+        offset = acting[:, None] - reading[None]
+        down = 2.0 * plane - acting[:, None, 2] - reading[None, :, 2]
+        way = np.hypot(np.linalg.norm(offset[..., :2], axis=-1), down)
+        cosines = down / way
+        shares = (np.linalg.norm(offset, axis=-1) / way) ** power
+        # Those that err most: errors grow with about the fourth power of the cosine.
+        for n in np.argsort(-shares * cosines**4, axis=None)[:_MOST_WAYS]:
+            ways.append((setup.waves.slowest / cosines.flat[n], float(shares.flat[n])))
+    return ways
+
+
+def along_error(setup: Discretization) -> float:
+    """Return the relative error of Rayleigh waves that travel above the plane, and below it."""
+    fine = setup.fine
+    if fine is None or fine.waves.surface is None:
+        return 0.0
+    # The rock at the plane is what carries waves so deep.
+    rock = min((passage.medium for passage in setup.waves.passages), key=lambda one: one.top)
+    if not (rock.vp and rock.vs):
+        return 0.0
+    waves = fine.waves
+    frequency = waves.spectra.frequency
+    points = rock.slowest / (frequency * max(setup.waves.spacing))
+    depth = (fine.grid.coordinate("z", fine.meets) - fine.grid.origin[2]) * frequency
+    decay = np.exp(-RAYLEIGH_DECAY * depth / (RAYLEIGH * rock.slowest))
+    law = RAYLEIGH_ALONG.get(setup.stencil.order, _RAYLEIGH_ALONG)
+    return waves.spectra.error(rayleigh_phase(waves, rock.slowest, law(points) * decay))
+
+
+@derived_once
+def contact_error(setup: Discretization) -> float:
+    """Return the relative error by contacts among the rows below the plane."""
+    waves = setup.waves
+    points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
+    worst = max(_AMONG_ROWS * _reflections(setup))
+    return waves.spectra.error(worst * AMONG_ROWS(points))
+
+
+@derived_once
+def _reflections(setup: Discretization) -> np.ndarray:
+    """Return what is sent back at vertical incidence from between rows below the plane, (rows)."""
+    rows = np.arange(_SAMPLES * len(_AMONG_ROWS) + 1) / _SAMPLES
+    worst = np.zeros(len(_AMONG_ROWS))
+    for one in _sent_back(setup, setup.live_grid.coordinate("z", rows)):
+        between = one.reshape(len(worst), _SAMPLES, -1)
+        # All of what a row holds together, or one of the sides of what is thinner.
+        largest = np.maximum(np.abs(between.sum(axis=1)), np.abs(between).max(axis=1))
+        worst = np.maximum(worst, largest.max(axis=1))
+    return worst
+
+
+def _sent_back(setup: Discretization, z: np.ndarray) -> list[np.ndarray]:
+    """Return what P and S waves at vertical incidence send back between depths z (n) in m."""
+    rows = setup.live_grid
+    count = _LINES[rows.dimensions]
+    x = np.linspace(*rows.limits("x"), count)
+    y = np.linspace(*rows.limits("y"), count)[:, None] if "y" in rows.axes else None
+    samples = setup.earth.sample(z[:, None, None], y, x)
+    rho = samples.get("rho", 1.0)
+    coefficients = []
+    for speed in (samples[name] for name in ("vp", "vs") if name in samples):
+        impedance = np.broadcast_to(rho * speed, np.broadcast_shapes(speed.shape, (z.size, 1, 1)))
+        total = np.maximum(impedance[1:] + impedance[:-1], 1e-9)
+        coefficients.append(np.diff(impedance, axis=0) / total)
+    return coefficients
+
+
+@derived_once
+def _sent_back_above(fine: Discretization) -> list[np.ndarray]:
+    """Return the same between depths above the plane, from there upwards."""
+    # A contact on the plane is none of its rows'.
+    rows = (np.arange(_SAMPLES * _ROWS_ABOVE + 1) + 0.5) / _SAMPLES
+    return _sent_back(fine, fine.grid.coordinate("z", fine.plane_rows.plane - rows))
+
+
+def thin_error(setup: Discretization) -> float:
+    """Return the relative error by soft layers that end among the closed rows above the plane."""
+    if setup.fine is None:
+        return 0.0
+    worst = 0.0
+    for coefficients in _sent_back_above(setup.fine):
+        by_row = coefficients.reshape(_ROWS_ABOVE, _SAMPLES, -1)
+        sides = [np.maximum(sign * by_row, 0.0).sum(axis=1) for sign in (1.0, -1.0)]
+        for ending, beginning in (sides, sides[::-1]):
+            # What ends in a row begins somewhere above that end.
+            thin = np.minimum(ending, beginning.sum(axis=0))[: len(THIN_ABOVE)]
+            worst = max(worst, float((THIN_ABOVE[:, None] * thin).max()))
+    return min(1.0, worst)
+
+
+def narrow_error(setup: Discretization) -> float:
+    """Return the relative error by bodies that lie between the nodes below the plane.
+
+    Layers that reach across the grid are evaluated as they are (`layered_error`).
+    """
+    if setup.fine is None or in_layers(setup):
+        return 0.0
+    return hidden_error(on_side(setup), _SAMPLES, NARROW_SHARE)
+
+
+def refined_error(setup: Discretization) -> Expected:
+    """Predict the error of the traces of a run on two grids."""
+    each = [_error_on(grid) for grid in setup.grids_of_spacing]
+    causes = {
+        CROSSING: refinement_error(setup),
+        ALONG: along_error(setup),
+        AMONG: contact_error(setup),
+        THIN: thin_error(setup),
+        NARROW: narrow_error(setup),
+    }
+    for what, error in (cause for one in each for cause in one.causes):
+        causes[what] = max(error, causes.get(what, 0.0))
+    return Expected(
+        tuple(sorted(causes.items(), key=lambda cause: -cause[1])),
+        _worst(pair for one in each for pair in one.sets),
+        tuple(source for one in each for source in one.near_sources),
+        tuple(group for one in each for group in one.reading),
+    )
+
+
+def _error_on(grid: Discretization) -> Expected:
+    """Predict the error on a grid's side, where sources and receivers may lie on the other."""
+    side = on_side(grid)
+    expected = expected_error(with_ends(grid))
+    # Those that stand for others at the plane lie beside no contact.
+    if not any(shot.sources for shot in side.shots):
+        expected = replace(_without(expected, BESIDE), near_sources=())
+    if not side.groups:
+        expected = replace(_without(expected, READ_BESIDE), reading=())
+    return expected
+
+
+def _without(expected: Expected, cause: str) -> Expected:
+    return replace(expected, causes=tuple(one for one in expected.causes if one[0] != cause))
+
+
+def refined_remedy(setup: Discretization, expected: Expected) -> str:
+    """Return what keeps to the wanted accuracy on two grids, where a miss is not warned of."""
+    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
+        return ""
+    return _remedy(setup, expected)
+
+
+def _remedy(setup: Discretization, expected: Expected) -> str:
+    accuracy = setup.scenario.grid.accuracy
+    # Each cause that alone errs more has its own, the others a finer grid.
+    causes = [what for what, error in expected.causes if error > accuracy]
+    remedies = dict(_REMEDIES)
+    others = math.hypot(*(e for what, e in expected.causes if what not in (*_REMEDIES, SENT_BACK)))
+    for_layers = math.sqrt(max(0.0, accuracy**2 - others**2))
+    if dict(expected.causes).get(SENT_BACK, 0.0) > max(for_layers, _LEFT * accuracy):
+        causes.append(SENT_BACK)
+        remedies[SENT_BACK] = thicker_refined(setup, max(for_layers, _LEFT * accuracy))
+    texts = [text for what, text in remedies.items() if what in causes]
+    if not causes or not remedies.keys() >= set(causes) or others > accuracy:
+        texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
+    return f"for {percent(accuracy)} {'; '.join(texts)}"
+
+
+def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:
+    """Warn of errors that other grids would avoid."""
+    if expected.error > setup.scenario.grid.accuracy and warned_of(setup, expected):
+        yield f"grid: the traces will err by {expected}; {_remedy(setup, expected)}"
+
+
+def beside_plane(setup: Discretization) -> Iterator[str]:
+    """Warn of what lies so near the plane that the closed rows beside it err."""
+    if setup.fine is None or setup.meets is None:
+        return
+    yield from _beside_contacts(setup, setup.meets)
+    plane = float(setup.grid.coordinate("z", setup.meets))
+    # Contacts among the closed rows spoil stresses further up.
+    most = max(np.abs(one).max() for one in _sent_back_above(setup.fine))
+    is_among = most > _CONTACT
+    rows_above = READ_AMONG if is_among else READ_ABOVE
+    error = AMONG_ERROR if is_among else READ_ERROR
+    above = plane - rows_above * setup.fine.grid.spacing[2]
+    below = plane + READ_BELOW * setup.grid.spacing[2]
+
+    def is_beside(positions: np.ndarray) -> np.ndarray:
+        return (above < positions[:, 2]) & (positions[:, 2] < below)
+
+    rows = (
+        (one.name, grid.grid.coordinate("z", np.array(one.cut.index[2])))
+        for grid in setup.grids_of_spacing
+        for one in grid.maps
+    )
+    for name, z in rows:
+        if ((above < z) & (z < below)).any():
+            yield (
+                f"output.maps {name}: has points next to the plane of grid.refinement, where "
+                f"fields err by up to {percent(error)}: leave {above:g} to {below:g} m out"
+            )
+    for group in setup.groups:
+        recorded = {base for _, base, _ in group.components(setup.physics).values()}
+        if count := group.count_where(is_beside):
+            # Rock that attenuates has strains that stresses do not tell.
+            lossy = setup.earth.relaxation is not None and _STRAINS & recorded
+            of_strains = f", strains and rotation by up to {percent(STRAIN_ERROR)}" if lossy else ""
+            yield (
+                f"receivers {group.name}: {count} next to the plane of grid.refinement, where "
+                f"fields err by up to {percent(error)}{of_strains}: use z of {above:g} m or less, "
+                f"or of {below:g} m or more"
+            )
+
+
+def _beside_contacts(setup: Discretization, plane: int) -> Iterator[str]:
+    """Warn of contacts among the rows below the plane, whose number is that of its nodes."""
+    error = contact_error(setup)
+    if error <= setup.scenario.grid.accuracy:
+        return
+    # The row below the contact that errs most, and the plane from which it is clear of the rows.
+    row = plane + int(np.argmax(_AMONG_ROWS * _reflections(setup))) + 1
+    rows = (row - 1, row, row - len(_AMONG_ROWS) - 1)
+    above, below, high = (float(setup.grid.coordinate("z", n)) for n in rows)
+    yield (
+        f"grid.refinement: a contact of media between z = {above:g} and {below:g} m lies next to "
+        f"the plane, below it, by which the traces err by {percent(error)}: use below: {below:g} m "
+        f"or more, or {high:g} m or less"
+    )
+
+
+def _worst(pairs: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
+    sets: dict[str, float] = {}
+    for name, error in pairs:
+        sets[name] = max(error, sets.get(name, 0.0))
+    return tuple(sets.items())

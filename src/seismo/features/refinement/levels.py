@@ -1,0 +1,203 @@
+"""The grids of a scenario: one, or a finer one above a plane and a coarser one below it.
+
+The coarser one has the rows of all depths: those above the plane are not updated, and show what
+the finer one has found (`refined_exchange`). Absorbing layers are as thick on both. Rows of the
+finer one follow the ground where that is not flat, and are level above the plane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from seismo.equations.framework.registry import VARIANTS, physics_for
+from seismo.equations.framework.table import Physics
+from seismo.features.refinement.operators import (
+    FACTOR,
+    beside,
+    side,
+)
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES, Grid, triple
+from seismo.grid.time_step import Clock
+from seismo.scenario import Scenario
+from seismo.solver.grid_layout import make_grid
+from seismo.solver.sampling.map_quantities import make_all_maps
+from seismo.solver.sampling.snapshot_series import make_all_series
+
+_BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the grids.
+
+    Attributes:
+        scenario: with the spacing, the layers and the faces of this grid.
+        grid: all of its rows.
+        finer: cells in one of the grid below, of the grid above a plane; else 1.
+        meets: row of nodes on the plane where it meets another grid, None without one.
+        converted: whether S waves come from that, whatever the sources.
+    """
+
+    scenario: Scenario
+    grid: Grid
+    finer: int = 1
+    meets: int | None = None
+    converted: bool = False
+
+    @property
+    def live(self) -> Grid:
+        """The rows that are updated, as a grid."""
+        return self.grid if self.meets is None else side(self.grid, self.meets, self.finer > 1)
+
+    @property
+    def plane(self) -> int:
+        """That row, of one of two grids."""
+        assert self.meets is not None
+        return self.meets
+
+    def growth(self, stencil: Stencil) -> float:
+        """Return the growth of the largest eigenvalue by the rows beside the plane."""
+        if self.meets is None:
+            return 1.0
+        return beside(stencil, self.meets, self.finer > 1).growth
+
+    def stepped(self, dt: float) -> Level:
+        """Return the same with a time step in s."""
+        time = self.scenario.time.model_copy(update={"step": dt})
+        return replace(self, scenario=_changed(self.scenario, time=time))
+
+
+def levels(scenario: Scenario) -> tuple[Level, Level]:
+    """Return the finer grid above the plane of a scenario, and the coarser one below.
+
+    Raises:
+        ScenarioError: the plane lies between rows of the coarser grid.
+    """
+    spec = scenario.grid
+    (refinement,) = spec.planes
+    # Above the plane all is as the scenario says, but for the bottom, which has no layer.
+    faces = scenario.boundaries
+    layer = faces.layer
+    # Twelve points of a layer are 36 of the finer grid.
+    wide = layer.model_copy(update={"points": FACTOR * layer.points})
+    fine_faces = faces.model_copy(update={"layer": wide, "bottom": "absorbing"})
+    fine_scenario = _changed(scenario, boundaries=fine_faces)
+    # Below the plane all spacings are three times as large, and the layers have as many points.
+    spacing = spec.spacing.model_copy(
+        update={a: FACTOR * h for a in "xyz" if (h := getattr(spec.spacing, a)) is not None}
+    )
+    # The coarser grid has rows above the plane, but no free surface there: these do not step.
+    under = faces.model_copy(update={"top": "absorbing"})
+    coarse_spec = spec.model_copy(update={"spacing": spacing})
+    coarse_scenario = _changed(scenario, grid=coarse_spec, boundaries=under)
+    coarse = _coarser(make_grid(scenario))
+    plane = _plane(scenario, coarse, refinement.below)
+    # The finer grid covers the coarser one along x and y, layers included. Its last rows are the
+    # nodes on the plane, and the row that holds values on it.
+    fine = make_grid(fine_scenario)
+    points = triple((*fine.points[:2], FACTOR * plane + _BEYOND))
+    fine = replace(fine, points=points, high=triple((*fine.high[:2], 0)))
+    return (
+        Level(fine_scenario, fine, FACTOR, FACTOR * plane),
+        Level(coarse_scenario, coarse, meets=plane),
+    )
+
+
+def _changed(scenario: Scenario, **sections: object) -> Scenario:
+    return scenario.model_copy(update=sections)
+
+
+def _coarser(grid: Grid) -> Grid:
+    """Return a grid of the same extent with larger cells, and as many points in its layers."""
+    ends = zip(grid.points, grid.low, grid.high, strict=True)
+    points = [low + high + (n - low - high - 1) // FACTOR + 1 for n, low, high in ends]
+    lengths = zip(AXES, grid.spacing, strict=True)
+    x, y, z = (FACTOR * h if axis in grid.axes else h for axis, h in lengths)
+    return replace(grid, points=triple(points), spacing=(x, y, z))
+
+
+def _plane(scenario: Scenario, coarse: Grid, z: float) -> int:
+    """Return the row of nodes on the plane, of the coarser grid."""
+    key = ("grid", "refinement", 0, "below")
+    top, bottom = coarse.limits("z")
+    if not top < z < bottom:
+        raise scenario.mistake(
+            *key, problem=f"must lie below {top:g} m and above {bottom:g} m, the first row of the "
+            "grid and its last one",
+        )  # fmt: skip
+    # Nodes of both grids stand on the plane: a row of the coarser one.
+    row = float(coarse.index("z", z))
+    h = coarse.spacing[2]
+    plane = round(row)
+    if abs(row - plane) > 1e-6:
+        nearest = float(coarse.coordinate("z", plane))
+        raise scenario.mistake(
+            *key, problem=f"is {z:g} m, between rows that lie {h:g} m apart; use {nearest:g} m"
+        )
+    return plane
+
+
+def field_size(scenario: Scenario) -> int:
+    """Return the numbers of a field on all grids, the fewest where the plane is open."""
+    grid = scenario.grid
+    if grid.planes:
+        return sum(level.grid.size for level in levels(scenario))
+    size = make_grid(scenario).size
+    return size // FACTOR**scenario.dimensions if grid.plane_is_open else size
+
+
+def refuse_unrefined(level: Level, physics: Physics) -> None:
+    """Refuse equations and numbers that do not go with grids of two spacings.
+
+    Raises:
+        ScenarioError: it names the key, and what to write there.
+    """
+    scenario = level.scenario
+    if level.meets is None:
+        return
+    # 16 bits keep no values on a plane; waves need a traction there for each velocity.
+    if scenario.precision == "float16":
+        problem = "does not go with grid.refinement; use float32, or leave that out"
+        raise scenario.mistake("precision", problem=problem)
+    if not physics.has_tractions:
+        known = [
+            name for name, n in VARIANTS
+            if n == len(physics.axes) and physics_for(name, n).has_tractions
+        ]  # fmt: skip
+        raise scenario.mistake(
+            "grid", "refinement",
+            problem=f"{scenario.equation.name} waves do not go with it, those of "
+            f"{', '.join(known)} do; use these, or leave it out",
+        )  # fmt: skip
+
+
+def above_plane(
+    scenario: Scenario, grid: Grid, physics: Physics, clock: Clock, plane: int
+) -> frozenset[tuple[str, str]]:
+    """Return kinds and names of the sets of snapshots and maps that lie above the plane.
+
+    Args:
+        scenario: the scenario.
+        grid: the coarser grid.
+        physics: the wave equation.
+        clock: time steps.
+        plane: its row of nodes on the plane.
+    """
+    # By the rows of the coarser grid, which has those of all depths.
+    maps = make_all_maps(scenario, grid, physics, clock.dt)
+    series = make_all_series(scenario, grid, physics, clock)
+    rows = {("snapshots", one.name): one.cut.index[2] for one in series}
+    rows |= {("maps", one.name): one.cut.index[2] for one in maps}
+    return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
+
+
+def showing(scenario: Scenario, names: frozenset[tuple[str, str]]) -> Scenario:
+    """Return a scenario with some of its sets of snapshots and maps, by kind and name."""
+    # The others are of the other grid.
+    output = scenario.output
+    kept = {
+        key: tuple(one for one in getattr(output, key) if (key, one.name) in names)
+        for key in ("snapshots", "maps")
+    }
+    return _changed(scenario, output=output.model_copy(update=kept))

@@ -1,0 +1,263 @@
+"""Grids of two spacings that meet in a plane: operators beside it, and what crosses it.
+
+Above the plane a grid has the spacing h, below it 3 h. Both have a row of nodes on it, and of each
+kind of point every third one of the finer grid stands on one of the coarser. Beside the plane each
+has differences that are closed as under a free surface (`surface_closure`), and takes the value of
+a field *on* the plane into account, f*: with d the distance from the plane into a grid,
+
+    at half points   df/dd = G f + inv(H_half) l (f[0] - f*),
+    at nodes         df/dd = D f - e_0 f* / H_node[0],
+
+where l extrapolates half points to the plane. A field that is known on its own side has f* = l f,
+or f* = f[0]; the two operators are then each other's negative adjoints in the norms, but for what
+the other side gives. With tractions T of the coarser grid and velocities v of the finer one,
+
+    T* = I T_coarse,   v* = R v_fine,   R = inv(H_coarse) I^T H_fine,
+
+v_fine . H_fine T* = v* . H_coarse T_coarse: the plane neither makes nor takes energy, whatever the
+media (simultaneous approximation terms, Carpenter et al. 1994; interpolation adjoint in the norms,
+Mattsson & Carpenter 2010). Next to the plane f* stands in a row of its own beyond it, so that
+sweeps read one row more, and differences beside the plane are weighted rows like others.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from seismo.grid.coefficients import Stencil, largest_symbol
+from seismo.grid.grid import Grid, triple
+from seismo.grid.interpolation import RADIUS
+from seismo.grid.surface_closure import SurfaceClosure, closed_operators, nearest
+
+FACTOR = 3  # spacing below the plane over that above
+# Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, and of -1, 0,
+# 1 in one on a coarse point: exact to power 1 each, and of a wave with 10 points to 0.04 % together
+# (cubic ones: to 0.2 %), but for what they make of other wavelengths, which stays on the plane.
+# Their transpose over 3 takes fine points to coarse ones, exactly to power 3.
+THIRD = np.array([-14.0, 141.0, 30.0, 5.0]) / 162.0
+ON_POINT = np.array([-1.0, 11.0, -1.0]) / 9.0
+REACH = 5  # points of the finer grid beside a part that the coarser one takes along an axis
+# Receivers so many rows above and below the plane read its closed rows: 9 points per shortest
+# wavelength in the coarser grid, at the plane 1.8 and 2.4 % (orders 8 and 4), 4 rows above 0.3 and
+# 0.4 %, 5 rows 0.02 %; below at most 2.3 %, 5 rows 0.4 and 0.7 %, 6 rows 0.05 %.
+READ_ABOVE = 5
+READ_BELOW = 6
+# With a contact among the closed rows above it stresses err by up to 70 % so many rows above it.
+READ_AMONG = 8
+_ACTING = 8  # rows off the plane: 5, 6, 7, 8 rows off it sources err by 6, 3.3, 0.7, 0.15 %
+# What interpolation along the plane adds to the largest eigenvalue, in the symbol along z: 1.005 in
+# 2-D, 1.002 in 3-D, of that along all axes.
+_CROSSING_GROWTH = 1.01
+
+
+@dataclass(frozen=True)
+class BesideRefinement:
+    """Differences along z in the rows beside the plane where two spacings meet (spacing 1).
+
+    Attributes:
+        first: the first of these rows, from `base` down.
+        base: row that columns of weights count from.
+        up: (rows, columns) weights of nodes at half points below rows `base`, ...
+        down: (rows, columns) weights of half points at nodes.
+        plane: row of nodes on the plane.
+        nodes: row of nodes beyond the plane that holds values on it.
+        halves: row of half points that does.
+        inner: (n) rows of half points from the plane on, and in `extrapolation` what each counts.
+        growth: largest eigenvalue of the operators beside the plane over that of the interior.
+    """
+
+    first: int
+    base: int
+    up: np.ndarray
+    down: np.ndarray
+    plane: int
+    nodes: int
+    halves: int
+    inner: np.ndarray
+    extrapolation: np.ndarray
+    growth: float
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The first of the rows beside the plane, and the one behind the last."""
+        return self.first, self.base + len(self.up)
+
+
+@lru_cache
+def _fits() -> dict[int, dict]:
+    """Return the fitted closures by order."""
+    text = files("seismo.features.refinement").joinpath("closure.json").read_text()
+    return {fit["order"]: fit for fit in json.loads(text)}
+
+
+@lru_cache
+def plane_closure(stencil: Stencil) -> tuple[SurfaceClosure, np.ndarray]:
+    """Return differences from the plane on, without f*, and l (halves)."""
+    # Those of Taylor coefficients, or the closest that are as exact with others.
+    fit = _fits()[stencil.order]
+    return nearest(stencil.first, fit), np.array(fit["extrapolation"])
+
+
+class PlaneColumn(NamedTuple):
+    """Rows of one grid from the plane on (spacing 1).
+
+    Attributes:
+        up: (halves, nodes) G of differences at half points.
+        node_norm: (nodes) cells that rows of nodes stand for.
+        half_norm: (halves) those of half points.
+        extrapolation: (halves) l.
+    """
+
+    up: np.ndarray
+    node_norm: np.ndarray
+    half_norm: np.ndarray
+    extrapolation: np.ndarray
+
+
+def _column(stencil: Stencil) -> tuple[PlaneColumn, np.ndarray]:
+    """Return the rows from the plane on, with some of the interior, and D (nodes, halves)."""
+    closure, extrapolation = plane_closure(stencil)
+    many = closure.up.shape[1] + 2 * stencil.order
+    up, down = closed_operators(stencil.first, many, many, closure)
+    norms = np.ones((2, many))
+    norms[0, : closure.node_norm.size] = closure.node_norm
+    norms[1, : closure.half_norm.size] = closure.half_norm
+    on_plane = np.zeros(many)
+    on_plane[: extrapolation.size] = extrapolation
+    return PlaneColumn(up, norms[0], norms[1], on_plane), down
+
+
+@lru_cache
+def plane_column(stencil: Stencil) -> PlaneColumn:
+    """Return the rows from the plane on whose differences end among them."""
+    column, _ = _column(stencil)
+    nodes = column.node_norm.size - stencil.order
+    halves = nodes - 1
+    return PlaneColumn(
+        column.up[:halves, :nodes], column.node_norm[:nodes], column.half_norm[:halves],
+        column.extrapolation[:halves],
+    )  # fmt: skip
+
+
+@lru_cache
+def _closed(stencil: Stencil) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, float]:
+    """Return differences from the plane on, with f* as first column, and l; rows that are closed.
+
+    Returns:
+        (rows, 1 + width) at half points; (rows + 1, 1 + width) at nodes, of which the last row is
+        of the interior; (halves) l; rows; growth.
+    """
+    closure, extrapolation = plane_closure(stencil)
+    column, down = _column(stencil)
+    up = column.up
+    node_norm = column.node_norm
+    half_norm = column.half_norm
+    many = node_norm.size
+    jump = column.extrapolation / half_norm
+    weak = down.copy()
+    weak[0, : extrapolation.size] -= extrapolation / node_norm[0]
+    # Values on the plane as first column.
+    at_halves = np.column_stack([-jump, up])
+    at_halves[:, 1] += jump
+    at_nodes = np.column_stack([-np.eye(1, many)[0] / node_norm[0], down])
+    # Largest singular value of the weak operator in the norms, relative to the interior's symbol.
+    some = many - stencil.order
+    scaled = np.sqrt(node_norm)[:, None] * weak / np.sqrt(half_norm)
+    growth = float(np.linalg.norm(scaled[:some, :some], 2)) / largest_symbol(stencil.first)
+    width = closure.up.shape[1]
+    rows = closure.rows
+    return (
+        at_halves[:rows, : 1 + width], at_nodes[: rows + 1, : 1 + width], extrapolation, rows,
+        max(growth, closure.growth, _CROSSING_GROWTH),
+    )  # fmt: skip
+
+
+def below(stencil: Stencil, plane: int) -> BesideRefinement:
+    """Return the differences of the coarser grid, whose row of nodes `plane` is on the plane."""
+    at_halves, at_nodes, extrapolation, rows, growth = _closed(stencil)
+    width = at_halves.shape[1]
+    # Rows count from the one that holds the values on the plane.
+    up = np.zeros((rows + 1, width))
+    down = np.zeros((rows + 1, width))
+    up[1:] = at_halves
+    down[1:] = at_nodes[:rows]
+    inner = plane + np.arange(extrapolation.size)
+    return BesideRefinement(
+        plane, plane - 1, up, down, plane, plane - 1, plane - 1, inner, extrapolation, growth
+    )
+
+
+def above(stencil: Stencil, plane: int) -> BesideRefinement:
+    """Return the differences of the finer grid, whose row of nodes `plane` is on the plane."""
+    at_halves, at_nodes, extrapolation, rows, growth = _closed(stencil)
+    width = at_halves.shape[1] - 1
+    # Upside down, d/dz = -d/dd: node n is row plane - n, half point r row plane - r - 1.
+    base = plane - width
+    up, down = (np.zeros((width + 1, width + 2)) for _ in range(2))
+    # Half points: what counts from the plane downwards there counts upwards here.
+    for r in range(rows):
+        target = width - 1 - r
+        up[target, width + 1] = -at_halves[r, 0]
+        up[target, width - np.arange(width)] = -at_halves[r, 1:]
+    # Nodes; the last row is of the interior.
+    for n in range(rows + 1):
+        target = width - n
+        down[target, width] = -at_nodes[n, 0]
+        down[target, width - 1 - np.arange(width)] = -at_nodes[n, 1:]
+    inner = plane - 1 - np.arange(extrapolation.size)
+    return BesideRefinement(
+        plane - rows, base, up, down, plane, plane + 1, plane, inner, extrapolation, growth
+    )
+
+
+def beside(stencil: Stencil, plane: int, finer: bool) -> BesideRefinement:
+    """Return the differences of the finer grid beside the plane, or those of the coarser one."""
+    return (above if finer else below)(stencil, plane)
+
+
+def acting_rows(order: int) -> int:
+    """Return how many rows off the plane sources have to lie, on either side, by the order."""
+    return max(_ACTING, RADIUS + order // 2 - 1)
+
+
+def to_fine(is_half: bool) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Return, for fine points 3 i, 3 i + 1, 3 i + 2, coarse points - i and their weights.
+
+    Args:
+        is_half: whether points are half a cell further along the axis.
+    """
+    third = np.arange(-1, 3), THIRD
+    two = np.arange(-1, 3), THIRD[::-1]
+    same = np.arange(-1, 2), ON_POINT
+    # Fine half points stand on coarse ones at 3 i + 1.
+    kinds = (same, third, two)
+    if not is_half:
+        return [(n, *kind) for n, kind in enumerate(kinds)]
+    before = two[0] - 1, two[1]
+    return [(0, *before), (1, *same), (2, *third)]
+
+
+def to_coarse(is_half: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return fine points - 3 i of a coarse point i, and their weights."""
+    offsets = np.arange(-REACH, REACH + 1)
+    a, b, c, d = THIRD / FACTOR
+    edge, middle, _ = ON_POINT / FACTOR
+    weights = np.array([d, a, edge, c, b, middle, b, c, edge, a, d])
+    return offsets + int(is_half), weights
+
+
+def side(grid: Grid, plane: int, finer: bool) -> Grid:
+    """Return the rows of a grid that lie on its side of the plane, that row of nodes included."""
+    nx, ny, nz = grid.points
+    if finer:
+        return replace(grid, points=triple((nx, ny, plane + 1)))
+    top = (*grid.origin[:2], float(grid.coordinate("z", plane)))
+    return replace(
+        grid, points=triple((nx, ny, nz - plane)), origin=top, low=triple((*grid.low[:2], 0))
+    )

@@ -1,0 +1,1 @@
+"""Slow waves of acoustic anisotropy, and isotropic spheres about sources."""

@@ -1,0 +1,79 @@
+"""What slow waves of acoustic VTI and TTI equations make of the traces, and spheres against them.
+
+A receiver has them where the source stands in rock that sends them
+(`seismo.equations.rock.slow_waves`), itself stands in such rock, and the run is long enough
+for them to come. They go straight, as in one rock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from seismo.acquisition.stations.receivers import paths_of
+from seismo.grid.grid import AXES
+from seismo.model.earth import Earth
+from seismo.solver.discretization import Discretization
+
+SLOW = "slow waves of anisotropic rock"
+SPHERES = "isotropic spheres about sources"
+REMEDIES = {
+    SLOW: "give isotropic_source: auto",
+    SPHERES: "move sources out of rock of unlike epsilon and delta",
+}
+_CHANGED = 0.5  # of P, times epsilon - delta, by a sphere: 3 to 5 % where that is 0.1
+_MOST_ENDS = 200  # sources, and receivers, that are looked at
+
+
+def slow_wave_error(setup: Discretization) -> float:
+    """Return the largest share of slow waves in a trace, of P (L2)."""
+    slow = setup.physics.slow_waves
+    if slow is None or not setup.groups:
+        return 0.0
+    sources = [source for shot in setup.shots for source in shot.sources]
+    time = setup.clock.steps * setup.clock.dt - min(source.start for source in sources)
+    axes = [AXES.index(axis) for axis in setup.grid.axes]
+    worst = 0.0
+    for ends in paths_of(_positions(setup), setup.groups):
+        acting, reading = (end[:: -(-len(end) // _MOST_ENDS)] for end in ends)
+        receivers = reading[_sends(setup, setup.earth, reading)]
+        for position in acting[_sends(setup, setup.earth, acting)]:
+            offsets = (receivers - position)[:, axes]
+            medium = {
+                n: float(v[0]) for n, v in _medium(setup.earth, setup, position[None]).items()
+            }
+            wavelength = medium["vp"] / setup.dominant_frequency
+            points = wavelength / max(setup.grid.spacing)
+            comes = np.linalg.norm(offsets, axis=1) < time * slow.velocity(offsets, medium)
+            shares = slow.share(offsets, medium, points)[comes]
+            worst = max(worst, float(shares.max(initial=0.0)))
+    return worst
+
+
+def sphere_error(setup: Discretization) -> float:
+    """Return what spheres about sources change of P."""
+    if setup.earth.spheres is None:
+        return 0.0
+    plain = replace(setup.earth, spheres=None)
+    medium = _medium(plain, setup, _positions(setup))
+    return _CHANGED * float(np.max(medium["epsilon"] - medium["delta"]))
+
+
+def _positions(setup: Discretization) -> np.ndarray:
+    """Return the positions (n, 3) m of all sources."""
+    return np.array([source.position for shot in setup.shots for source in shot.sources])
+
+
+def _medium(earth: Earth, setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the parameters at positions (n, 3) m."""
+    x, y, z = positions.T
+    return earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+
+
+def _sends(setup: Discretization, earth: Earth, positions: np.ndarray) -> np.ndarray:
+    """Return where rock at positions (n, 3) m has slow waves."""
+    medium = _medium(earth, setup, positions)
+    fulfilled = [condition.holds(medium) for condition in setup.physics.about_sources]
+    sends: np.ndarray = ~np.logical_and.reduce(fulfilled)
+    return sends

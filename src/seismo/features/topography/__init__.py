@@ -1,0 +1,1 @@
+"""Ground that is not flat: rows of the grid that follow it."""

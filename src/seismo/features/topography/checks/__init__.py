@@ -1,0 +1,1 @@
+"""Lines of `seismo check` about the ground, and errors that it causes."""

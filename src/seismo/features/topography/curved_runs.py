@@ -1,0 +1,145 @@
+"""Runs whose rows follow the ground: their table of the wave equation, and the planes it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seismo.backends.base import computed_in
+from seismo.backends.operators.curved import planes_of
+from seismo.features.topography.row_weights import RowWeights, midpoint_pairs
+from seismo.features.topography.rows import Topography
+from seismo.features.topography.surface.traction import (
+    PLANES,
+    RESIDUALS,
+    iterations,
+    on_ground,
+    with_slopes,
+)
+from seismo.grid.decomposition import Subdomain
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
+Planes = dict[str, np.ndarray]  # (y, x) of a subdomain, halo along both
+
+
+def curved(setup: Discretization) -> Discretization:
+    """Return a run with the table of its wave equation on a ground that slopes."""
+    rows = setup.curved_rows
+    if setup.topography is None or rows is None:
+        return setup
+    physics = with_slopes(setup.physics)
+    if physics.curved_surface is None:
+        return replace(setup, physics=physics)
+    # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
+    extremes = setup.extremes
+    # c44 / c33 = vs^2 / vp^2; below 3/4 in any solid (bulk modulus > 0).
+    shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
+    residual = RESIDUALS[computed_in(setup.scenario.precision)]
+    count = iterations(setup.topography.steepest, shear, residual)
+    return replace(setup, physics=on_ground(physics, count, rows.to_node))
+
+
+def plane_names(setup: Discretization) -> tuple[str, ...]:
+    """Return the names of the planes that formulas on curved rows take; none where it is flat."""
+    if setup.curved_rows is None:
+        return ()
+    axes = setup.grid.axes
+    names = PLANES[: len(axes) + 1] if setup.physics.curved_surface else ()
+    return (*planes_of(axes), *names)
+
+
+def planes(
+    setup: Discretization, subdomain: Subdomain, coefficients: Mapping[str, np.ndarray]
+) -> Planes:
+    """Return the planes of a subdomain, halo included.
+
+    Args:
+        setup: the run.
+        subdomain: whose columns.
+        coefficients: arrays (z, y, x) of the formulas at nodes, with halo along y and z.
+    """
+    topography = setup.topography
+    rows = setup.curved_rows
+    if topography is None or rows is None:
+        return {}
+    ground = {name: _window(array, subdomain)
+              for name, array in _of_ground(topography, setup.grid.axes).items()}  # fmt: skip
+    # Planes of the surface's stresses, where this part has its row.
+    surface = setup.physics.curved_surface
+    if surface is None or subdomain.owned.lo[2] > 0:
+        empty = np.zeros_like(ground["ground_"])
+        return ground | dict.fromkeys(set(plane_names(setup)) - set(ground), empty)
+    c33, shear = surface.moduli(coefficients, setup.physics.numbers)
+    return ground | _of_surface(rows, setup, subdomain, ground, c33, shear)
+
+
+def _of_ground(topography: Topography, axes: str) -> Planes:
+    """Return f, f_x and f_y at the columns (y, x) of the whole grid, by their planes."""
+    arrays = {}
+    for name in planes_of(axes):
+        _, *axis, half = name.split("_")
+        arrays[name] = topography.slope(axis[0], half) if axis else topography.below_level(half)
+    return arrays
+
+
+def _window(array: np.ndarray, subdomain: Subdomain) -> np.ndarray:
+    """Return the columns of a subdomain and its halo; beyond the grid those at its ends."""
+    halo = subdomain.halo
+    ny, nx = array.shape
+    x = np.clip(np.arange(-halo, nx + halo), 0, nx - 1)
+    (_, first, _) = subdomain.padded.lo
+    (_, last, _) = subdomain.padded.hi
+    y = np.clip(np.arange(first, last), 0, ny - 1)
+    return array[np.ix_(y, x)]
+
+
+def _of_surface(
+    rows: RowWeights, setup: Discretization, subdomain: Subdomain, ground: Planes,
+    c33: np.ndarray, shear: Mapping[str, np.ndarray],
+) -> Planes:  # fmt: skip
+    """Return c33 / g, w_x, w_y and the diagonal of A (see `surface.traction`)."""
+    top = subdomain.halo  # the row of the surface in arrays with halo
+    weights = midpoint_pairs(setup.stencil.order)
+    slope_of_share = rows.down[0, -2]
+    # c33 / g of the nodes.
+    planes = {"surface_c33": _padded(c33[top], subdomain)
+              / (1.0 + ground["ground_"] * slope_of_share)}  # fmt: skip
+    diagonal = planes["surface_c33"].copy()
+    for axis in (a for a in setup.grid.axes if a != "z"):
+        # w = sum over rows of P0' P0 mu / g
+        total = np.zeros_like(diagonal)
+        for k in range(rows.closed):
+            g = 1.0 + ground[f"ground_{axis}"] * rows.up[k, -2]
+            mu = _padded(shear[axis][top + k], subdomain)
+            total += rows.to_node[k] * rows.up[k, -1] * mu / g
+        planes[f"surface_{axis}"] = total
+        # Diagonal of Px' w Px: the squares of the weights of the half points about a node.
+        along = 1 if axis == "x" else 0
+        through = np.zeros_like(total)
+        for m, weight in enumerate(weights):
+            for n in (m, -1 - m):
+                through += weight**2 * _shifted(total, n, along)
+        diagonal = diagonal + ground[f"ground_{axis}_"] ** 2 * through
+    return planes | {"surface_diagonal": diagonal}
+
+
+def _padded(row: np.ndarray, subdomain: Subdomain) -> np.ndarray:
+    """Return an array (y, x) with halo along y alone, or one value, with halo along both."""
+    halo = subdomain.halo
+    nx = subdomain.owned.shape[0]
+    ny = subdomain.padded.hi[1] - subdomain.padded.lo[1]
+    columns = np.broadcast_to(row, (ny, nx) if row.shape[1] > 1 else (ny, 1))
+    if columns.shape[1] == 1:
+        return np.broadcast_to(columns, (ny, nx + 2 * halo)).copy()
+    return np.pad(columns, ((0, 0), (halo, halo)), "edge")
+
+
+def _shifted(array: np.ndarray, n: int, along: int) -> np.ndarray:
+    """Return the values n points further along an axis; those at the ends go on."""
+    count = array.shape[along]
+    return array.take(np.clip(np.arange(count) + n, 0, count - 1), along)

@@ -1,0 +1,1 @@
+"""Heights of the ground: their files, and the surface through them."""

@@ -1,0 +1,175 @@
+"""Weights of the rows that follow the ground: derivatives along z, and what slopes add to others.
+
+With a = f_x B (`seismo.features.topography.rows`), G and D the differences of nodes and of half
+points along z, P and P' the interpolations between them (each other's adjoint in the norms of the
+closure), and Px, Px' those along x, derivatives at constant z are::
+
+    d_x v = dx v - (1 / g) Px' Z [f_x v],        Z = P' B G of nodes, P B D of half points,
+    d_x s = (1 / g) (dx (g s) - f_x Z' [Px s]),  Z' = D B P of nodes, G B P' of half points.
+
+The first is the form of a gradient, the second that of a divergence: Z' is -Z^T in the norms, so
+that forces are the negative adjoint of strain rates and no energy is made, whatever the ground is.
+B varies with the row alone: Z and Z' are weights of rows, in a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.features.topography.rows import Topography
+from seismo.grid.coefficients import Stencil, midpoint
+from seismo.grid.surface_closure import SurfaceClosure, closed_operators
+from seismo.grid.surface_interpolation import midpoint_matrices
+
+MOST_PAIRS = 4  # of samples in an interpolation
+_SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
+
+
+def pairs_of(order: int) -> int:
+    """Return the pairs of samples of interpolations on curved rows."""
+    return min(order // 2, MOST_PAIRS)
+
+
+def midpoint_pairs(order: int) -> np.ndarray:
+    """Return their weights."""
+    return midpoint(pairs_of(order))
+
+
+def cross_reach(order: int) -> int:
+    """Return the rows on either side of a row far from the surface that Z and Z' read."""
+    return order // 2 + pairs_of(order) - 1
+
+
+@dataclass(frozen=True)
+class RowWeights:
+    """The weights of all curved rows.
+
+    Attributes:
+        closed: rows from the surface down whose weights are one-sided and count from its row.
+        count: rows in all; those below are flat.
+        plain: width of the derivatives along z of closed rows.
+        cross: width of Z and Z' in closed rows.
+        inner: the same of the others, which have them about themselves.
+        up: (count, plain + 2 cross + 2) of half rows: G, Z, Z', B' in 1/m, and P of the surface's
+            row; all but the last two over the spacing.
+        down: (count, ...) of node rows: D, Z, Z', B', 0.
+        to_node: P' (closed) of the surface's row.
+    """
+
+    closed: int
+    count: int
+    plain: int
+    cross: int
+    inner: int
+    up: np.ndarray
+    down: np.ndarray
+    to_node: np.ndarray
+
+    @property
+    def read(self) -> int:
+        """Rows from the surface down that Z and Z' may read."""
+        return self.count + self.inner
+
+
+class _Operators:
+    """Matrices of the rows of a grid from the surface down: (half points, nodes) or transposed."""
+
+    def __init__(self, stencil: Stencil, closure: SurfaceClosure, size: int) -> None:
+        self.up, self.down = closed_operators(stencil.first, size, size, closure)
+        weights = midpoint_pairs(stencil.order)
+        self.to_half, self.to_node = midpoint_matrices(closure, weights, size)
+
+    def crossed(self, nodes: np.ndarray, halves: np.ndarray) -> dict[str, np.ndarray]:
+        """Return Z and Z' of half rows and of node rows, for B at both."""
+        return {
+            # Gradients: Z = P' B G of nodes and P B D of half points; divergences: Z' = -Z^T.
+            "half_gradient": self.to_half * nodes @ self.down,
+            "half_divergence": self.up * nodes @ self.to_node,
+            "node_gradient": self.to_node * halves @ self.up,
+            "node_divergence": self.down * halves @ self.to_half,
+        }
+
+
+def row_weights(topography: Topography, stencil: Stencil, closure: SurfaceClosure) -> RowWeights:
+    """Return the weights of the curved rows of a run."""
+    layout = _layout(stencil, closure)
+    count = topography.rows + layout.reach
+    # Further rows, so that weights of curved ones do not see the end of the matrices.
+    size = count + 3 * layout.reach + layout.closed
+    operators = _Operators(stencil, closure, size)
+    grid = topography.grid
+    rows = np.arange(size)
+    s_nodes, s_halves = (grid.coordinate("z", rows + shift) for shift in (0.0, 0.5))
+    # B at nodes and half points between its factors.
+    crossed = operators.crossed(topography.share(s_nodes), topography.share(s_halves))
+    tables = {}
+    for name, plain, at, shift in (
+        ("half", operators.up, s_halves, 0.5), ("node", operators.down, s_nodes, 0.0)
+    ):  # fmt: skip
+        # Over the height of the row's cells, where rows grow with depth.
+        scale = 1.0 / (grid.spacing[2] * grid.heights(rows[:count] + shift))[:, None]
+        # Columns: G or D, Z, Z', B', and P of the surface's row (half rows alone).
+        blocks = [
+            plain[:count, : layout.plain] * scale,
+            *(layout.cut(crossed[f"{name}_{form}"], count) * scale
+              for form in ("gradient", "divergence")),
+            topography.slope_of_share(at[:count])[:, None],
+            (operators.to_half if shift else 0.0 * operators.to_half)[:count, :1],
+        ]  # fmt: skip
+        tables[name] = np.hstack(blocks)
+    return RowWeights(
+        layout.closed, count, layout.plain, layout.cross, 2 * layout.reach + 1,
+        tables["half"], tables["node"], operators.to_node[0, : layout.closed],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which rows are closed, and how far weights reach.
+
+    Attributes:
+        closed: rows with one-sided weights.
+        reach: rows on either side of an inner row that Z and Z' read.
+        plain: width of the derivatives of closed rows.
+        cross: width of Z and Z' there.
+    """
+
+    closed: int
+    reach: int
+    plain: int
+    cross: int
+
+    def cut(self, matrix: np.ndarray, count: int) -> np.ndarray:
+        """Return Z or Z' of rows: from the surface on of closed ones, about itself of others."""
+        table = np.zeros((count, self.cross))
+        table[: self.closed] = matrix[: self.closed, : self.cross]
+        for row in range(self.closed, count):
+            table[row, : 2 * self.reach + 1] = matrix[row, row - self.reach : row + self.reach + 1]
+        return table
+
+
+def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
+    """Find the rows that the closure and its interpolations change."""
+    reach = cross_reach(stencil.order)
+    size = closure.rows + 8 * reach
+    operators = _Operators(stencil, closure, size)
+    ones = np.ones(size)
+    crossed = list(operators.crossed(ones, ones).values())
+    closed = 0
+    deep = size // 2
+    # A row is closed where its weights are not those of the interior, moved along.
+    for matrix in (operators.up, operators.down, *crossed):
+        inner = matrix[deep, deep - reach : deep + reach + 1]
+        for row in range(deep):
+            expected = np.zeros(size)
+            first = row - reach
+            expected[max(0, first) : first + inner.size] = inner[max(0, -first) :]
+            if first < 0 or np.abs(matrix[row] - expected).max() > _SAME:
+                closed = max(closed, row + 1)
+    widths = [
+        max(int(np.abs(m[:closed]).max(axis=0).nonzero()[0][-1]) + 1 for m in some)
+        for some in ((operators.up, operators.down), crossed)
+    ]
+    return _Layout(closed, reach, widths[0], max(widths[1], 2 * reach + 1))

@@ -1,0 +1,152 @@
+"""The ground, and how the rows of a grid follow it down to a depth.
+
+The grid is flat in coordinates (x, y, s), s being the depth in m that rows have where the ground is
+level with the top row, at the `level`. Points stand at::
+
+    z = s + f(x, y) B(s),    B = (1 - (s - level) / L)^3,   0 below level + L,
+
+with f the depth of the ground below the level (hills negative), so that the top row lies on the
+ground, and rows from a depth L on are flat. Derivatives at constant z and s are related by::
+
+    d/dz = (1 / g) d/ds,    d/dx|z = d/dx|s - (a / g) d/ds,    g = 1 + f B',    a = f_x B,
+
+and likewise along y (Fornberg 1988; O'Reilly et al. 2022 for staggered grids). f, f_x, f_y depend
+on x and y alone, B and B' on the row: no array has three dimensions. In absorbing layers at the
+sides the ground goes on level along the normal, so that a is 0 there.
+
+All of a run but what it reads and writes is in the coordinates (x, y, s): positions are moved into
+them, and the medium is sampled where points stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.features.topography.heights.spline import GroundSpline
+from seismo.grid.grid import AXES, Grid
+
+POWER = 3  # of B, whose first two derivatives vanish where rows become flat
+_STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
+_NEAR = 1e-12  # of the spacing, at which it ends
+
+
+def _remaining(s: Any, level: float, depth: float) -> np.ndarray:
+    """Return 1 - (s - level) / L, 0 where rows are flat."""
+    return np.clip(1.0 - (np.asarray(s, float) - level) / depth, 0.0, None)
+
+
+def share(s: Any, level: float, depth: float) -> np.ndarray:
+    """Return B at s in m, of rows that are flat from a depth in m below the level in m on."""
+    return _remaining(s, level, depth) ** POWER
+
+
+@dataclass(frozen=True, eq=False)
+class Topography:
+    """The ground over a grid.
+
+    Attributes:
+        grid: flat in s; its first row along z lies at the level, and is the ground.
+        surface: depth f(y, x) in m of the ground below the level.
+        depth: L in m, below which rows are flat.
+    """
+
+    grid: Grid
+    surface: GroundSpline
+    depth: float
+
+    @property
+    def level(self) -> float:
+        """Z in m of flat ground on which f is 0."""
+        return self.grid.origin[2]
+
+    @property
+    def flat_from(self) -> float:
+        """S in m from which on rows are flat."""
+        return self.level + self.depth
+
+    @cached_property
+    def highest(self) -> float:
+        """Z in m of the highest ground at the nodes."""
+        return float(np.min(self.ground(*self.across(""))))
+
+    def share(self, s: Any) -> np.ndarray:
+        """Return B at s in m."""
+        return share(s, self.level, self.depth)
+
+    def slope_of_share(self, s: Any) -> np.ndarray:
+        """Return B' [1/m] at s in m."""
+        return -POWER / self.depth * _remaining(s, self.level, self.depth) ** (POWER - 1)
+
+    def ground(self, y: Any, x: Any) -> np.ndarray:
+        """Return z in m of the ground."""
+        return self.level + self.surface(y, x)
+
+    def z(self, s: Any, y: Any, x: Any) -> np.ndarray:
+        """Return z in m of points (broadcast shape) at s in m."""
+        return self.z_over(self.surface(y, x), s)
+
+    def z_over(self, f: np.ndarray, s: Any) -> np.ndarray:
+        """Return z in m of points at s in m where the ground is f in m below the level."""
+        return np.asarray(s, float) + f * self.share(s)
+
+    def height(self, s: Any, y: Any, x: Any) -> np.ndarray:
+        """Return g, the height of cells at s in m over that of flat ones."""
+        return 1.0 + self.surface(y, x) * self.slope_of_share(s)
+
+    def s(self, z: Any, y: Any, x: Any) -> np.ndarray:
+        """Return s in m of points at z in m; above the ground it goes on as at the ground."""
+        f = self.surface(y, x)
+        z, f = np.broadcast_arrays(np.asarray(z, float), f)
+        # Newton's method from below, where z(s) is convex or concave throughout.
+        s = np.where(z >= self.level + self.depth, z, z - f * self.share(z))
+        for _ in range(_STEPS):
+            inside = np.maximum(s, self.level)
+            # dz/ds = 1 + f B'; above the ground z goes on along its tangent.
+            slope = 1.0 + f * self.slope_of_share(inside)
+            missing = z - (inside + f * self.share(inside)) - np.minimum(s - self.level, 0) * slope
+            s = s + missing / slope
+            if np.all(np.abs(missing) < _NEAR * self.grid.spacing[2]):
+                break
+        return s
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows that are not flat, or are taller or lower than flat ones."""
+        rows = np.arange(self.grid.points[2] + 1)
+        return int(np.count_nonzero(self.grid.coordinate("z", rows) < self.level + self.depth))
+
+    def across(self, half: str) -> tuple[np.ndarray | None, np.ndarray]:
+        """Return y (n, 1) and x (m) in m of columns half a cell along some axes from the nodes."""
+        y, x = (
+            np.asarray(self.grid.coordinate(a, np.arange(self.grid.points[AXES.index(a)])
+                                            + 0.5 * (a in half)), float) for a in "yx"
+        )  # fmt: skip
+        return (y[:, None] if "y" in self.grid.axes else None), x
+
+    def below_level(self, half: str) -> np.ndarray:
+        """Return f in m at the columns (y, x) half a cell along some axes from the nodes."""
+        y, x = self.across(half)
+        return np.atleast_2d(self.surface(y, x))
+
+    def slope(self, axis: str, half: str) -> np.ndarray:
+        """Return f_x or f_y at those columns (y, x)."""
+        y, x = self.across(half)
+        return np.atleast_2d(self.surface(y, x, along=axis))
+
+    @cached_property
+    def steepest(self) -> float:
+        """The tangent of the steepest dip of the ground."""
+        # tan^2 of the dip = f_x^2 + f_y^2
+        squares = sum(self.slope(a, "") ** 2 for a in self.grid.axes if a != "z")
+        return float(np.sqrt(np.max(squares)))
+
+    @cached_property
+    def heights(self) -> tuple[float, float]:
+        """The least and the largest g, which stand on the ground."""
+        # B' is largest on the ground, and so is g - 1.
+        g = self.height(self.level, *self.across(""))
+        return min(1.0, float(g.min())), max(1.0, float(g.max()))

@@ -1,0 +1,1 @@
+"""Free surface of rows that follow the ground."""

@@ -1,0 +1,268 @@
+"""Stresses that receivers read by strains under ground that slopes, where these are better known.
+
+The closed rows err in what slopes add to their strains, up to some percent in the first row, while
+velocities are read with the slopes that the traction prescribes
+(`seismo.features.topography.surface.slopes`). So stresses on the ground and beside it are, in rock
+without loss,
+
+    ds/dt = C de/dt
+
+Records of these rates become stresses as their sum, as the scheme has both. In rock that attenuates
+C(w) is that of moduli of P and S waves which are p(w) and s(w) times the unrelaxed ones, and what
+the traction prescribes depends on these, too. For numbers p and s the read rates are R(p, s), which
+grow as p and s do together. To first order about those of the sources' dominant frequency, then,
+
+    i w s(w) = p(w) dR/dp + s(w) dR/ds
+
+of two channels, which relax as the mechanisms of the run do, step by step
+(`seismo.equations.loss.memory_variables`). The next order is of 1/Q^2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.shots import Shot
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.equations.framework.terms import Term
+from seismo.equations.loss.anisotropic import loss_numbers
+from seismo.equations.loss.relaxation import Relaxation
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import ON_GRID, RADIUS
+from seismo.solver.interpolation.channels import channel_points
+from seismo.solver.interpolation.indirect_reading import (
+    FURTHER,
+    IndirectReading,
+    of_shots,
+)
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.interpolation.strain import joined
+from seismo.solver.surface.surface_slope import MOST_ROWS, Points
+
+_STRESSES = ("stress", "pressure")
+_MOST_POSITIONS = 1 << 14  # whose strains are kept for other components
+_ABOUT_MOMENTS = 2.0 * RADIUS  # cells, to which moments and readings are spread
+_ERRING = 1.5  # rows below ground that slopes, in which stresses err
+_STEP = 1e-3  # relative, of s, that derivatives are differences over
+
+Moduli = tuple[float, float]  # of P and of S waves, over unrelaxed ones
+
+
+@dataclass(frozen=True)
+class GroundStresses(IndirectReading):
+    """What reads stresses by strains on ground that slopes and below it."""
+
+    _strains: dict[tuple[float, ...], dict[tuple[str, Moduli], dict[str, Points]]] = field(
+        default_factory=dict
+    )
+
+    def beside(
+        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
+    ) -> dict[tuple[int, str], np.ndarray]:
+        """Return (number of a shot, set) -> which receivers are read so."""
+        return of_shots(self._reads, groups, shots)
+
+    def _reads(self, positions: np.ndarray) -> np.ndarray:
+        # On the ground, and in the rows that err where no contact lies near.
+        known = self.setup.interpolation.tilted
+        last = _ERRING if known and known.rows >= MOST_ROWS else ON_GRID
+        is_high = np.asarray(self.setup.grid.index("z", positions[..., 2]) < last)
+        return is_high & ~self._has_moments(positions)
+
+    @cached_property
+    def _moments(self) -> Any:
+        """The tree of the sources that act on stresses, in all shots of the survey, in cells.
+
+        Receivers are read alike, however its shots are shared out.
+        """
+        from scipy.spatial import cKDTree
+
+        sources = [source for shot in self.setup.survey_shots for source in shot.sources]
+        positions = [source.position for source in sources if source.kind != "force"]
+        return cKDTree(self._in_cells(np.reshape(positions, (-1, 3))))
+
+    def _has_moments(self, positions: np.ndarray) -> np.ndarray:
+        """Return where moments act, whose strain C takes for stress."""
+        # The farthest axis counts: readings and moments are spread over boxes.
+        cells = self._in_cells(positions)
+        distance, _ = self._moments.query(cells, p=np.inf, distance_upper_bound=_ABOUT_MOMENTS)
+        return np.isfinite(distance)
+
+    def _in_cells(self, positions: np.ndarray) -> np.ndarray:
+        grid = self.setup.grid
+        return np.stack([grid.index(a, positions[..., AXES.index(a)]) for a in grid.axes], axis=-1)
+
+    def points(
+        self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
+    ) -> dict[str, Points]:
+        """Return the points, by their field, that a channel reads at one receiver: see the base."""
+        stresses = self._of_group(group.name, base[1], _STRESSES)
+        if not stresses or not self._reads(position):
+            return super().points(group, number, position, base)
+        return self._by_strains(stresses, position, (1.0, 1.0))
+
+    def _by_strains(
+        self, stresses: Sequence[Term], position: np.ndarray, moduli: Moduli
+    ) -> dict[str, Points]:
+        """Return the points, by their field, of the rate of a sum of stresses."""
+        # ds/dt = C de/dt
+        around = self._around(moduli)
+        names, stiffness = self._stiffness(position, moduli)
+        shares = sum(one.factor * stiffness[names.index(one.field)] for one in stresses)
+        read = (
+            (share, self._strain_points(name, position, moduli, around))
+            for name, share in zip(names, np.asarray(shares).tolist(), strict=True)
+            if share
+        )
+        return _weighted(*read)
+
+    def _around(self, moduli: Moduli) -> PointInterpolation:
+        """Return what strains are read with."""
+        return self.setup.interpolation
+
+    def _strain_points(
+        self, stress: str, position: np.ndarray, moduli: Moduli, around: PointInterpolation
+    ) -> dict[str, Points]:
+        """Return the points, by their field, of the rate of strain that a stress does work on."""
+        # Components of one receiver share them.
+        coordinates = tuple(position.tolist())
+        if coordinates not in self._strains and len(self._strains) >= _MOST_POSITIONS:
+            self._strains.clear()
+        known = self._strains.setdefault(coordinates, {})
+        if (stress, moduli) not in known:
+            setup = self.setup
+            # Of shear 2 e_ab does work.
+            factor = 1.0 if stress[1] == stress[2] else 2.0
+            rates = setup.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
+            terms = [replace(term, factor=factor * term.factor) for term in rates]
+            known[stress, moduli] = channel_points(around, terms, position, setup.stencil)
+        return known[stress, moduli]
+
+    def converted(
+        self, group: str, component: str, traces: np.ndarray,
+        further: np.ndarray | None, beside: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
+        if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
+            # Stresses are at rest before the first step.
+            sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
+            traces[beside] = self.setup.clock.dt * sums
+        return traces
+
+
+@dataclass(frozen=True)
+class LossyGroundStresses(GroundStresses):
+    """The same in rock that attenuates: in two channels, whose parts of moduli relax."""
+
+    def adds_further(self, group: str, component: str) -> bool:
+        """Whether a component of a set of receivers (its name) has second channels: see above."""
+        return bool(self._of_group(group, component, _STRESSES))
+
+    def beside(
+        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
+    ) -> dict[tuple[int, str], np.ndarray]:
+        """Return (number of a shot, set) -> y of P and S moduli (receiver, 2).
+
+        NaN where stresses are read as they are.
+        """
+
+        # y, which tell how moduli relax, in place of a truth value.
+        def numbers(positions: np.ndarray) -> np.ndarray:
+            return np.where(self._reads(positions)[:, None], self._numbers(positions), np.nan)
+
+        return of_shots(numbers, groups, shots)
+
+    def points(
+        self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
+    ) -> dict[str, Points]:
+        """Return the points, by their field, that a channel reads at one receiver: see the base."""
+        # Second channels read nothing where stresses are read as they are.
+        component = base[1].removesuffix(FURTHER)
+        is_further = component != base[1]
+        stresses = self._of_group(group.name, component, _STRESSES)
+        if not stresses or not self._reads(position):
+            return {} if is_further else super().points(group, number, position, base)
+        # R(p, s) at the dominant frequency, and for slightly larger S moduli.
+        p, s = self._at_sources(position)
+        rates = self._by_strains(stresses, position, (p, s))
+        changed = self._by_strains(stresses, position, (p, (1.0 + _STEP) * s))
+        # dR/ds, and p dR/dp + s dR/ds = R.
+        per = 1.0 / _STEP
+        if is_further:
+            return _weighted((per / s, changed), (-per / s, rates))
+        return _weighted(((1.0 + per) / p, rates), (-per / p, changed))
+
+    def converted(
+        self, group: str, component: str, traces: np.ndarray,
+        further: np.ndarray | None, beside: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return traces (receiver, step) of a component, of which some are rates, as stresses."""
+        if beside is None or further is None:
+            return traces
+        # p dR/dp and s dR/ds, each relaxed with its moduli.
+        read = np.isfinite(beside[:, 0])
+        rates = self._relaxed("p", beside[read, 0], traces[read])
+        traces[read] = rates + self._relaxed("s", beside[read, 1], further[read])
+        return super().converted(group, component, traces, None, read)
+
+    @property
+    def _relaxation(self) -> Relaxation:
+        relaxation = self.setup.earth.relaxation
+        assert relaxation is not None  # of rock that attenuates
+        return relaxation
+
+    def _relaxed(self, wave: str, y: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return rates (receiver, step) less what the medium remembers of them."""
+        from scipy.signal import lfilter
+
+        relaxation = self._relaxation
+        remaining = rates.astype(np.float64)
+        # Cayley's step, of whose memory the mean of old and new acts.
+        steps = zip(*relaxation.decay(relaxation.dt), relaxation.anelastic(wave, y), strict=True)
+        for decay, gain, weights in steps:
+            half = 0.5 * gain * weights[:, None]
+            remaining -= half * lfilter([1.0, 1.0], [1.0, -decay], rates, axis=1)
+        return remaining
+
+    def _numbers(self, positions: np.ndarray) -> np.ndarray:
+        """Return y of P and S moduli (..., 2) at positions."""
+        # Equations may lack one of the waves.
+        medium = self._medium(positions)
+        numbers = loss_numbers(medium, self._relaxation, self.setup.grid.dimensions)
+        return np.stack(np.broadcast_arrays(*numbers), axis=-1)
+
+    def _at_sources(self, position: np.ndarray) -> Moduli:
+        """Return the moduli at the sources' dominant frequency, over unrelaxed ones."""
+        # Real parts: what is imaginary is of first order, and relaxes.
+        omega = 2.0 * math.pi * self.setup.dominant_frequency
+        p, s = (
+            float(self._relaxation.modulus(wave, y, omega).real)
+            for wave, y in zip("ps", self._numbers(position).tolist(), strict=True)
+        )
+        return p, s
+
+    def _around(self, moduli: Moduli) -> PointInterpolation:
+        """Return what strains are read with in rock of some moduli."""
+        # The medium at the ground has other moduli; points and contacts stay.
+        setup = self.setup
+        earth = replace(setup.earth, moduli=moduli)
+        slopes = (setup.interpolation.slope, setup.interpolation.tilted)
+        slope, tilted = (one and replace(one, earth=earth) for one in slopes)
+        return replace(setup.interpolation, slope=slope, tilted=tilted)
+
+
+def _weighted(*several: tuple[float, dict[str, Points]]) -> dict[str, Points]:
+    """Return the points, by their field, of a sum of readings with factors."""
+    # Each point of a field once.
+    points_by_field = dict[str, list[Points]]()
+    for factor, read in several:
+        for name, some in read.items():
+            some = some._replace(weights=factor * some.weights)
+            points_by_field.setdefault(name, []).append(some)
+    return {name: joined(*points) for name, points in points_by_field.items()}

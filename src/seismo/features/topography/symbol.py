@@ -1,0 +1,75 @@
+"""The largest symbol of differences on rows that follow the ground, which limits the time step.
+
+Where the ground is nearly a plane waves see D = (sx - (a / g) cx sz, sy - (b / g) cy sz, sz / g),
+s being the symbols of the differences along the rows' own axes and c those of interpolations along
+x or y, and z.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from seismo.features.topography.row_weights import midpoint_pairs
+from seismo.features.topography.rows import Topography
+from seismo.grid.coefficients import Stencil, staggered_symbol
+from seismo.grid.grid import AXES
+
+# Of SH waves the rows of steep ground leave less than its plane waves do: all of it to 51 degrees,
+# at 60, where cells are a fifth as high as wide, 0.83.
+_SH_DEGREES = (51.0, 60.0)
+_SH_SHARE = 0.82
+_WAVES = 25  # wavenumbers from 0 to the shortest wave, along each axis
+_ROUNDED = 0.02  # to which slopes and heights are rounded up, so that few differ
+
+
+def midpoint_symbol(weights: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return the symbol of an interpolation by weights (M) at wavenumbers k (spacing 1)."""
+    return 2.0 * np.cos(np.outer(k, np.arange(len(weights)) + 0.5)) @ weights
+
+
+def steepest_cells(topography: Topography) -> np.ndarray:
+    """Return g, 1 at most, and slopes of cells (n, 2), both rounded to what waves are faster in.
+
+    Of cells of which others are as low and as steep nothing is told.
+    """
+    # Rows at the ground slope most, and are lowest or tallest.
+    across = [a for a in topography.grid.axes if a != "z"]
+    g = np.atleast_2d(topography.height(topography.level, *topography.across("")))
+    slope = np.sqrt(sum(topography.slope(a, "") ** 2 for a in across))
+    heights = np.floor(np.minimum(g, 1.0) / _ROUNDED).ravel()
+    slopes = np.ceil(slope / _ROUNDED).ravel()
+    # From the lowest cells on, those that are steeper than all before.
+    order = np.lexsort((-slopes, heights))
+    before = np.maximum.accumulate(np.concatenate([[-1.0], slopes[order][:-1]]))
+    chosen = order[slopes[order] > before]
+    return np.stack([heights[chosen], slopes[chosen]], -1) * _ROUNDED
+
+
+def sh_share(topography: Topography) -> float:
+    """Return the share of the limit of plane waves that SH waves leave, by the steepest ground."""
+    degrees = math.degrees(math.atan(float(steepest_cells(topography)[:, 1].max())))
+    return float(np.interp(degrees, _SH_DEGREES, (1.0, _SH_SHARE)))
+
+
+def growth(topography: Topography, stencil: Stencil) -> float:
+    """Return the largest |D| over that of flat rows; 1 or more."""
+    grid = topography.grid
+    k = np.linspace(0.0, np.pi, _WAVES)
+    difference = staggered_symbol(stencil.first, k)
+    weights = midpoint_pairs(stencil.order)
+    between = midpoint_symbol(weights, k)
+    horizontal = min(grid.spacing[AXES.index(a)] for a in grid.axes if a != "z")
+    others = sum(grid.spacing[AXES.index(a)] ** -2 for a in grid.axes if a != "z")
+    others -= horizontal**-2
+    largest = difference.max()
+    sx = difference[:, None] / horizontal
+    sz = difference[None, :] / grid.spacing[2]
+    across = between[:, None] * between[None, :]
+    flat = largest**2 * (others + horizontal**-2 + grid.spacing[2] ** -2)
+    most = flat
+    for height, dip in steepest_cells(topography):
+        along = np.abs(sx) + dip / height * np.abs(across * sz)
+        most = max(most, float((along**2 + (sz / height) ** 2).max()) + largest**2 * others)
+    return float(np.sqrt(most / flat))

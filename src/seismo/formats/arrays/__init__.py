@@ -1,0 +1,1 @@
+"""Arrays of runs with Deepwave, Devito and the like."""

@@ -1,0 +1,1 @@
+"""Conversion of runs of other programs to scenarios."""

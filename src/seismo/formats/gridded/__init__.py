@@ -1,0 +1,1 @@
+"""Gridded earth models: NetCDF, OpenSWPC, GeoModelGrids."""

@@ -1,0 +1,1 @@
+"""Guarded readers of text, NumPy and HDF5 files from outside."""

@@ -1,0 +1,227 @@
+"""Arrays in files of other programs: NumPy .npy, HDF5 and raw binary.
+
+A reader takes the path and the specification and returns the array with the axes of the file; a new
+format is one more function in `READERS`. Files are untrusted: headers are checked before data are
+read, links to other files and pickles are refused, sizes are bounded, and names are shown as
+printable text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.backends import machine
+from seismo.errors import InsufficientMemoryError, ModelError, printable
+from seismo.formats.reading.hdf5 import (
+    is_elsewhere,
+    is_stored_in,
+    members,
+    open_hdf5,
+)
+from seismo.formats.reading.npy import MALFORMED, read_npy_header
+from seismo.scenario.earth.model_files import GriddedFile
+
+MOST_AXES = 3
+LARGEST = 64 << 30  # bytes of one array
+_SAFE_FILTERS = {1, 2, 3, 4, 5, 6, 32000}  # HDF5's own and LZF; others would load plugins
+_KINDS = "fiu"
+_LISTED = 10  # names of a file that a message lists
+_SHOWN = 60  # characters of each
+
+
+def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
+    """Read a .npy file, never a pickle; the header must agree with the size of the file."""
+    with path.open("rb") as file:
+        try:
+            if file.peek(6)[:6] != b"\x93NUMPY":
+                raise ModelError(f"{path} is not a .npy file; save it by numpy.save", "path")
+            shape, _, dtype = read_npy_header(file)
+        except MALFORMED as error:
+            raise ModelError(
+                f"{path} is not a .npy file ({brief(error)}); save it by numpy.save", "path"
+            ) from None
+        _check_kind(dtype, path)
+        size = _size(shape, dtype, path)
+        available = path.stat().st_size - file.tell()
+    if available != size:
+        raise ModelError(
+            f"{path} has {available} bytes of data, its header {shape} {dtype} needs {size}; "
+            "save it again",
+            "path",
+        )
+    refuse_what_does_not_fit(path, size)
+    return np.load(path, allow_pickle=False)
+
+
+def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
+    """Read bare numbers; their count must be that of the shape."""
+    if spec.shape is None:
+        raise ModelError(
+            f"missing: the raw file {path} needs it, slowest axis first, like [101, 201]", "shape"
+        )
+    dtype = np.dtype(spec.dtype).newbyteorder(spec.byte_order)
+    size = _size(tuple(spec.shape), dtype, path, "shape")
+    available = path.stat().st_size
+    if available != size:
+        raise ModelError(
+            f"{path} has {available} bytes, this shape of {spec.dtype} needs {size}; "
+            "check `shape` and `dtype`",
+            "shape",
+        )
+    refuse_what_does_not_fit(path, size)
+    array = np.fromfile(path, dtype)
+    return array.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
+    """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
+    with open_hdf5(path, locking="best-effort") as file:
+        dataset = dataset_of(file, spec.dataset, path)
+        where = check_dataset(dataset, path, "dataset")
+        size = _size(dataset.shape, dataset.dtype, where, "dataset")
+        refuse_what_does_not_fit(where, size)
+        return dataset[...]
+
+
+def check_dataset(dataset: Any, path: Path, key: str, kinds: str = _KINDS) -> str:
+    """Return the name of a dataset of HDF5 for messages, if it can be read safely.
+
+    Args:
+        dataset: of h5py.
+        path: of its file.
+        key: of the scenario, for messages.
+        kinds: of NumPy's types that it may have.
+
+    Raises:
+        ModelError: it is stored in other files, needs a plugin, or holds no numbers.
+    """
+    where = f"{path}:{printable(dataset.name)[:_SHOWN]}"
+    if is_elsewhere(dataset):
+        raise ModelError(
+            f"{where} stores its values in other files, which are not read; copy it into one",
+            key,
+        )
+    _check_kind(dataset.dtype, where, key, kinds)
+    creation = dataset.id.get_create_plist()
+    filters = {creation.get_filter(k)[0] for k in range(creation.get_nfilters())}
+    if filters - _SAFE_FILTERS:
+        raise ModelError(
+            f"{where} is compressed by plugins {sorted(filters - _SAFE_FILTERS)}; "
+            "store it with gzip",
+            key,
+        )
+    return where
+
+
+def dataset_of(file: Any, name: str | None, path: Path) -> Any:
+    """Follow hard links only, looking at each link before its target is touched."""
+    import h5py
+
+    if name is None:
+        datasets = (k for k, entry in members(file) if isinstance(entry, h5py.Dataset))
+        names = list(islice(datasets, _LISTED + 1))
+        if len(names) != 1:
+            raise ModelError(
+                f"missing: {path} has the datasets {listing(names)}; name one", "dataset"
+            )
+        return file[names[0]]
+    entry = file
+    for member in name.strip("/").split("/"):
+        if not isinstance(entry, h5py.Group) or member not in list(entry):
+            available = listing(entry if isinstance(entry, h5py.Group) else ())
+            raise ModelError(f"no such dataset in {path}; available: {available}", "dataset")
+        if not is_stored_in(entry, member):
+            raise ModelError(
+                f"is a link in {path}, which is not followed; name the dataset itself", "dataset"
+            )
+        entry = entry[member]
+    if not isinstance(entry, h5py.Dataset):
+        raise ModelError(f"is a group in {path}, of {listing(entry)}; name a dataset", "dataset")
+    return entry
+
+
+def names_in(file: Any, group: str, path: Path) -> list[str]:
+    """Return the names in a group of an HDF5 file's root, none where there is no such group.
+
+    Raises:
+        ModelError: it is a link.
+    """
+    import h5py
+
+    if group not in list(file):
+        return []
+    if not is_stored_in(file, group):
+        raise ModelError(f"{path}: {group} is a link, which is not followed; copy it", "path")
+    return list(file[group]) if isinstance(file[group], h5py.Group) else []
+
+
+def listing(names: Iterable[str]) -> str:
+    """Format the first names of an iterable."""
+    shown = [printable(name)[:_SHOWN] for name in islice(names, _LISTED + 1)]
+    return ", ".join([*shown[:_LISTED], *["and others"] * (len(shown) > _LISTED)]) or "none"
+
+
+def _check_kind(dtype: np.dtype, where: Any, key: str = "path", kinds: str = _KINDS) -> None:
+    if dtype.kind not in kinds:
+        raise ModelError(f"{where} has type {dtype}; must be real numbers", key)
+
+
+def _size(shape: Any, dtype: np.dtype, where: Any, key: str = "path") -> int:
+    """Return the size of an array in bytes, within the limits.
+
+    Args:
+        shape: as in the file.
+        dtype: of the values.
+        where: the file, for messages.
+        key: of the scenario, for messages.
+
+    Raises:
+        ModelError: it is empty, exceeds the limit, or has more axes than a model.
+    """
+    counts = shape if isinstance(shape, tuple) else ()
+    if not 1 <= len(counts) <= MOST_AXES or any(type(n) is not int or n < 1 for n in counts):
+        raise ModelError(
+            f"{where} has the shape {brief(shape)}; a model has 1 to {MOST_AXES} axes of at least "
+            "one point",
+            key,
+        )
+    size = math.prod(counts) * dtype.itemsize
+    if size > LARGEST:
+        raise ModelError(
+            f"{where}: shape {counts} of {dtype} is {size} bytes; the limit is {LARGEST}", key
+        )
+    return size
+
+
+def refuse_what_does_not_fit(where: Any, size: int) -> None:
+    """Raise for more bytes than there is free memory."""
+    if size > (machine.available_memory() or size):
+        raise too_large(where, size)
+
+
+def too_large(where: Any, size: int) -> InsufficientMemoryError:
+    """Return the error for a file of so many bytes, more than the free memory."""
+    free = machine.available_memory()
+    of_free = "" if free is None else f", of which {free / 1e9:.3g} GB are free"
+    return InsufficientMemoryError(
+        f"{where}: needs {size / 1e9:.3g} GB of memory to be read{of_free}; crop or subsample it"
+    )
+
+
+def brief(what: object) -> str:
+    """Format the beginning of a text from a file, or from a library that reads it."""
+    text = printable(str(what).partition("\n")[0])
+    return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
+
+
+READERS: dict[str, Callable[[Path, GriddedFile], np.ndarray]] = {
+    "npy": _read_npy,
+    "hdf5": _read_hdf5,
+    "raw": _read_raw,
+}

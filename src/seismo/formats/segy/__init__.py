@@ -1,0 +1,1 @@
+"""SEG-Y and Seismic Unix files."""

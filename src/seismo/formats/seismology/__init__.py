@@ -1,0 +1,1 @@
+"""Formats of observational seismology: QuakeML, StationXML, SAC, ASDF, FDSN text."""

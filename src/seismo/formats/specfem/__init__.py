@@ -1,0 +1,1 @@
+"""Files of SPECFEM3D and SPECFEM2D."""

@@ -1,0 +1,182 @@
+"""Topography and mesh refinement of an SW4 input.
+
+    topography input=gaussian gaussianAmp=400 gaussianXc=6100 gaussianYc=5900 gaussianLx=1000 ...
+
+is ground of the height amp exp(-((x - xc) / lx)^2 - ((y - yc) / ly)^2) above z = 0. Files of
+heights (`input=grid`, `cartesian`) begin with the numbers of points, and have lines of longitude
+and latitude, or x and y, and elevation. A refinement at zmax halves the spacing above it; here one
+plane divides it by three.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.formats.conversion.converted_run import ConvertedRun, short
+from seismo.formats.reading.text import read_lines
+from seismo.formats.sw4.commands import InputCommand
+
+_HILL = {"gaussianamp": 0.05, "gaussianxc": 0.5, "gaussianyc": 0.5, "gaussianlx": 0.15,
+         "gaussianly": 0.15}  # fmt: skip
+IN_FILES = {"grid": "degrees", "geographic": "degrees", "cartesian": "metres"}
+_MODELS = ("rfile", "sfile", "gmg", "efile", "image")
+_FACTOR = 3  # spacing below a plane of refinement over that above
+# Rows by which a plane keeps off the top (of those below it), sources and the bottom: what the
+# solver asks for with differences of order 8 (`seismo.features.refinement.plane_position`).
+_BELOW_TOP = 9
+_FROM_SOURCE = 8
+_ABOVE_BOTTOM = 10
+
+
+def add_topography(
+    run: ConvertedRun, commands: list[InputCommand], size: tuple[float, float, float]
+) -> None:
+    """Add the section `topography`, and to the grid the height of its ground above z = 0.
+
+    Args:
+        run: that is converted, which has its grid.
+        commands: `topography` of the input.
+        size: x, y, z of SW4's grid in m.
+    """
+    grid = run.sections["grid"]
+    spacing = float(grid["spacing"])
+    ground, highest = _ground(run, commands, size, spacing)
+    if ground is not None:
+        run.sections["topography"] = ground
+        cell = spacing * (_FACTOR if "refinement" in grid else 1)
+        depth = grid["extent"]["z"] + math.ceil(max(0.0, highest) / cell - 1e-9) * cell
+        grid["extent"]["z"] = short(depth)
+
+
+def _ground(
+    run: ConvertedRun, commands: list[InputCommand], size: tuple[float, float, float],
+    spacing: float,
+) -> tuple[dict[str, Any] | None, float]:  # fmt: skip
+    """Return the section `topography`, None where the ground is level, and its largest height."""
+    if not commands:
+        return None, 0.0
+    command = commands[-1]
+    style = command.options.get("input", "")
+    if style == "gaussian":
+        return _hill(run, command, size, spacing)
+    if style in IN_FILES and command.has("file"):
+        path = run.source.parent / command.options["file"]
+        if path.is_file():
+            return _heights(run, command, IN_FILES[style])
+        reason = f"no such file as {path}: the ground is level here"
+    elif style in _MODELS:
+        reason = (
+            f"the ground of this {style} is not read: the ground is level here, and depths of the "
+            "model count from it; give its heights as topography of type file"
+        )
+    else:
+        reason = "SW4 has no such topography: the ground is level here"
+    run.leave_out(command.label, reason, alters=True)
+    return None, 0.0
+
+
+def _hill(
+    run: ConvertedRun, command: InputCommand, size: tuple[float, float, float], spacing: float
+) -> tuple[dict[str, Any] | None, float]:
+    height, x0, y0, along_x, along_y = (command.number(key, one) for key, one in _HILL.items())
+    if not height:
+        return None, 0.0
+    if along_x == along_y:
+        center = {"x": short(x0), "y": short(y0)}
+        hill = {"center": center, "height": short(height), "width": short(along_x)}
+        return {"type": "hills", "hills": [hill]}, height
+    x, y = (np.arange(round(length / spacing) + 1) * spacing for length in size[:2])
+    heights = height * np.exp(-(((x - x0) / along_x) ** 2) - ((y[:, None] - y0) / along_y) ** 2)
+    stream = io.BytesIO()
+    np.save(stream, heights)
+    run.remark("topography", f"{command.where}: a hill of two widths, at points of the grid.")
+    return {
+        "type": "file", "path": run.add_side_file("ground.npy", stream.getvalue()),
+        "spacing": short(spacing), "origin": {"x": 0, "y": 0}, "outside": "nearest",
+    }, float(heights.max())  # fmt: skip
+
+
+def _heights(
+    run: ConvertedRun, command: InputCommand, coordinates: str
+) -> tuple[dict[str, Any], float]:
+    path = run.source.parent / command.options["file"]
+    lines = read_lines(path, "expected heights of SW4: numbers of points, then x, y, elevation")
+    try:
+        columns, rows = (int(word) for word in lines[0][1].split())
+        highest = max(float(line.split()[2]) for _, line in lines[1:])
+    except (ValueError, IndexError):
+        raise ScenarioError(
+            f"{path}: are no heights of SW4: numbers of points, then x, y, elevation"
+        ) from None
+    points = [line for _, line in lines[1:]]
+    if len(points) < columns * rows:
+        raise ScenarioError(f"{path}: has {len(points)} points, expected {columns} x {rows}")
+    name = run.add_side_file("ground.xyz", ("\n".join(points) + "\n").encode())
+    section = {"type": "file", "path": name, "coordinates": coordinates, "outside": "nearest"}
+    return section, highest
+
+
+def refined(
+    run: ConvertedRun, commands: list[InputCommand], spacing: float,
+    size: tuple[float, float, float],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the section `grid`, whose spacing at the top is that of SW4.
+
+    Args:
+        run: that is converted.
+        commands: `refinement` of the input.
+        spacing: of SW4's coarsest grid in m.
+        size: x, y, z of it in m.
+    """
+    finest = spacing / 2 ** len(commands)
+    below = _FACTOR * finest
+    lengths = list(size)
+    planes: dict[str, Any] = {}
+    if commands:
+        first, *others = sorted(commands, key=lambda command: command.positive("zmax"))
+        rows = max(math.ceil(first.positive("zmax") / below - 1e-9), _BELOW_TOP)
+        planes = {"refinement": [{"below": short(rows * below)}]}
+        lengths = [math.ceil(length / below - 1e-9) * below for length in size]
+        for command in others:
+            reason = f"one plane is possible here: below it the spacing is {below:g} m"
+            run.leave_out(command.label, reason)
+    extent = {axis: short(length) for axis, length in zip("xyz", lengths, strict=True)}
+    return {"extent": extent, "spacing": short(finest), **planes}
+
+
+def place_plane(run: ConvertedRun, commands: list[InputCommand]) -> None:
+    """Move the plane of a refinement down to where no source is near; leave it out where none is.
+
+    Args:
+        run: that is converted, which has its sources.
+        commands: `refinement` of the input.
+    """
+    grid = run.sections["grid"]
+    if "refinement" not in grid:
+        return
+    spacing = float(grid["spacing"])
+    below = _FACTOR * spacing
+    depth = float(grid["refinement"][0]["below"])
+    heights = [
+        source["position"].get("z", source["position"].get("depth"))
+        for source in run.sections["sources"]
+        if "position" in source
+    ]
+    while any(depth - _FROM_SOURCE * spacing < z < depth + _FROM_SOURCE * below for z in heights):
+        depth += below
+    if depth > float(grid["extent"]["z"]) - _ABOVE_BOTTOM * below:
+        del grid["refinement"]
+        reason = f"no plane is far enough from top, bottom and sources: {spacing:g} m everywhere"
+        run.leave_out(commands[0].label, reason)
+        return
+    grid["refinement"] = [{"below": short(depth)}]
+    run.remark(
+        "grid",
+        f"Above the plane SW4's finest spacing, below it {_FACTOR} times that; extents are whole "
+        "cells of it. The plane lies at or below SW4's, away from the surface and the sources.",
+    )

@@ -1,0 +1,104 @@
+"""Receivers of SW4: the `rec` lines of its input files.
+
+    rec x=1000 y=2000 z=0 file=sta01 nsew=0
+    rec lat=34.15 lon=-118.17 depth=0 sta=PAS file=CI.PAS variables=velocity
+
+Coordinates are those of SW4's grid (x, y in m, as the grid's axes here: z down, x at the azimuth of
+its command `grid`), or degrees; `z` is on the grid's axis, `depth` (`topodepth`) below the surface,
+both 0 where they are left out. A station's code is `sta`, else `file`. What the other options say
+(`nsew`, `variables`, formats) is how SW4 writes its results: here `quantities` and the exports say
+it (SW4 users' guide, "rec").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from seismo.acquisition.stations.station import (
+    NumberedLines,
+    Station,
+    StationList,
+    coordinate,
+    from_lines,
+    refuse_y,
+    station_code,
+)
+from seismo.errors import ModelError
+
+_LINE = re.compile(r"(rec|sac)(hdf5)?\s+\w+\s*=.*")
+_NAMES = {
+    "x": "x", "y": "y", "z": "z", "lat": "latitude", "lon": "longitude", "depth": "depth",
+    "topodepth": "depth",
+}  # fmt: skip
+
+
+def receiver_lines(lines: NumberedLines) -> NumberedLines:
+    """Return the lines of receivers of an SW4 input file; none where it is something else."""
+    return [(number, line) for number, line in lines if _LINE.fullmatch(line)]
+
+
+def read_sw4(path: Path, lines: NumberedLines, axes: str) -> StationList:
+    """Return the stations of receiver lines; those that are written twice, in two ways, once.
+
+    Args:
+        path: the file.
+        lines: `receiver_lines` of it.
+        axes: of the grid, "xz" or "xyz".
+
+    Raises:
+        ScenarioError: a line is malformed, with a message for each of them.
+    """
+    for number, line in lines:
+        if line.split()[0].endswith("hdf5"):
+            raise ModelError(
+                f"{path}:{number}: stations of {line.split()[0]} stand in a file of their own, "
+                "which is not read: list them as rec lines, or in a table",
+                "path",
+            )
+    return StationList(
+        from_lines(path, _once(lines), lambda where, line: _station(where, line, axes))
+    )
+
+
+def _once(lines: NumberedLines) -> Iterator[tuple[int, str]]:
+    """Leave out lines of a station and place that were there, for another quantity of SW4's."""
+    seen = set()
+    for number, line in lines:
+        options = _options(line)
+        key = (_name(options), *sorted((k, v) for k, v in options.items() if k in _NAMES))
+        if key not in seen:
+            yield number, line
+        seen.add(key)
+
+
+def _options(line: str) -> dict[str, str]:
+    return {key: text for key, _, text in (word.partition("=") for word in line.split()[1:])}
+
+
+def _name(options: dict[str, str]) -> str:
+    return options.get("sta") or PurePosixPath(options.get("file", "")).name
+
+
+def _station(where: str, line: str, axes: str) -> Station:
+    """Read one line; raises ValueError."""
+    options = _options(line)
+    named = {_NAMES[key]: text for key, text in options.items() if key in _NAMES}
+    level = {"x", "y"} & named.keys()
+    degrees = {"longitude", "latitude"} & named.keys()
+    if level and degrees:
+        raise ValueError("x, y and lat, lon: give one of both")
+    needed = ("latitude", "longitude") if degrees else ("x", "y") if "y" in axes else ("x",)
+    if missing := [name for name in needed if name not in named]:
+        raise ValueError(f"missing {', '.join(missing)}")
+    if "z" in named and "depth" in named:
+        raise ValueError("z and depth: give one of both")
+    if "y" not in axes:
+        refuse_y(axes, named.pop("y", ""))
+    words = _name(options).split(".")
+    network, name, *rest = words if len(words) > 1 else ("", *words)
+    if len(rest) > 1:
+        raise ValueError(f"the code {_name(options)[:40]!r} is not NET.STA.LOC, NET.STA or STA")
+    coordinates = {key: coordinate(key, text) for key, text in named.items()}
+    return Station(where, station_code(network, name, *rest), coordinates)

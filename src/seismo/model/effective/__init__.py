@@ -1,0 +1,1 @@
+"""Effective media of cells of the grid."""

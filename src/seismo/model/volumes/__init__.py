@@ -1,0 +1,1 @@
+"""Parts of the earth from gridded files."""

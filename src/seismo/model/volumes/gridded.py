@@ -1,0 +1,342 @@
+"""A parameter on the regular grid of a file, interpolated to any coordinate.
+
+Interpolation is linear along each axis, except between fluid and solid, and between a quality
+factor and inf, where the value of the closest point is used, and of symmetry axes, which are
+interpolated as such (`seismo.model.effective.axes`); beyond the edges of the file its
+outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
+varying along its own axis) it is done one axis after the other, several times faster than point by
+point.
+
+Where samples are cells, each is the rock of a box about its point, which ends midway to the next:
+
+    samples       a       b       c
+    linear     ...a----a+b/2----b+c/2----c...
+    cells      ...a a a a|b b b b|c c c c...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import permutations, product
+
+import numpy as np
+
+from seismo.errors import ModelError
+from seismo.model.effective.axes import (
+    ANGLES,
+    TURNS,
+    angles_at,
+    azimuth_at,
+)
+from seismo.model.layered import Bounds, ParameterFields
+from seismo.model.volumes.interpolation import (
+    closest,
+    closest_numbers,
+    interpolate,
+)
+
+AXES = "zyx"
+USUAL_AXES = {1: "z", 2: "zx", 3: "zyx"}  # by their number
+GENTLE = 1.1  # ratio of densities at neighbouring points that makes no contact
+_ROUNDING = 1e-9  # of weights that add up to 1
+_WITHIN = 1e-6  # of a cell, by which a box may reach beyond it
+Limits = tuple[float, float]
+
+
+def in_order(samples: np.ndarray, axes: str) -> tuple[np.ndarray, str]:
+    """Return values with their axes in the order of `AXES`, and these; C order is not copied."""
+    order = [axes.index(axis) for axis in AXES if axis in axes]
+    return np.ascontiguousarray(samples.transpose(order)), "".join(axes[k] for k in order)
+
+
+@dataclass(frozen=True)
+class GridField:
+    """Values (along `axes`, a part of "zyx" in that order) times `factor`, in SI."""
+
+    samples: np.ndarray
+    axes: str
+    origin: tuple[float, ...]
+    spacing: tuple[float, ...]
+    factor: float
+    source: str  # the file it came from, for messages
+    key: tuple[str | int, ...] = ()  # the scenario's keys that name it
+    spaced: bool = False  # whether its spacing is its own, not the grid's
+    doubt: str = ""  # how else the file might be meant
+    above: int = 0  # points along z that are left out before the first
+
+    @property
+    def largest(self) -> float:
+        """The largest value of the file."""
+        return float(self.samples.max()) * self.factor
+
+    def reach(self, axis: str) -> tuple[float, float]:
+        """Return the coordinates in m of its first and last point along one of its axes."""
+        a = self.axes.index(axis)
+        return self.origin[a], self.origin[a] + (self.samples.shape[a] - 1) * self.spacing[a]
+
+    @property
+    def thin(self) -> GridField:
+        """The same without those of the axes x and y along which nothing varies."""
+        array = self.samples
+        kept = list(range(self.samples.ndim))
+        for a in [a for a, axis in enumerate(self.axes) if axis != "z" and "z" in self.axes]:
+            first = array.take([0], a)
+            last = array.take([-1], a)
+            if (first == last).all() and (array == first).all():
+                array = first
+                kept.remove(a)
+        return replace(
+            self,
+            samples=array.reshape([array.shape[a] for a in kept]),
+            axes="".join(self.axes[a] for a in kept),
+            origin=tuple(self.origin[a] for a in kept),
+            spacing=tuple(self.spacing[a] for a in kept),
+        )
+
+    def at(
+        self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, nearest: bool = False
+    ) -> np.ndarray:
+        """Return values (broadcastable to z, y, x) at coordinates in m.
+
+        Args:
+            z: depths.
+            y: coordinates along y, None in 2-D.
+            x: coordinates along x.
+            nearest: whether to take the closest point of the file instead of interpolating.
+
+        Raises:
+            ModelError: the file has the axis y and the run is 2-D.
+        """
+        if nearest:
+            return self.samples[self.numbers(z, y, x)] * self.factor
+        indices = self._indices(z, y, x)
+        with np.errstate(invalid="ignore"):
+            interpolated = interpolate(self.samples, indices)
+        infinite = ~np.isfinite(interpolated)
+        if infinite.any():
+            interpolated = np.where(infinite, closest(self.samples, indices), interpolated)
+        return interpolated * self.factor
+
+    def numbers(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the numbers along its axes of the closest points to coordinates in m."""
+        return closest_numbers(self.samples.shape, self._indices(z, y, x))
+
+    def _indices(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> list[np.ndarray]:
+        """Return fractional indices of coordinates in m along the axes, all of one rank."""
+        rank = max(np.ndim(z), np.ndim(x), 0 if y is None else np.ndim(y))
+        indices: list[np.ndarray] = []
+        for name, start, step in zip(self.axes, self.origin, self.spacing, strict=True):
+            index = {"z": z, "y": y, "x": x}[name]
+            if index is None:
+                raise ModelError(
+                    f"{self.source} has the axis y, but the grid is 2-D (x, z); give a file of "
+                    "axes zx, or grid.extent.y",
+                    *self.key,
+                )
+            index = (np.asarray(index, float) - start) / step - self.above * (name == "z")
+            indices.append(index.reshape((1,) * (rank - index.ndim) + index.shape))
+        return indices
+
+    def unlike(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return which boxes low to high (z, y, x in m) reach into cells of unlike samples."""
+        first = []
+        cells = []
+        ends = zip(self._indices(*low), self._indices(*high), self.samples.shape, strict=True)
+        for begin, end, count in ends:
+            lowest = np.clip(np.floor(begin + 0.5 + _WITHIN), 0, count - 1).astype(np.intp)
+            highest = np.clip(np.ceil(end - 0.5 - _WITHIN), 0, count - 1).astype(np.intp)
+            first.append(lowest)
+            cells.append(np.maximum(highest - lowest, 0))
+        samples = self.samples[tuple(first)]
+        result = np.zeros(samples.shape, bool)
+        for steps in product(*(range(int(most.max()) + 1) for most in cells)):
+            further = zip(first, steps, cells, strict=True)
+            result |= (
+                self.samples[tuple(n + np.minimum(k, most) for n, k, most in further)] != samples
+            )
+        return result
+
+    def varies(self, top: float, bottom: float) -> bool:
+        """Whether there is more than one value between two depths in m, anywhere."""
+        array = self.between(top, bottom).samples
+        return bool(array.min() != array.max())
+
+    def steepest(self, top: float, bottom: float) -> float:
+        """Return the largest ratio of neighbouring points between two depths in m."""
+        array = self.between(top, bottom).samples
+        largest = 1.0
+        for axis in range(array.ndim):
+            neighbours = (
+                array.take(range(1, array.shape[axis]), axis),
+                array.take(range(array.shape[axis] - 1), axis),
+            )
+            if neighbours[0].size:
+                ratio = neighbours[0] / neighbours[1]
+                largest = max(largest, float(ratio.max()), 1.0 / float(ratio.min()))
+        return largest
+
+    def between(self, top: float, bottom: float) -> GridField:
+        """Return the points that values between two depths in m come from."""
+        if "z" not in self.axes:
+            return self
+        a = self.axes.index("z")
+        index = (np.array([top, bottom]) - self.origin[a]) / self.spacing[a] - self.above
+        first, last = np.clip(index, 0.0, self.samples.shape[a] - 1.0)
+        begin = math.floor(first)
+        end = math.ceil(last) + 1
+        samples = self.samples[(slice(None),) * a + (slice(begin, end),)]
+        return replace(self, samples=samples, above=self.above + begin)
+
+
+@dataclass(frozen=True)
+class Gridded:
+    """The part of an earth model that comes from gridded files, one per parameter.
+
+    Nothing lies between a fluid and a solid: from one point of the file to the next the earth is as
+    at the nearer of them where vs is 0 at one only. What is `removed` is 0 everywhere.
+    Samples are `cells`, or values between which it is interpolated.
+    """
+
+    grids: Mapping[str, GridField]
+    removed: frozenset[str] = frozenset()
+    cells: bool = False
+
+    @cached_property
+    def thin(self) -> dict[str, GridField]:
+        """The files, without axes along which nothing varies."""
+        return {name: grid.thin for name, grid in self.grids.items()}
+
+    @cached_property
+    def solid(self) -> GridField | None:
+        """Where vs is not 0, if it is anywhere: 1, else 0."""
+        vs = self.thin.get("vs")
+        if vs is None or (vs.samples > 0).all() or not vs.samples.any():
+            return None
+        return replace(vs, samples=vs.samples > 0, factor=1.0)
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """Names of the parameters it sets, everywhere."""
+        return frozenset(self.grids)
+
+    @property
+    def layered(self) -> bool:
+        """Whether every file varies along the axis z only."""
+        return all(grid.axes == "z" for grid in self.thin.values())
+
+    def largest(self, name: str) -> float:
+        """Return the largest value of a parameter in the files, 0 if none has it."""
+        return self.grids[name].largest if name in self.grids else 0.0
+
+    def paint(
+        self, fields: ParameterFields, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    ) -> None:
+        """Overwrite everything."""
+        share = self.solid.at(z, y, x) if self.solid and not self.cells else np.zeros(())
+        between = (share > _ROUNDING) & (share < 1.0 - _ROUNDING)
+        for nearest, where in ((self.cells, True), (True, between)):
+            if np.any(where):
+                plain = {n: g for n, g in self.thin.items() if n in fields and n not in TURNS}
+                if self.cells:
+                    read = _of_cells(plain, z, y, x)
+                else:
+                    read = {name: grid.at(z, y, x, nearest) for name, grid in plain.items()}
+                if ANGLES.keys() & fields.keys():
+                    read |= angles_at(self.thin, z, y, x, nearest)
+                if "azimuth" in self.thin:
+                    read["azimuth"] = azimuth_at(self.thin["azimuth"], z, y, x, nearest)
+                for name in read.keys() & fields.keys():
+                    np.copyto(fields[name], read[name], where=where)
+        for name in self.removed & fields.keys():
+            fields[name][...] = 0.0
+
+    def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return which boxes edges of cells cut; values vary everywhere (`Earth.gridded`)."""
+        if not self.cells:
+            return np.zeros((), bool)
+        unlike = [grid.unlike(low, high) for grid in self.thin.values()]
+        return np.logical_or.reduce(np.broadcast_arrays(*unlike))
+
+    def varies(self, top: float, bottom: float) -> bool:
+        """Whether any file has more than one value between two depths in m."""
+        return any(grid.varies(top, bottom) for grid in self.grids.values())
+
+    def steps(self, top: float, bottom: float) -> bool:
+        """Whether density jumps from one point to the next, between two depths in m.
+
+        Else <rho> and 1 / <1 / rho> of a cell are the same to (ln GENTLE)^2 / 12.
+        """
+        rho = self.grids.get("rho")
+        return rho is not None and rho.steepest(top, bottom) > GENTLE
+
+
+def _of_cells(
+    grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return values of cells at coordinates in m, found once for grids of the same points."""
+    numbers = {}
+    read = {}
+    for name, grid in grids.items():
+        points = (grid.axes, grid.origin, grid.spacing, grid.samples.shape, grid.above)
+        if points not in numbers:
+            numbers[points] = grid.numbers(z, y, x)
+        read[name] = grid.samples[numbers[points]] * grid.factor
+    return read
+
+
+def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
+    """Return a warning where a file has the shape that a region needs, but transposed.
+
+    Args:
+        field: the file, its axes in the order of "zyx".
+        region: limits of the region in m by axis.
+    """
+    needed = tuple(
+        round((region[axis][1] - region[axis][0]) / step) + 1
+        for axis, step in zip(field.axes, field.spacing, strict=True)
+    )
+    shape = field.samples.shape
+    if shape == needed or shape[::-1] != needed:
+        return ""
+    return (
+        f"{field.source} has the shape {list(shape)}, the region needs {list(needed)} along "
+        f"{field.axes}: save its transpose, or give axes: {field.axes[::-1]} (axes: {field.axes} "
+        "takes it as it is)"
+    )
+
+
+def turned(grids: Mapping[str, GridField], least: float) -> str:
+    """Name the file of vp or vs that seems transposed: exchanging its axes gives valid vp / vs.
+
+    Args:
+        grids: files by the parameters they hold.
+        least: of vp / vs, which the files as they are fall below.
+    """
+    vp, vs, rho = (grids.get(name) for name in ("vp", "vs", "rho"))
+    if vp is None or vs is None or vp.axes != vs.axes:
+        return ""
+    for order in list(permutations(range(len(vp.axes))))[1:]:
+        transposed = vp.samples.transpose(order)
+        if transposed.shape != vs.samples.shape:
+            continue
+        if (transposed * vp.factor < least * vs.factor * vs.samples).any():
+            continue
+        names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
+        return f"{names} seems transposed: exchange its axes, or give their order by `axes`"
+    return ""
+
+
+def _unlike(suspects: list[GridField], reference: GridField | None) -> list[GridField]:
+    """Return the file of two that correlates less with a reference, or both."""
+    if reference is None or np.ptp(reference.samples) == 0.0:
+        return suspects
+    misshapen = [grid for grid in suspects if grid.samples.shape != reference.samples.shape]
+    if misshapen:
+        return misshapen
+    correlations = [
+        np.corrcoef(grid.samples.ravel(), reference.samples.ravel())[0, 1] for grid in suspects
+    ]
+    return [suspects[int(np.argmin(correlations))]]

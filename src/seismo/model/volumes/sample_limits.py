@@ -1,0 +1,82 @@
+"""Whether the values of a gridded parameter are those of a medium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from seismo.equations.framework.registry import PARAMETERS
+from seismo.errors import ModelError
+from seismo.scenario.base import impossible
+
+FACTORS = {  # by unit of SI, of the units that values may have
+    "m/s": {"m/s": 1.0, "km/s": 1e3},
+    "kg/m3": {"kg/m3": 1.0, "g/cm3": 1e3},
+    "Pa": {"Pa": 1.0, "GPa": 1e9},
+}
+
+
+def check_values(
+    array: np.ndarray,
+    factor: float,
+    name: str,
+    where: str,
+    remedy: Callable[[], str],
+    key: tuple[str, ...],
+    otherwise: str,
+) -> None:
+    """Check the values of one parameter.
+
+    Args:
+        array: its values.
+        factor: by which they are in SI.
+        name: of the parameter.
+        where: they are from, for messages.
+        remedy: function() -> what mends wrong values, "" if that is not known.
+        key: below that of the parameter, for messages.
+        otherwise: what mends values that are too small or large, if nothing else does.
+
+    Raises:
+        ModelError: some are no numbers, or no medium has them.
+    """
+    low = float(array.min())
+    high = float(array.max())
+    may_be_inf = math.isinf(PARAMETERS[name].limits[1])
+    if np.isnan([low, high]).any() or not (may_be_inf or np.isfinite([low, high]).all()):
+        is_bad = np.isnan(array) if may_be_inf else ~np.isfinite(array)
+        kind = "no numbers" if may_be_inf else "not finite"
+        raise ModelError(
+            f"{where} holds {is_bad.sum()} of {array.size} values that are {kind}, the first at "
+            f"index {_first(is_bad)}; {remedy() or 'fill the gaps'}",
+            *key,
+        )
+    for extreme, value in (("smallest", low), ("largest", high)):
+        if problem := impossible(name, value * factor):
+            is_bad = array == value
+            count = f"{is_bad.sum()} of {array.size} values, the first " if is_bad.sum() > 1 else ""
+            last = "fill the gaps" if value <= 0.0 else otherwise
+            raise ModelError(
+                f"{where}: its {extreme} value ({count}at index {_first(is_bad)}): {problem}; "
+                f"{remedy() or last}",
+                *key,
+            )
+
+
+def factor_of(unit: str | None, name: str) -> float:
+    """Return the factor from the unit of labelled values of a parameter to SI.
+
+    Raises:
+        ModelError: it is none of the parameter's.
+    """
+    si_unit = PARAMETERS[name].unit
+    known = FACTORS.get(si_unit, {si_unit: 1.0})
+    if unit is not None and unit not in known:
+        allowed = " or ".join(filter(None, known)) or "none"
+        raise ModelError(f"has the unit {unit!r} by its attributes; {name} has {allowed}")
+    return 1.0 if unit is None else known[unit]
+
+
+def _first(bad: np.ndarray) -> list[int]:
+    return [int(k) for k in np.unravel_index(int(np.argmax(bad)), bad.shape)]

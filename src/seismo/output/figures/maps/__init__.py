@@ -1,0 +1,1 @@
+"""Maps seen from above."""

@@ -1,0 +1,1 @@
+"""Plane sections of model and wavefield."""

@@ -1,0 +1,1 @@
+"""Seismograms, record sections and spectra."""

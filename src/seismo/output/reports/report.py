@@ -1,0 +1,252 @@
+"""The plain-text description of a results file that ``seismo info`` prints.
+
+Everything comes from attributes and coordinates: describing a file of many gigabytes reads a few
+kilobytes, but for maps, up to a size, which are searched for their largest value.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seismo.output.reports.source_facts import (
+    MOST_SOURCES,
+    described,
+    ranged,
+)
+from seismo.output.results_file import COMPLETE, UNSTABLE
+from seismo.output.run_directory.partial_files import UNFINISHED
+from seismo.output.store.quantities import timing
+from seismo.scenario.units import with_unit
+
+if TYPE_CHECKING:
+    from seismo.output.results import Results
+    from seismo.output.store.array_sets import (
+        MapSet,
+        SnapshotSeries,
+        TraceSet,
+    )
+    from seismo.output.store.arrays import NamedArrays
+
+_MOST_READ = 5e6  # points of a map: read within a tenth of a second
+
+
+def report(results: Results) -> str:
+    """Return the description, one fact a line, aligned."""
+    rows = [row for section in _PARTS for row in section(results)]
+    lines = [f"{results.path}  ({with_unit(results.path.stat().st_size, 'B')})"]
+    for label, text in rows:
+        lines += textwrap.wrap(
+            text,
+            width=100,
+            initial_indent=f"  {label:<12}",
+            subsequent_indent=" " * 14,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [f"  {label}"]
+    return "\n".join(lines)
+
+
+def _identity(results: Results) -> Iterator[tuple[str, str]]:
+    origin = results.provenance
+    if results.status != COMPLETE or results.message:
+        yield "STATUS", ": ".join(filter(None, (results.status, results.message)))
+    if results.status not in (COMPLETE, UNSTABLE, UNFINISHED):
+        known = f"{COMPLETE}, {UNSTABLE} or {UNFINISHED}"
+        yield "STATUS", f"{results.status!r} is not what seismo writes ({known}): it was changed"
+    if results.title:
+        yield "title", results.title
+    dimensions = len(results.model.axes)
+    yield "physics", results.physics + (f", {dimensions}-D" if dimensions else "")
+    commit = origin.get("commit")
+    version = f"seismo {origin.get('seismo', 'unknown')}" + (f" ({commit})" if commit else "")
+    yield "created", f"{origin.get('created', 'unknown')} by {version}"
+    packages = [
+        f"{name} {origin[name]}" for name in ("python", "numpy", "numba", "h5py") if name in origin
+    ]
+    yield "with", ", ".join(packages)
+    yield (
+        "machine",
+        ", ".join(
+            str(fact)
+            for fact in (
+                origin.get("host"),
+                origin.get("cpu"),
+                f"{origin['threads']} threads" if origin.get("threads") else "",
+            )
+            if fact
+        ),
+    )
+    yield "command", str(origin.get("command", "unknown"))
+
+
+def _grid(results: Results) -> Iterator[tuple[str, str]]:
+    axes = {name: coordinate for name, coordinate in results.model.axes.items() if len(coordinate)}
+    if axes:
+        points = " x ".join(str(len(coordinate)) for coordinate in axes.values())
+        yield "grid", f"{points} points ({', '.join(axes)}); {_extents(axes)}"
+    if (ground := results.ground) is not None:
+        yield (
+            "ground",
+            f"z from {ground.z.min():.6g} to {ground.z.max():.6g} m; rows follow it (the grid's z "
+            f"is theirs where the ground is at z = {axes['z'][0]:.6g} m) and are flat below z = "
+            f"{ground.flat_from:.6g} m",
+        )
+    for name in results.model:
+        limits = results.model.attribute(name, "actual_range")
+        if limits is not None and np.size(limits) == 2:
+            low, high = np.ravel(limits)
+            span = f"{low:.5g} to {high:.5g}" if high > low else f"{low:.5g}"
+            yield name, f"{span} {results.model.unit(name)}"
+
+
+def _extents(axes: dict[str, np.ndarray]) -> str:
+    return ", ".join(
+        f"{name} {coordinate[0]:.6g} to {coordinate[-1]:.6g} m{_steps(coordinate)}"
+        for name, coordinate in axes.items()
+    )
+
+
+def _steps(coordinate: np.ndarray) -> str:
+    if len(coordinate) < 2:
+        return ""
+    first = coordinate[1] - coordinate[0]
+    last = coordinate[-1] - coordinate[-2]
+    grows = f" to {last:.6g} m" if last > first * (1.0 + 1e-6) else ""
+    return f" every {first:.6g} m{grows}"
+
+
+def _run(results: Results) -> Iterator[tuple[str, str]]:
+    summary = dict(results.summary)
+    steps = summary.pop("steps", results.attributes.get("steps"))
+    text = f"step {with_unit(results.dt, 's')}" if np.isfinite(results.dt) else "step unknown"
+    if isinstance(steps, int | float | np.number):
+        text += f", {int(steps)} steps, {with_unit(steps * results.dt, 's')}"
+    yield "time", text
+    facts = [_fact(key, value) for key, value in summary.items()]
+    if facts:
+        yield "run", "; ".join(facts)
+    for warning in results.warnings:
+        yield "warning", warning
+
+
+def _fact(key: str, value: Any) -> str:
+    words = key.replace("_", " ")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{words} {value}"
+    if key.endswith("_per_second"):
+        unit = key.removesuffix("_per_second")
+        return with_unit(value, {"bytes": "B/s"}.get(unit, f"{unit}/s"))
+    for ending, unit in (("_s", "s"), ("_seconds", "s"), ("_bytes", "B")):
+        if key.endswith(ending):
+            return f"{words.removesuffix(ending.replace('_', ' '))} {with_unit(value, unit)}"
+    if "share" in key:
+        return f"{words} {value:.0%}"
+    return f"{words} {value}" if isinstance(value, int) else f"{words} {value:.6g}"
+
+
+def _sources(results: Results) -> Iterator[tuple[str, str]]:
+    sources = results.sources
+    for source in sources[:MOST_SOURCES]:
+        position = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
+        name = source.get("name", source.get("source", "source"))
+        text = f"{name}: {source.get('type', 'unknown type')} at {position} m"
+        if "wavelet" in source and "start" in source:
+            source_time = timing(float(source["start"]), source.get("centre"))
+            text += f", {source['wavelet']} {source_time}"
+        if size := described({key: source[key] for key in source if key != "z"}):
+            text += f", {size}"
+        yield "source", text
+    if len(sources) > MOST_SOURCES:
+        yield "", f"... and {len(sources) - MOST_SOURCES} more sources; all: {ranged(sources)}"
+
+
+def _traces(results: Results) -> Iterator[tuple[str, str]]:
+    for name, traces in results.traces.items():
+        yield "traces", f"{name}: {_trace_shape(traces)}"
+        yield from _peaks(traces)
+    if results.traces and results.traces_hash:
+        yield "hash", f"{results.traces_hash} (SHA-256 of all traces)"
+
+
+def _trace_shape(traces: TraceSet) -> str:
+    time = traces.time
+    shots = len(traces.shots)
+    receivers = len(traces.codes)
+    moving = " that move with the source" * traces.moves
+    every = f" every {with_unit(time[1] - time[0], 's')}" if len(time) > 1 else ""
+    return (
+        f"{shots} shot{'s' * (shots != 1)} x {receivers} receiver{'s' * (receivers != 1)}{moving} "
+        f"x {len(time)} samples{every}"
+    )
+
+
+def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
+    for name, series in results.snapshots.items():
+        yield "snapshots", f"{name}: {_series_shape(series)}"
+        yield from _peaks(series)
+
+
+def _series_shape(series: SnapshotSeries) -> str:
+    time = series.time
+    span = f" from {time[0]:.4g} to {time[-1]:.4g} s" if len(time) else ""
+    stored = min((len(series.stored(name)) for name in series), default=len(time))
+    span += f", {stored} of them stored" if stored < len(time) else ""
+    shot = f", shot {series.shot}" if series.shot else ""
+    return f"{len(time)} times{span}, {_cut(series)}{shot}"
+
+
+def _maps(results: Results) -> Iterator[tuple[str, str]]:
+    for name, maps in results.maps.items():
+        shots = len(maps.shots)
+        yield "maps", f"{name}: {shots} shot{'s' * (shots != 1)}, {_cut(maps)}"
+        yield from _peaks(maps, _highest_point(maps))
+
+
+def _cut(arrays: MapSet | SnapshotSeries) -> str:
+    on_ground = arrays.ground is not None and arrays.ground.is_on(arrays.plane)
+    plane = "".join(f", {'' if on_ground else 'plane '}{p}" for p in arrays.described_plane)
+    points = " x ".join(str(len(coordinate)) for coordinate in arrays.axes.values())
+    return f"{points} points ({', '.join(arrays.axes)}){plane}"
+
+
+def _highest_point(maps: MapSet) -> Callable[[str], str]:
+    """Return what says where the largest value of a map is, of all but very large ones."""
+
+    def location(name: str) -> str:
+        if np.prod(maps.shape(name), dtype=float) > _MOST_READ or not maps.stored(name):
+            return ""
+        map_samples = np.nan_to_num(maps.values_of(name))
+        shot, *point = np.unravel_index(int(map_samples.argmax()), map_samples.shape)
+        axes = {
+            axis: coordinate[n]
+            for (axis, coordinate), n in zip(maps.axes.items(), point, strict=True)
+        }
+        position = {**axes, **maps.plane}
+        # Over topography the axis z counts rows; the point has a z of its own.
+        if maps.z_true is not None:
+            position["z"] = maps.z_true[tuple(point)]
+        rounded = {axis: round(float(value), 6) + 0.0 for axis, value in position.items()}
+        words = ", ".join(f"{axis} {rounded[axis]:.6g}" for axis in "xyz" if axis in rounded)
+        return f" at {words} m" + f" ({maps.shots[shot]})" * (len(maps.shots) > 1)
+
+    return location
+
+
+def _peaks(
+    arrays: NamedArrays, location: Callable[[str], str] = lambda _: ""
+) -> Iterator[tuple[str, str]]:
+    texts = []
+    for name in arrays:
+        peak = arrays.attribute(name, "peak")
+        unit = arrays.unit(name)
+        size = "not stored" if peak is None else with_unit(float(peak), unit) + location(name)
+        texts.append(f"{name} {size}")
+    if texts:
+        yield "  peak", ", ".join(texts)
+
+
+_PARTS = (_identity, _grid, _run, _sources, _traces, _snapshots, _maps)

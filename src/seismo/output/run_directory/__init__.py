@@ -1,0 +1,1 @@
+"""The run directory: locks, partial files and checkpoints."""

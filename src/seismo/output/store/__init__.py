@@ -1,0 +1,1 @@
+"""Contents of a results file: groups, arrays, chunks, scales."""

@@ -1,0 +1,180 @@
+"""The layout of a results file: what makes its groups, datasets, scales and attributes.
+
+It is kept as functions, as the bytes of a file that they have made, with which every file that is
+to have this layout begins (`partial_files`), and as the shape of what each dataset holds at one
+time, which those need who pack chunks before they reach the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import h5py
+import numpy as np
+
+from seismo.errors import ScenarioError
+from seismo.output.store.chunks import (
+    Frame,
+    create_frames,
+    frame_of,
+)
+from seismo.output.store.dimension_scales import (
+    attach_scales,
+    unit_of,
+    write_array,
+    write_coordinate,
+    write_scale,
+)
+
+LayOut = Callable[[h5py.File], None]
+BOUNDS = ("v110", "v110")  # HDF5 of 2016: since then what describes data carries checksums
+
+
+class FileLayout:
+    """Everything in a results file but its chunks.
+
+    Attributes:
+        functions: make it, in order.
+        frames: of each dataset that is stored chunk by chunk.
+    """
+
+    def __init__(self, *functions: LayOut) -> None:
+        """Begin with some functions."""
+        self.functions: list[LayOut] = list(functions)
+        self.frames: dict[str, Frame] = {}
+        self._groups: dict[str, int] = {}
+        self._image = b""
+        self._functions_in_image = -1
+
+    def image(self) -> bytes:
+        """Return the bytes of a new file with everything in it."""
+        # Made in memory once for all files, until another function is added: HDF5 takes long.
+        if self._functions_in_image != len(self.functions):
+            memory = {"driver": "core", "backing_store": False, "libver": BOUNDS}
+            with h5py.File("layout", "w", **memory) as file:
+                for function in self.functions:
+                    function(file)
+                file.flush()
+                self._image = file.id.get_file_image()
+            self._functions_in_image = len(self.functions)
+        return self._image
+
+    def claim(self, kind: str, name: str, shot: str | None = None) -> str:
+        """Return the path of a group, or of a shot's within it, that nothing else may have.
+
+        Raises:
+            ScenarioError: it is taken, or no name.
+        """
+        if not name or "/" in name or name in (".", ".."):
+            raise ScenarioError(f"{kind} name {name!r}: use letters, digits, '-' and '_'")
+        path = f"{kind}/{name}"
+        number = self._groups.get(path, 0)
+        if number and shot is None:
+            raise ScenarioError(f"{kind} name {name!r} is used twice; give each set its own name")
+        self._groups[path] = number + 1
+        return path if shot is None else f"{path}/shot_{number:03d}"
+
+    def traces(
+        self, set_name: str, axes: tuple[Sequence[str], Sequence[str], np.ndarray],
+        coordinates: Mapping[str, np.ndarray], units: Mapping[str, str],
+        facts: Mapping[str, object], dtype: Any,
+    ) -> LayOut:  # fmt: skip
+        """Describe the seismograms of a receiver set; give what makes their group.
+
+        Args:
+            set_name: name of the set.
+            axes: names of the shots, codes of the receivers, times in s.
+            coordinates: name -> (receiver), or (shot, receiver) of what differs between shots.
+            units: name of each dataset -> unit.
+            facts: attributes of the group.
+            dtype: float type on disk.
+        """
+        folder = self.claim("traces", set_name)
+        frame = frame_of((len(axes[1]), len(axes[2])), dtype, keep_last=True)
+        self.frames |= {f"{folder}/{name}": frame for name in units}
+
+        def lay_out(file: h5py.File) -> None:
+            group = new_group(file, folder)
+            group.attrs.update(facts)
+            scales = [
+                write_scale(group, "shot", axes[0]),
+                write_scale(group, "receiver", axes[1]),
+                write_scale(group, "time", axes[2], "s"),
+            ]
+            for name, coordinate in coordinates.items():
+                write_coordinate(group, name, coordinate, scales[2 - np.ndim(coordinate) : 2])
+            for name, unit in units.items():
+                dataset = create_frames(group, name, (len(axes[0]),), frame)
+                attach_scales(dataset, scales, unit, coordinates=coordinates)
+
+        return lay_out
+
+    def series(
+        self, folder: str, leading: tuple[str, Sequence[str] | np.ndarray],
+        axes: Mapping[str, np.ndarray], units: Mapping[str, str], facts: Mapping[str, object],
+        dtype: Any, error: float = 0.0,
+    ) -> LayOut:  # fmt: skip
+        """Describe a group of datasets over (leading, *axes); give what makes it.
+
+        Args:
+            folder: path of the group.
+            leading: name and values of the first axis.
+            axes: coordinates in m of the others.
+            units: name of each dataset -> unit.
+            facts: attributes of the group.
+            dtype: float type on disk.
+            error: bound of the relative error that values were rounded with.
+        """
+        frame = frame_of(tuple(len(coordinate) for coordinate in axes.values()), dtype)
+        self.frames |= {f"{folder}/{name}": frame for name in units}
+
+        def lay_out(file: h5py.File) -> None:
+            group = new_group(file, folder)
+            group.attrs.update(facts)
+            scales = [write_scale(group, *leading, unit_of(leading[0]))]
+            scales += [
+                write_scale(group, axis, coordinate, "m") for axis, coordinate in axes.items()
+            ]
+            for name, unit in units.items():
+                dataset = create_frames(group, name, (len(leading[1]),), frame)
+                attach_scales(dataset, scales, unit)
+                if error:
+                    dataset.attrs["relative_error_bound"] = error
+
+        return lay_out
+
+
+def new_group(file: h5py.File, path: str) -> h5py.Group:
+    """Make a group in a parent that keeps the order of the scenario: the first one is drawn."""
+    kind, _, rest = path.partition("/")
+    parent = file[kind] if kind in file else file.create_group(kind, track_order=True)
+    return parent.create_group(rest)
+
+
+def whole_arrays(
+    name: str, axes: Mapping[str, tuple[Any, str]], arrays: Mapping[str, tuple[np.ndarray, str]],
+    facts: Mapping[str, object],
+) -> LayOut:  # fmt: skip
+    """Return what makes a group of arrays along the same axes.
+
+    Args:
+        name: of the group.
+        axes: name -> numbers or texts, and their unit.
+        arrays: name -> array, and its unit.
+        facts: attributes of the group.
+    """
+
+    def lay_out(file: h5py.File) -> None:
+        group = file.create_group(name)
+        group.attrs.update(facts)
+        scales = [write_scale(group, axis, *ticks) for axis, ticks in axes.items()]
+        for key, (array, unit) in arrays.items():
+            write_array(group, key, array, scales, unit)
+
+    return lay_out
+
+
+def plane_attributes(plane: Mapping[str, float]) -> dict[str, object]:
+    """Return the attributes of a group for a plane such as {"y": 500.0} (m)."""
+    return {f"plane_{axis}": value for axis, value in plane.items()}

@@ -1,0 +1,90 @@
+"""Mistakes of a scenario in its files and places, told beside those that it shows alone.
+
+Rules between keys need the scenario alone, model files and positions need a grid and the ground. A
+scenario with mistakes of the first kind has fillers in their place
+(`seismo.scenario.mistakes.fillers`), and what else is wrong with it is looked for then.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from seismo.acquisition.geometry import Geometry
+from seismo.equations.framework.registry import physics_for
+from seismo.errors import ScenarioError, SeismoError, gathered
+from seismo.features.loss.mechanisms import relaxation_of
+from seismo.features.refinement.levels import levels
+from seismo.features.topography.ground import topography_of
+from seismo.scenario import Scenario, ScenarioInput, load
+from seismo.scenario.mistakes.error_messages import key_path
+from seismo.scenario.mistakes.fillers import filled
+from seismo.solver.grid_layout import make_grid
+from seismo.solver.medium.earth_samples import earth_of
+from seismo.solver.sampling.output_boxes import refuse_empty_boxes
+
+_KEY = re.compile(r"(?:.*?:(\d+):(\d+): )?([^\s:]+): ")  # line and column of a message, its key
+
+
+def load_placed(source: ScenarioInput) -> Scenario:
+    """Read and check a scenario, where it has mistakes its files and positions, too.
+
+    Raises:
+        ScenarioError: with every mistake that can be known before the earth is looked at.
+    """
+    try:
+        return load(source)
+    except ScenarioError as error:
+        rest = filled(*error.read) if error.read else None
+        if rest is None:
+            raise
+        scenario, entries = rest
+        # Fillers have no mistakes of the user's.
+        known = [key_path(entry) for entry in entries]
+        others = [text for text in _further(scenario) if not _is_among(text, known)]
+        messages = dict.fromkeys((*error.messages, *others))
+        raise ScenarioError(*sorted(messages, key=_line_column)) from None
+
+
+def _further(scenario: Scenario) -> Iterator[str]:
+    """Yield what is wrong with the files and positions of a scenario."""
+    try:
+        region = make_grid(scenario)
+        # Of two grids the coarser one has rows of all depths, the finer one the ground.
+        grids = levels(scenario) if scenario.grid.planes else ()
+        fine, coarse = (level.grid for level in grids) if grids else (region, region)
+        # The ground, from which depths count.
+        ground = topography_of(scenario, fine)
+        # Parameters of the equation, which files of the model have to give.
+        relaxation = relaxation_of(scenario)
+        options = relaxation or scenario.options
+        name = scenario.equation.name
+        physics = physics_for(name, region.dimensions, options, ground is not None)
+        # Sources, receivers and boxes, which lie in the grid.
+        placed = Geometry(scenario, region, ground)
+        boxes = partial(refuse_empty_boxes, scenario, coarse)
+        steps: list[Callable[[], Any]] = [placed.shots, placed.groups, boxes]
+        # Random media are drawn as they are read, which takes long.
+        if all(model_part.type != "random" for model_part in scenario.model):
+            steps.append(partial(earth_of, scenario, region, physics, relaxation, ground))
+        gathered(steps)
+    except ScenarioError as error:
+        yield from error.messages
+    except SeismoError:  # of fillers: what the user wrote is told
+        return
+
+
+def _line_column(message: str) -> tuple[float, ...]:
+    """Return line and column of a message; those without come last."""
+    match = _KEY.match(message)
+    return (float(match[1]), float(match[2])) if match and match[1] else (math.inf,)
+
+
+def _is_among(message: str, entries: list[str]) -> bool:
+    """Whether a message is about one of some entries or sections, which have fillers."""
+    match = _KEY.match(message)
+    key = match[3] if match else ""
+    return any(key == entry or key.startswith((f"{entry}.", f"{entry}[")) for entry in entries)

@@ -1,0 +1,1 @@
+"""Contents that a run adds to its results file."""

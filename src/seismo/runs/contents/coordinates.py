@@ -1,0 +1,63 @@
+"""Coordinates of sources and receivers where users read them, and what sources are by size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from seismo.acquisition.projection import Projection
+from seismo.acquisition.sources.moment_tensor import magnitude_of
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.features.topography.ground import true_positions
+from seismo.grid.grid import AXES
+from seismo.grid.longitude import nearest_turn
+from seismo.scenario.sections.topography import datum_of
+from seismo.solver.discretization import Discretization
+
+ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
+DECIMALS = 9  # of m, over topography
+
+
+def size_and_depth(setup: Discretization, source: PointSource) -> dict[str, float]:
+    """Return z and depth below the ground in m, scalar moment in N m and magnitude of a source."""
+    facts = {}
+    if source.is_local:
+        metres = metres_of(setup, np.array([source.position]))
+        z = float(metres["z"][0])
+        depth = metres["depth"][0] if "depth" in metres else z - setup.scenario.ground
+        facts = {"z": z, "depth": float(depth)}
+    if moment := source.scalar_moment:
+        facts["scalar_moment"] = moment
+        if setup.grid.dimensions == 3:
+            facts["magnitude"] = magnitude_of(moment)
+    return facts
+
+
+def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the coordinates (receiver) of receivers at positions (receiver, 3) m on the grid.
+
+    They are x, (y,) z in m, over topography depth below the ground and elevation of the ground in
+    m, and, where the grid has a place on the earth, longitude, latitude and the azimuth of +x there
+    in degrees.
+    """
+    coordinates = metres_of(setup, positions)
+    if setup.scenario.geographic is not None:
+        projection = Projection(setup.scenario.geographic)
+        (x, y, _) = positions.T
+        longitude, coordinates["latitude"] = projection.to_geographic(x, y)
+        coordinates["longitude"] = nearest_turn(longitude, 0.0)
+        coordinates["x_azimuth"] = projection.x_azimuth(x, y)
+    return coordinates
+
+
+def metres_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
+    positions = true_positions(setup.ground, positions)
+    metres = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
+    if setup.ground is not None:
+        (x, y, z) = positions.T
+        ground = setup.ground.ground(y, x)
+        metres["depth"] = z - ground
+        metres["elevation"] = datum_of(setup.scenario.topography) - ground
+        # What depth, height and mapping make together is 0, not 3e-14 m.
+        metres = {name: np.round(numbers, DECIMALS) + 0.0 for name, numbers in metres.items()}
+    return metres

@@ -1,0 +1,329 @@
+"""What a results file holds besides waves: the model, the sources, the receivers' places.
+
+The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
+its staggered points.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.stations import receivers
+from seismo.acquisition.traces import processing as trace_processing
+from seismo.equations.framework.registry import PARAMETERS
+from seismo.features.faults.contents import fault_distances, hypocentre_of
+from seismo.features.faults.finite_fault import FaultSummary
+from seismo.grid.grid import AXES
+from seismo.model.effective.cells import SLAB, tensor
+from seismo.output.results_file import ResultsWriter
+from seismo.output.store.array_sets import RECORDING
+from seismo.runs.contents.coordinates import (
+    DECIMALS,
+    ON_EARTH,
+    coordinates_of,
+    metres_of,
+    size_and_depth,
+)
+from seismo.runs.prediction.assess import Assessment
+from seismo.scenario.sections.topography import datum_of
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Discretization
+from seismo.solver.sampling.map_quantities import maps_of
+from seismo.solver.simulation import Simulation
+
+_DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
+_PARTIAL = (
+    "traces and maps are stored when a shot is done; what is not in this part is in those before "
+    "it, or still to come, and reads as NaN; `seismo resume` goes on"
+)
+_TRACE_BLOCK = 1 << 17  # samples finished at once
+
+
+def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, Any]:
+    """Return the attributes of the root."""
+    scenario = setup.scenario
+    half = {f.name: f.half for f in setup.physics.fields if f.half}
+    plane = {}
+    if setup.meets is not None:
+        plane["refined_above"] = float(setup.grid.coordinate("z", setup.meets))
+    return plane | {
+        "title": scenario.title,
+        "physics": scenario.physics,
+        "equation": scenario.equation.name,
+        "dt": setup.clock.dt,
+        "dt_limit": setup.clock.limit,
+        "steps": setup.clock.steps,
+        "order": setup.stencil.order,
+        "stencil_tolerance": setup.stencil.tolerance,
+        "stencil_bounds": json.dumps(setup.stencil.bounds),
+        "expected_error": assessment.expected.error,
+        "f_max": assessment.f_max,
+        "half_cell": json.dumps(half),
+        "warnings": json.dumps(assessment.warnings),
+        "model_values": f"at the grid's nodes; the solver's averaging: {scenario.averaging}",
+    }
+
+
+def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, Any]:
+    """Describe how far a run had come when a part of its results was closed, as attributes of that.
+
+    Args:
+        setup: the run.
+        first: shot of the batch that is under way, or comes next.
+        step: of this batch, None where it has not begun.
+    """
+    names = [shot.name for shot in setup.shots]
+    clock = setup.clock
+    message = f"until the end of {names[first - 1]}, {first} of {len(names)} shots"
+    marks = {}
+    if step is not None:
+        marks["until"] = min(step, clock.steps) * clock.dt
+        message = f"until t = {with_unit(marks['until'], 's')} of "
+        message += with_unit(clock.steps * clock.dt, "s")
+        if len(names) > 1:
+            under_way = names[first : first + setup.batch]
+            message += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
+    return marks | {"message": f"{message}; {_PARTIAL}"}
+
+
+def model_of(
+    setup: Discretization,
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
+    """Sample the earth at the nodes of the extent, slab by slab.
+
+    Returns:
+        Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
+    """
+    grid = setup.grid
+    axes = {
+        a: grid.ticks(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
+        for a, k in (("z", 2), ("y", 1), ("x", 0))
+        if a in grid.axes
+    }
+    shape = tuple(len(ticks) for ticks in axes.values())
+    # Parameters that only derive others are not part of the model.
+    kept = [name for name in setup.earth.needs if name in PARAMETERS]
+    arrays = {name: np.empty(shape, np.float32) for name in kept}
+    count = max(1, SLAB // math.prod(shape[1:]))
+    for first in range(0, shape[0], count):
+        nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
+        samples = setup.earth.as_given.sample(*nodes)
+        for name, array in arrays.items():
+            array[first : first + count] = samples[name]
+    return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
+
+
+def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
+    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
+    several = len(setup.shots) > 1
+    shots = [(shot, source) for shot in setup.shots for source in shot.summaries]
+    coordinates = coordinates_of(setup, np.array([source.position for _, source in shots]))
+    writer.write_sources(
+        [
+            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
+            | {name: float(coordinates[name][k]) for name in ON_EARTH if name in coordinates}
+            for k, (shot, source) in enumerate(shots)
+        ],
+        **_units(setup, {source.kind for _, source in shots}),
+    )
+    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
+    # Every shot of a survey has the same source.
+    sources = setup.shots[0].summaries
+    samples = np.array([source.signal(times, source.derivative) for source in sources])
+    # A moment rate is a share of the moment a second; of other sources the strength has the unit.
+    units = {"1/s" if source.derivative else "1" for source in sources}
+    unit = units.pop() if len(units) == 1 else ""
+    writer.write_wavelets(times, samples, [source.name for source in sources], unit)
+
+
+def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
+    """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
+    flat = setup.grid.axes == "xz"
+    amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s"),
+               "plane_wave": ("m/s", "m/s")}  # fmt: skip
+    units = {amounts[kind][flat] for kind in kinds & amounts.keys()}
+    amplitude = {"amplitude": units.pop()} if len(units) == 1 else {}  # else each row has its own
+    return {
+        "moment": ("N m", "N")[flat],
+        "scalar_moment": ("N m", "N")[flat],
+        "force": ("N", "N/m")[flat],
+    } | amplitude
+
+
+def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
+    grid = setup.grid
+    axes = [a for a in AXES if a in grid.axes]
+    on_grid = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
+    position = np.array([source.position])
+    coordinates = {name: float(line[0]) for name, line in metres_of(setup, position).items()}
+    requested = {a: coordinates[a] for a in axes}
+    index = {a: float(grid.index(a, on_grid[a])) for a in axes}
+    nearest = {a: round(i) for a, i in index.items()}
+    row = {
+        "name": source.name,
+        "type": source.kind,
+        **coordinates,
+        "requested": requested,
+        "index": nearest,
+        "offset": {a: (index[a] - nearest[a]) * grid.edge(a, nearest[a]) for a in axes},
+        "wavelet": source.wavelet.type,
+        "delay": source.delay,
+        "start": source.start,
+    }
+    if source.centre is not None:
+        row["centre"] = source.centre
+    row |= size_and_depth(setup, source)
+    if isinstance(source, FaultSummary) and source.geometry is not None:
+        row["hypocentre"] = hypocentre_of(setup, source.geometry.hypocentre)
+    if source.kind in ("moment_tensor", "explosion"):
+        row["time_function"] = "moment_rate" if source.derivative else "moment"
+    names = {"moment_tensor": "moment", "force": "force"}
+    if source.kind in names:
+        return row | {names[source.kind]: source.strength}
+    return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
+
+
+def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
+    """Store the ground at the nodes of the extent, and how rows follow it; nothing where flat."""
+    topography = setup.ground
+    if topography is None:
+        return
+    # Of two grids the finer one has columns for both.
+    grid = topography.grid
+    lines = {
+        a: grid.ticks(a, np.arange(grid.extent.lo[AXES.index(a)], grid.extent.hi[AXES.index(a)]))
+        for a in "yx"
+        if a in grid.axes
+    }
+    y = lines["y"][:, None] if "y" in lines else None
+    facts = {
+        "level": topography.level,
+        "depth": topography.depth,
+        "datum": datum_of(setup.scenario.topography),
+        "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
+        "depth; the axis z of other groups is s",
+    }
+    ground = np.round(topography.ground(y, lines["x"]), DECIMALS) + 0.0
+    axes = {a: (ticks, "m") for a, ticks in lines.items()}
+    writer.write_arrays("ground", axes, {"ground": (ground, "m")}, facts)
+
+
+def _receiver_places(setup: Discretization, group: receivers.ReceiverGroup) -> dict[str, Any]:
+    """Return the coordinates of a set: (receiver), or (shot, receiver) where receivers move."""
+    if group.motion is None:
+        return coordinates_of(setup, group.coordinates)
+    every = np.concatenate([group.at(shot.name) for shot in setup.shots])
+    shape = (len(setup.shots), len(group))
+    return {name: array.reshape(shape) for name, array in coordinates_of(setup, every).items()}
+
+
+def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
+    """Lay out the traces of all receiver sets and shots."""
+    for group in setup.groups:
+        every = setup.clock.steps_between(group.interval)
+        components = group.components(setup.physics)
+        coordinates = _receiver_places(setup, group)
+        requested = {n: numbers for n, numbers in coordinates.items() if n not in _DERIVED}
+        facts: dict[str, object] = {}
+        if group.motion is not None:
+            facts["relative_to"] = "source"
+            if group.motion.drops:
+                masks = [group.recording(shot.name) for shot in setup.shots]
+                coordinates[RECORDING] = np.array(masks, float)
+        if group.motion is None:
+            coordinates |= fault_distances(setup, group.coordinates) | group.of_list
+        if group.fibre is not None:
+            coordinates["fibre_distance"] = group.fibre.distances
+            facts["gauge_length"] = group.fibre.gauge_length
+        writer.create_traces(
+            group.name,
+            shots=[shot.name for shot in setup.shots],
+            codes=group.codes,
+            positions=coordinates,
+            requested=requested,
+            time=setup.clock.times(np.arange(0, setup.clock.steps + 1, every), group.interval),
+            quantities={
+                name: receivers.unit_of(c[0], setup.physics) for name, c in components.items()
+            },
+            facts=facts,
+        )
+
+
+def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
+    """Lay out all maps."""
+    for one in maps_of(setup):
+        writer.create_maps(
+            one.name,
+            shots=[shot.name for shot in setup.shots],
+            axes=one.cut.axes,
+            quantities={q.name: q.unit for q in one.quantities},
+            plane=one.cut.plane,
+            facts={"damping": one.damping} if one.periods else {},
+        )
+
+
+def traces_of(
+    simulation: Simulation, shot: int, shot_name: str, steps: int
+) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
+    """Return the datasets of one shot of the batch, and what finishes their traces, in any thread.
+
+    All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
+
+    Args:
+        simulation: that has taken the steps.
+        shot: its number in the batch.
+        shot_name: its name.
+        steps: of the traces.
+    """
+    setup = simulation.setup
+    for group in setup.groups:
+        for name, (quantity, base, component) in group.components(setup.physics).items():
+            raw = simulation.recorder.raw(shot, group.name, component)
+            if raw is not None:
+                finish = partial(_traces, setup, group, quantity, base, component, steps)
+                made = partial(_with_dropped, finish, raw, group.recording(shot_name))
+                yield f"traces/{group.name}/{name}", made
+
+
+def _with_dropped(
+    finish: Callable[[np.ndarray], np.ndarray], raw: np.ndarray, recording: np.ndarray
+) -> np.ndarray:
+    """Finish the traces (receiver, time) of those that record; others are masked."""
+    if recording.all():
+        return finish(raw)
+    finished = finish(raw[recording] if recording.any() else np.zeros_like(raw[:1]))
+    traces = np.ma.masked_all((len(raw), finished.shape[1]), finished.dtype)
+    traces[recording] = finished[: recording.sum()]
+    return traces
+
+
+def _traces(
+    setup: Discretization,
+    group: receivers.ReceiverGroup,
+    quantity: str,
+    base: str,
+    component: str,
+    steps: int,
+    raw: np.ndarray,
+) -> np.ndarray:
+    """Finish the traces (receiver, time) of one component, some receivers at a time."""
+    clock = setup.clock
+    terms = group.terms(setup.physics, base, component)
+    late = setup.physics.named(terms[0].field).late
+    every = clock.steps_between(group.interval)
+    removal = setup.scenario.time.dispersion_removal
+    recorded = steps + trace_processing.extra_steps(steps, removal)
+    raw = raw[:, :recorded]
+    count = max(1, _TRACE_BLOCK // raw.shape[1])
+    blocks = [
+        trace_processing.finish(raw[k : k + count], quantity, late, clock.dt, steps, every, removal)
+        for k in range(0, len(raw), count)
+    ]
+    return np.concatenate(blocks)

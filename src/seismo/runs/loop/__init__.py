@@ -1,0 +1,1 @@
+"""The run loop and the time loop."""

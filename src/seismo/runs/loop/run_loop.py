@@ -1,0 +1,330 @@
+"""One run from its discretization to its results file: build, step, send what is due.
+
+    model -> [batch of shots: steps, snapshots, traces; checkpoints on the way] -> file
+
+Results appear under their name when the run is complete. A run whose wavefield blows up is an
+error, but what was recorded until then is kept, and says so: every earlier batch of shots, the
+traces of this one up to the last look that found it sound, and the snapshots taken. A run that ends
+in any other way leaves its last checkpoint and the results up to it, if there are any.
+Of several ranks the first writes what all have found; the others run along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from seismo.acquisition.traces import processing as trace_processing
+from seismo.backends import machine
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.errors import DiskSpaceError, UnstableError
+from seismo.output.null_writer import NullWriter
+from seismo.output.pipeline import Pipeline
+from seismo.output.results_file import UNSTABLE, ResultsWriter
+from seismo.output.snapshots import SnapshotRecorder
+from seismo.runs.contents import file_contents
+from seismo.runs.loop.actions import (
+    ReportProgress,
+    SampleTelemetry,
+    SendMaps,
+    StopRun,
+    StoreCheckpoint,
+    TakeSnapshots,
+)
+from seismo.runs.loop.context import (
+    Batch,
+    RunContext,
+    batches_of,
+)
+from seismo.runs.loop.prefetch import Prefetcher
+from seismo.runs.loop.time_loop import (
+    AtSteps,
+    EverySeconds,
+    Halt,
+    ScheduledActions,
+    TimeLoop,
+    act,
+)
+from seismo.runs.prediction.assess import assess
+from seismo.runs.reporting import progress
+from seismo.runs.reporting.compile_notice import Compiling
+from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.reporting.step_timer import REPORT_EVERY, StepTimer
+from seismo.runs.reporting.telemetry import UNITS, Telemetry
+from seismo.runs.resources.demands import refuse_what_does_not_fit
+from seismo.runs.resources.memory import Memory, output_of, ring_of
+from seismo.runs.resuming.checkpoints import Checkpoints, Start
+from seismo.runs.tools.profile import Unprofiled
+from seismo.scenario.units import with_unit
+from seismo.solver.accuracy import stability_monitor
+from seismo.solver.accuracy.stability_monitor import StabilityMonitor
+from seismo.solver.discretization import Discretization
+from seismo.solver.simulation import Simulation
+
+
+@dataclass(eq=False)
+class Run:
+    """The state of one run.
+
+    Attributes:
+        setup: what to run.
+        memory: what it takes.
+        path: the results file.
+        report: told of the progress.
+        profile: where to run, and who is told what is done when.
+        ranks: that take part.
+        identity: what tells this run from others, for the results.
+        start: where it begins.
+        checkpoints: written on the way; a run without them leaves nothing unless it is done.
+    """
+
+    setup: Discretization
+    memory: Memory
+    path: Path
+    report: Reporter
+    profile: Unprofiled
+    ranks: SerialCommunicator
+    identity: str = ""
+    start: Start = field(default_factory=Start)
+    checkpoints: Checkpoints | None = None
+
+    def __post_init__(self) -> None:
+        """Prepare it."""
+        self.backend = self.profile.backend
+        self.noted = self.profile.noted
+        self.batches = batches_of(self.setup)
+        self.total = len(self.batches) * self.setup.total_steps
+        self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
+        self.telemetry = Telemetry(self.backend, self.timer, self.ranks.has_others)
+        self.reports = EverySeconds(REPORT_EVERY)
+        self.others = machine.ExternalLoad()
+        self.compiling = Compiling(self.report, self.setup.points)
+
+    def go(self) -> None:
+        """Run the part of this rank."""
+        try:
+            (self.write if self.ranks.first else self.follow)()
+        except BaseException as error:
+            if self.checkpoints is not None:
+                self._leave(self.checkpoints, isinstance(error, KeyboardInterrupt))
+            raise
+
+    def _leave(self, checkpoints: Checkpoints, is_interrupted: bool) -> None:
+        """Leave nothing without a checkpoint; say to who interrupts how to go on from one."""
+        if not checkpoints.exist and self.ranks.first:
+            checkpoints.remove()
+        elif checkpoints.exist and is_interrupted:
+            self.report(Progress("checkpoint", note=checkpoints.resume_command))
+
+    def write(self) -> None:
+        """Run everything and publish the results file."""
+        scenario = self.setup.scenario
+        assessment = assess(self.setup)
+        for warning in assessment.warnings if self.start.done is None else ():
+            self.report(Progress("caution", note=warning))
+        writer = ResultsWriter(
+            self.path,
+            scenario_text=scenario.text,
+            resolved=scenario.to_yaml(),
+            attributes=file_contents.attributes_of(self.setup, assessment)
+            | {"identity": self.identity},
+            done=self.start.done,
+        )
+        memory = self.memory
+        written = self.checkpoints is not None
+        refuse_what_does_not_fit(
+            self.setup, memory, self.backend, writer.path, memory.checkpoints * written, self.ranks
+        )
+        with writer:
+            self._lay_out(writer)
+            self.report(Progress("build"))
+            with self.compiling.watched():
+                simulation, snapshots = self._built(writer)
+            end = output_of(self.setup)
+            reserve = end.traces + end.maps + memory.state * written
+            pipeline_options = (ring_of(self.setup), reserve, self.noted)
+            with Pipeline(writer, self.backend, *pipeline_options) as pipeline:
+                failure = self._run_batches(self._context(simulation, snapshots, pipeline))
+            marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
+            summary = self._summary(simulation) | pipeline.describe()
+            writer.write_telemetry(self.telemetry.series(), UNITS)
+            writer.finish(summary, marks)
+        if self.checkpoints is not None:
+            self.checkpoints.remove()
+        self.ranks.wait()
+        if failure is not None:
+            raise UnstableError(f"{failure}, in {self.path}", failure.good)
+        self.report(self._ending(summary))
+
+    def _ending(self, summary: Mapping[str, Any]) -> Progress:
+        """Return the last report, with the speed of the whole run."""
+        return Progress(
+            "done", self.total, self.total, self.setup.clock.steps * self.setup.clock.dt,
+            self.timer.stepping, self.timer.rate, note=progress.closing_line(summary),
+            share=summary.get("bandwidth_share", 0.0), health=self.telemetry.health,
+        )  # fmt: skip
+
+    def follow(self) -> None:
+        """Run along with the first rank, until it has published the results."""
+        writer = NullWriter()
+        failure = self._run_batches(self._context(*self._built(writer), writer))
+        self.ranks.wait()
+        if failure is not None:
+            raise failure
+
+    def _lay_out(self, writer: ResultsWriter) -> None:
+        """Write what is known before the first step, and create what the steps fill."""
+        self.report(Progress("model"))
+        if self.setup.scenario.output.model:
+            writer.write_model(*file_contents.model_of(self.setup))
+        file_contents.write_ground(writer, self.setup)
+        file_contents.write_sources(writer, self.setup)
+        file_contents.create_traces(writer, self.setup)
+        file_contents.create_maps(writer, self.setup)
+
+    def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
+        simulation = Simulation(self.setup, self.backend, ranks=self.ranks, from_rest=True)
+        names = [shot.name for shot in self.setup.shots]
+        series = [(one, level.sampled) for level in simulation.levels for one in level.setup.series]
+        return simulation, SnapshotRecorder(writer, series, names)
+
+    def _context(
+        self, simulation: Simulation, snapshots: SnapshotRecorder, pipeline: Pipeline | NullWriter
+    ) -> RunContext:
+        return RunContext(
+            simulation, snapshots, pipeline, self.timer, self.report, self.noted, self.total
+        )
+
+    def _run_batches(self, context: RunContext) -> UnstableError | None:
+        """Run all batches; return the error of one that blew up, once its traces are kept."""
+        if self.start.done is not None:
+            note = f"going on from step {self.start.done} of {self.total}"
+            self.report(Progress("checkpoint", self.start.done, self.total, note=note))
+        shots = [self.setup.shots[b.first : b.first + len(b.names)] for b in self.batches]
+        with Prefetcher(context.simulation, shots) as prefetcher:
+            for batch in self.batches[self.start.batch :]:
+                try:
+                    self._run_batch(context, prefetcher, batch)
+                except UnstableError as error:
+                    if not self.identity:
+                        raise
+                    return self._keep(error, context, batch)
+        return None
+
+    def _keep(self, error: UnstableError, context: RunContext, batch: Batch) -> UnstableError:
+        """Store the traces of a batch up to the last check that found it sound."""
+        names = batch.names
+        first = batch.first
+        removal = self.setup.scenario.time.dispersion_removal
+        steps = trace_processing.complete_steps(error.good, removal)
+        context.send_traces(batch, steps)
+        kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
+        if len(self.setup.shots) > 1:
+            kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
+            kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
+        return UnstableError(f"{error}; kept are {kept}", error.good)
+
+    def _run_batch(self, context: RunContext, prefetcher: Prefetcher, batch: Batch) -> None:
+        simulation = context.simulation
+        shots = prefetcher.load(batch.number)
+        quiet = max(source.silent_after for shot in shots for source in shot.sources)
+        monitor = StabilityMonitor(simulation, self.setup.physics.fields[0].name, quiet)
+        begun = self._resume(context, monitor, batch.number)
+        monitor.look(simulation.step)  # whatever has to be compiled for it is compiled now
+        prefetcher.look_ahead(batch.number)
+        first_step = partial(self._first_step, simulation)
+        loop = TimeLoop(simulation, self.timer, context.pipeline.check, first_step)
+        try:
+            loop.run(self._plan(context, batch, monitor), begun, len(shots))
+            monitor.finish()
+            if weakness := monitor.weakness():
+                self.report(Progress("caution", note=weakness))
+        except DiskSpaceError as error:
+            # The first rank alone meets a full disk: the others cannot store with it.
+            if self.checkpoints is None or self.ranks.has_others:
+                raise
+            step = simulation.step
+            StoreCheckpoint(context, batch, self.checkpoints, monitor.confirm).store(step)
+            stopped = context.stopped(batch.done + step)
+            resume = self.checkpoints.resume_command
+            raise DiskSpaceError(f"{error}; {stopped}; {resume}", True) from None
+        context.send_traces(batch, self.setup.clock.steps)
+        if batch is not self.batches[-1]:
+            following = self.batches[batch.number + 1]
+            act(self._checkpointing(context, following, None), Halt(0))
+
+    def _plan(
+        self, context: RunContext, batch: Batch, monitor: StabilityMonitor
+    ) -> ScheduledActions:
+        """Return what is done during a batch, and when; in the order of what is due at one halt."""
+        last = context.simulation.total_steps
+        checks = {*range(stability_monitor.EVERY, last, stability_monitor.EVERY), last}
+        telemetry = self.telemetry
+        return [
+            (
+                self.reports,
+                SampleTelemetry(context, telemetry),
+                ReportProgress(context, batch, telemetry, monitor),
+            ),
+            (AtSteps(checks), monitor.look),
+            (AtSteps(context.snapshots.events), TakeSnapshots(context, batch)),
+            # Acceleration at the end is known a step later.
+            (AtSteps({self.setup.clock.steps + 1}), SendMaps(context, batch)),
+            *self._checkpointing(context, batch, monitor.confirm),
+        ]
+
+    def _checkpointing(
+        self, context: RunContext, batch: Batch, confirm: Callable[[int], dict[str, Any]] | None
+    ) -> ScheduledActions:
+        """Return the part of the plan that stores checkpoints, and stops the run at one."""
+        if self.checkpoints is None:
+            return []
+        store = StoreCheckpoint(context, batch, self.checkpoints, confirm)
+        return [(self.checkpoints, store, StopRun(context, batch, self.checkpoints))]
+
+    def _resume(self, context: RunContext, monitor: StabilityMonitor, number: int) -> int:
+        """Go back to where a checkpoint left a batch, and return the step; -1 where none did."""
+        step = self.start.step_of(number)
+        if step is None:
+            return -1
+        context.simulation.step = step
+        self.start.fill(self.ranks, context.state(), self.backend.array)
+        monitor.recall(self.start.header["watch"])
+        return step
+
+    def _first_step(self, simulation: Simulation) -> None:
+        """Take the very first step, which may compile and is not timed."""
+        with self.compiling.watched():
+            simulation.advance(1)
+            self.backend.wait()
+        if self.checkpoints is not None:
+            self.checkpoints.begin()
+        self.timer.start()
+        self.reports.restart()
+
+    def _summary(self, simulation: Simulation) -> dict[str, Any]:
+        moved = self.timer.rate * simulation.bytes_per_point
+        summary = self.backend.describe() | {
+            "steps": self.setup.clock.steps,
+            "steps_taken": self.total,
+            "shots": len(self.setup.shots),
+            "elapsed_s": self.timer.elapsed,
+            "stepping_s": self.timer.seconds,
+            "points": self.setup.points,
+            "points_per_second": self.timer.rate,
+            "bytes_per_second": moved,
+        }
+        peak = machine.peak_memory()
+        if peak is not None:
+            summary["peak_memory_bytes"] = peak
+        if self.ranks.has_others:
+            summary |= simulation.division.describe()
+        elif share := self.telemetry.share(moved):
+            summary["bandwidth_share"] = share
+        others = self.others.share()
+        if others is not None and not self.ranks.has_others:
+            summary["share_of_others"] = others
+        return summary

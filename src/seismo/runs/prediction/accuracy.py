@@ -1,0 +1,370 @@
+"""What error the traces of a run will have, and mostly from what, said before a step is taken.
+
+Each cause gives a relative L2 error of the worst trace, integrated over the spectrum of the traces;
+causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
+(`seismo.grid.dispersion`) and the longest path in each medium, reading and acting between grid
+points from the weights (`seismo.grid.interpolation`), contacts of an earth that varies with depth
+only from the scheme, too (`seismo.runs.prediction.contacts.layered_error`), others and boundaries
+from laws that were measured (`seismo.runs.prediction.contacts.sideways`,
+`seismo.solver.accuracy.stencil`). Contacts of VTI rocks count as those of isotropic ones with the
+same vp and vs: 0.25 % said of 0.24 % measured with epsilon up to 0.2, 0.22 of 0.25 % up to 0.3,
+0.03 of 0.06 % where the anisotropy alone jumps. So do those of TTI rocks, and what their axes
+differ by (`seismo.runs.prediction.contacts.turned_rock`). In one medium, waves go straight from
+source to receiver; else the worst direction counts. A prediction is good to a factor of three.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition.stations.receivers import paths_of
+from seismo.equations.framework.table import Field
+from seismo.features.contacts.thin_solids import thin_solids
+from seismo.features.half_precision.units import rounding_error
+from seismo.features.loss.checks import fit_error, step_error
+from seismo.features.slow_waves.error import (
+    SLOW,
+    SPHERES,
+    slow_wave_error,
+    sphere_error,
+)
+from seismo.features.topography.checks.changed_ground import levelling_error, smoothing_error
+from seismo.features.topography.checks.fluid_ground import ground_motion_error
+from seismo.features.topography.checks.slope_moments import slope_moment_error
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import axis_weights
+from seismo.runs.prediction.checks.thin_bodies import thin_error
+from seismo.runs.prediction.contacts.layered_error import (
+    Contacts,
+    closed_surface_error,
+    layered_error,
+)
+from seismo.runs.prediction.contacts.near_contacts import (
+    NearReceivers,
+    NearSource,
+    near_receivers,
+    near_sources,
+)
+from seismo.runs.prediction.contacts.sideways import sideways_error
+from seismo.runs.prediction.contacts.stacks import in_layers
+from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
+from seismo.runs.prediction.layers.damping import damped_error
+from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
+from seismo.runs.prediction.percent import percent
+from seismo.solver.accuracy.stencil import (
+    layer_error,
+    passage_error,
+    slowed,
+    surface_error,
+)
+from seismo.solver.discretization import Discretization
+
+_FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
+# What comes back beside beds, in mean jumps of the modulus's logarithm from node to node: measured
+# beside stacks, coal seams, soft layers, permafrost and well logs, to a factor of 3.
+_FROM_BEDS = 1.0
+_MOST_RAYS = 12
+_MOST_ENDS = 200  # sources, and receivers, between which rays are sought
+_MOST_PLACES = 2000
+_PARTS = 40  # of a cell, in which places are told apart
+_SAID = 0.5  # of the largest cause: what is named beside it
+# The free surface errs by so much more, times the square of the ground's steepest slope: hills and
+# canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
+# 4 and 19 degrees 2.7 times.
+_SLOPING = 3.0
+_STRAINS = {"strain_rate", "strain", "stress"}
+_UNLIKE = 2.0  # times the error of another set of receivers, that is told
+_DISPERSION = "numerical dispersion"  # in each medium
+# Other causes:
+PLACING = "sources and receivers between grid points"
+SURFACE = "the free surface"
+ON_SLOPES = "motion on ground that slopes"
+MOMENTS = "moments beside ground that slopes"
+SMOOTHED = "ground too short for the grid"
+LEVEL = "ground that is level beside absorbing layers"
+CONTACTS = "contacts of media"
+CLOSE_CONTACTS = f"{CONTACTS} closer than a cell"
+BESIDE = "sources beside contacts"
+READ_BESIDE = "receivers beside contacts"
+THIN = "thin solids on fluids"
+SENT_BACK = "absorbing layers"
+FITTED = "relaxation mechanisms in place of a law"
+STEPPED = "relaxation times in time steps"
+ROUNDED = "fields of 16 bits"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The predicted error of the traces.
+
+    Attributes:
+        causes: what errs, and by how much of a trace's L2 norm, the largest first.
+        sets: error of the worst trace of each set of receivers, by name, where these differ.
+        near_sources: the sources, each with what a contact beside it makes of its amplitudes.
+        reading: the sets of receivers, each with what a contact beside makes of its traces.
+    """
+
+    causes: tuple[tuple[str, float], ...]
+    sets: tuple[tuple[str, float], ...] = ()
+    near_sources: tuple[NearSource, ...] = ()
+    reading: tuple[NearReceivers, ...] = ()
+
+    @property
+    def error(self) -> float:
+        """Relative L2 error of the worst trace, of all causes together."""
+        return math.hypot(*(error for _, error in self.causes))
+
+    @property
+    def dispersion(self) -> float:
+        """Relative L2 error of the worst trace, of numerical dispersion in all media together."""
+        return math.hypot(*(e for what, e in self.causes if what.startswith(_DISPERSION)))
+
+    def __str__(self) -> str:
+        """Describe it in a line."""
+        largest = self.causes[0][1]
+        named = [what for what, error in self.causes if error >= _SAID * largest][:2]
+        return f"{percent(self.error)}, mostly from {' and '.join(named)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        causes = [{"cause": what, "error": error} for what, error in self.causes]
+        sets = [{"name": name, "error": error} for name, error in self.sets]
+        return {"error": self.error, "causes": causes, "receivers": sets}
+
+
+def expected_error(setup: Discretization) -> Expected:
+    """Predict the error of the traces of a run."""
+    causes = [*_dispersion(setup), (PLACING, placing_error(setup)), (FITTED, fit_error(setup))]
+    causes.append((STEPPED, step_error(setup)))
+    causes.append((ROUNDED, rounding_error(setup)))
+    causes.append((COUPLED, coupling_error(setup)))
+    causes += [(SLOW, slow_wave_error(setup)), (SPHERES, sphere_error(setup))]
+    layered = in_layers(setup)
+    contacts = layered_error(setup) if layered else Contacts(sideways_error(setup), False)
+    surface = 0.0 if contacts.surface else surface_error(setup.waves)
+    if setup.topography is not None:
+        # The law of a plain closure is that of all incidences at once: waves that come up steeply
+        # err more, as their sums say.
+        surface = max(surface, closed_surface_error(setup))
+        surface *= 1.0 + _SLOPING * setup.topography.steepest**2
+    causes.append((SURFACE, min(1.0, surface * _strained(setup))))
+    causes.append((ON_SLOPES, ground_motion_error(setup)))
+    causes.append((MOMENTS, slope_moment_error(setup)))
+    causes.append((SMOOTHED, smoothing_error(setup)))
+    causes.append((LEVEL, levelling_error(setup)))
+    causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
+    causes.append((CLOSE_CONTACTS, thin_error(setup)))
+    sources_at_contacts = tuple(near_sources(setup))
+    worst = max((source.error for source in sources_at_contacts), default=0.0)
+    causes.append((BESIDE, min(1.0, worst)))
+    causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
+    causes.append((SENT_BACK, sent_back(setup)))
+    causes.append((GRAZING, grazing_error(setup)))
+    others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
+    receivers_at_contacts = tuple(near_receivers(setup))
+    beside = {group.name: min(1.0, group.error) for group in receivers_at_contacts}
+    causes.append((READ_BESIDE, max(beside.values(), default=0.0)))
+    sets = tuple(
+        (name, math.hypot(others, error, beside.get(name, 0.0)))
+        for name, error in contacts.sets.items()
+    )
+    causes.sort(key=lambda cause: -cause[1])
+    return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
+
+
+def _strained(setup: Discretization) -> float:
+    """Return how many times as much strains and stresses err by a free surface as motion does.
+
+    What a surface errs by has S waves: their strains are vp / vs times those of P waves of the
+    same motion, which is all that traces may have.
+    """
+    names = {name for group in setup.groups for name in group.quantities}
+    top = min((passage.medium for passage in setup.waves.passages), key=lambda medium: medium.top)
+    return top.vp / top.vs if names & _STRAINS and top.vp and top.vs else 1.0
+
+
+def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
+    """Return the relative error of the traces by what absorbing layers send back.
+
+    What is sent back in a part of the run counts by the share of that part.
+
+    Args:
+        setup: of the run.
+        points: of the layers, None for its own.
+        coarser: times as large a spacing as its own.
+    """
+    steps = math.ceil(setup.clock.steps / coarser)
+    squares = [share * error**2 for share, error in _phases(setup, steps, points, coarser)]
+    return math.sqrt(sum(squares))
+
+
+def layer_errors(setup: Discretization) -> list[tuple[float, float]]:
+    """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
+    phases = setup.guided_damping.phases(setup.clock.steps)
+    dt = setup.clock.dt
+    phase_errors = _phases(setup, setup.clock.steps)
+    return [
+        (first * dt, error) for (first, _), (_, error) in zip(phases, phase_errors, strict=True)
+    ]
+
+
+def _phases(
+    setup: Discretization, steps: int, points: int | None = None, coarser: float = 1.0
+) -> list[tuple[float, float]]:
+    """Return the share of each phase of the layers in the run, and what they send back in it."""
+    points = points or setup.scenario.boundaries.layer.points
+    waves = replace(setup.waves, spacing=tuple(coarser * h for h in setup.waves.spacing))
+    phases = replace(setup.guided_damping, points=points).phases(steps)
+    ends = [first for first, _ in phases[1:]] + [steps]
+    shares_and_errors = []
+    for (first, damping), end in zip(phases, ends, strict=True):
+        by_rocks = damping == setup.guided_damping.rocks
+        second = setup.physics.differences == "second"
+        faces = setup.scenario.boundaries
+        error = layer_error(waves, faces, points, by_rocks * damping, second)
+        if by_rocks and damping:
+            error *= _grazing(setup)
+        elif damping:
+            # In layers that have the mean of beds, these beds end.
+            mean = _FROM_BEDS * setup.guided_damping.jump * setup.guided_damping.averaged
+            back = damped_error(setup, damping, points, coarser)
+            error = math.hypot(error, back, _grazing(setup) * min(1.0, mean))
+        shares_and_errors.append(((end - first) / steps, error))
+    return shares_and_errors
+
+
+def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:
+    """Return sets whose errors differ by more than a factor of two; none of others."""
+    errors = [error for _, error in sets]
+    return sets if errors and max(errors) > _UNLIKE * min(errors) else ()
+
+
+def _grazing(setup: Discretization) -> float:
+    """Return the share of a trace that comes back from layers that damp the fields.
+
+    Half of it (measured, 24 stacks that guide waves: a sixth to one and a half) where the way along
+    a face is as long as those to it and from it, less with the square where waves come steeper.
+    """
+    if not setup.groups:
+        return 1.0
+    grid = setup.grid
+    sources = np.array([s.position for shot in setup.shots for s in shot.sources])
+    paths = [[_some(ends, _MOST_ENDS) for ends in pair] for pair in paths_of(sources, setup.groups)]
+    steepest = 0.0
+    for (acting, reading), axis in product(paths, grid.axes):
+        a = AXES.index(axis)
+        others = [AXES.index(other) for other in grid.axes if other != axis]
+        along = np.linalg.norm((acting[:, None] - reading[None])[..., others], axis=-1)
+        for edge, points in zip(grid.limits(axis), (grid.low[a], grid.high[a]), strict=True):
+            if points:
+                away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
+                steepest = max(steepest, float((along / (away + grid.spacing[a])).max()))
+    return _FROM_LAYERS * min(1.0, steepest**2)
+
+
+def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
+    waves = setup.waves
+    stencil = setup.stencil
+    rays = _rays(setup)
+    for passage in waves.passages:
+        even = passage.medium.height == 1.0
+        velocity = slowed(waves, stencil, passage.velocity)
+        if rays and even and passage.distance >= waves.longest:
+            error = max(
+                waves.spectra.error(waves.phase(stencil, velocity, tuple(ray / length)) * length)
+                for ray in rays
+                if (length := float(np.linalg.norm(ray)))
+            )
+        else:
+            error = passage_error(waves, stencil, passage)
+        what = f"{_DISPERSION} at {passage.velocity:.5g} m/s"
+        yield what if not waves.dt else f"{what}, time steps included", error
+
+
+def _rays(setup: Discretization) -> list[np.ndarray]:
+    """List the straight paths (axis) m that err most in one medium, none where there are more."""
+    if len(setup.waves.passages) > 1 or not setup.groups or setup.scenario.output.maps:
+        return []
+    axes = [AXES.index(axis) for axis in setup.grid.axes]
+    sources = [source.position for shot in setup.shots for source in shot.sources]
+    paths = [
+        [_some(ends[:, axes], _MOST_ENDS) for ends in pair]
+        for pair in paths_of(np.array(sources), setup.groups)
+    ]
+    offsets = np.concatenate(
+        [(ends[None] - starts[:, None]).reshape(-1, len(axes)) for starts, ends in paths]
+    )
+    lengths = np.linalg.norm(offsets, axis=1)
+    # Along a direction n, differences of order 2M err as the sum of n_a^(2M + 2).
+    aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (setup.stencil.order + 2)
+    rank = np.argsort(-lengths * aligned.sum(axis=1))
+    return [ray for ray in offsets[rank[:_MOST_RAYS]] if np.any(ray)]
+
+
+def _some(positions: np.ndarray, most: int) -> np.ndarray:
+    return positions[:: -(-len(positions) // most)]
+
+
+def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
+    """Return the error of weights that act and read between grid points, of both together.
+
+    Args:
+        setup: of the run.
+        coarser: times as large a spacing as its own, with as much between grid points.
+    """
+    physics = setup.physics
+    sources: dict[str, list[Any]] = defaultdict(list)
+    for shot in setup.shots:
+        for source in shot.sources:
+            sources[source.kind].append(source.position)
+    acting = [
+        _weights_error(
+            setup,
+            positions,
+            {physics.named(d.field) for d in physics.drives.get(kind, ())},
+            coarser,
+        )
+        for kind, positions in sources.items()
+    ]
+    reading = [
+        _weights_error(setup, group.read_positions, {
+            physics.named(term.field)
+            for _, base, component in group.components(physics).values()
+            for term in group.terms(physics, base, component)
+        }, coarser)
+        for group in setup.groups
+    ]  # fmt: skip
+    return math.hypot(max(acting, default=0.0), max(reading, default=0.0))
+
+
+def _weights_error(
+    setup: Discretization, positions: Any, fields: Iterable[Field], coarser: float
+) -> float:
+    """Return the largest error of reading fields at places, along any axis."""
+    waves = setup.waves
+    grid = setup.grid
+    sampled = _some(np.asarray(positions), _MOST_PLACES)
+    halves = list(fields)
+    worst = 0.0
+    for axis in grid.axes:
+        a = AXES.index(axis)
+        index = (sampled[:, a] - grid.origin[a]) / grid.spacing[a]
+        if axis == "z" and grid.stretching is not None:
+            index = grid.stretching.row(sampled[:, a])
+        fractions = np.unique(np.round(index * _PARTS) % _PARTS)
+        k = 2.0 * math.pi * waves.spectra.frequency * coarser * grid.spacing[a] / waves.slowest
+        k = np.minimum(k, math.pi)
+        for half in {axis in field.half for field in halves}:
+            for fraction in fractions / _PARTS:
+                rows, weights = axis_weights(float(fraction), half)
+                offset = rows + 0.5 * half - fraction
+                read = np.exp(1j * np.outer(k, offset)) @ weights
+                worst = max(worst, waves.spectra.error(np.abs(read - 1.0)))
+    return worst

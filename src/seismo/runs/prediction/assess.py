@@ -1,0 +1,61 @@
+"""How good the results of a run will be: `check` reports it, and results files keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from seismo.features.refinement.error import (
+    beside_plane,
+    inaccurate_refined,
+    refined_error,
+)
+from seismo.features.refinement.sides import on_side
+from seismo.runs.prediction.accuracy import Expected, expected_error
+from seismo.runs.prediction.checks.warnings import cautions
+from seismo.runs.prediction.resolution import LayerResolution, layers_of
+from seismo.solver.discretization import Discretization
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The quality of a run, known before a step is taken.
+
+    Attributes:
+        f_max: highest frequency of the sources in Hz.
+        layers: media of the earth and how the grid carries their waves.
+        expected: error of the traces, and what it comes from.
+        warnings: what a seismologist would ask about.
+    """
+
+    f_max: float
+    layers: list[LayerResolution]
+    expected: Expected
+    warnings: list[str]
+
+
+def assess(setup: Discretization) -> Assessment:
+    """Return the error and the warnings to expect of a run."""
+    f_max = setup.highest_frequency
+    if setup.fine is None:
+        layers = layers_of(setup, f_max)
+        expected = expected_error(_of_survey(setup))
+        return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
+    expected = refined_error(_of_survey(setup))
+    grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
+    lines = [*inaccurate_refined(setup, expected)]
+    lines += [
+        line for grid, layers in grids
+        for line in cautions(on_side(grid), layers, expected, setup)
+    ]  # fmt: skip
+    lines += beside_plane(setup)
+    # What is said of both grids is said once.
+    every = [layer for _, layers in grids for layer in layers]
+    return Assessment(f_max, every, expected, list(dict.fromkeys(lines)))
+
+
+def _of_survey(setup: Discretization) -> Discretization:
+    """Return a run with all shots of its survey: each job of an array expects the same error."""
+    if len(setup.shots) == len(setup.survey_shots):
+        return setup
+    fine = None if setup.fine is None else _of_survey(setup.fine)
+    return replace(setup, shots=setup.survey_shots, fine=fine)

@@ -1,0 +1,94 @@
+"""Which order and spacing take least work for the wanted accuracy, where a run takes much more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from seismo.errors import SeismoError
+from seismo.runs.prediction.accuracy import Expected, expected_error
+from seismo.runs.prediction.layers.thicker import MOST_TRIED
+from seismo.runs.prediction.other_spacing import of_spacing
+from seismo.runs.prediction.percent import percent, rounded_down
+from seismo.runs.prediction.remedy import (
+    TRIALS,
+    all_causes_within,
+    coarsest,
+    dividing,
+    mended,
+)
+from seismo.runs.resources.speed import order_factor
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
+
+# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy.stencil`): of
+# a step, over the length of its time.
+_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
+_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
+_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
+
+
+@dataclass(frozen=True)
+class CheaperGrid:
+    """A grid that keeps to the wanted accuracy by less work.
+
+    Attributes:
+        order: of the differences.
+        spacing: in m.
+        work: beside that of the run as it is.
+        error: of the traces, expected.
+    """
+
+    order: int
+    spacing: float
+    work: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the two keys, and what they save."""
+        return (
+            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
+            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
+        )
+
+
+def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | None:
+    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
+
+    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
+    expected of that grid is asked as of any other.
+    """
+    spec = setup.scenario.grid
+    refined = bool(setup.scenario.grid.planes)
+    if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
+        return None
+    kept = mended(setup, expected)
+    factors = {
+        order: coarsest(partial(all_causes_within, setup, kept, order=order))
+        for order in _ORDER_COST
+    }
+    order = min(factors, key=lambda order: _work(setup, order, factors[order]))
+    coarser = factors[order]
+    largest = max(setup.waves.spacing)
+    for _ in range(TRIALS):
+        spacing = dividing(setup, rounded_down(coarser * largest))
+        work = _work(setup, order, spacing / largest)
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if work > _CHEAPER or not (setup.earth.layered or points < MOST_TRIED):
+            return None
+        try:
+            scenario = of_spacing(setup, spacing / largest).changed({"grid.order": order})
+            error = expected_error(discretize(scenario)).error
+        except SeismoError:
+            return None
+        if error <= spec.accuracy:
+            return CheaperGrid(order, spacing, work, error)
+        coarser *= _TOO_COARSE
+    return None
+
+
+def _work(setup: Discretization, order: int, coarser: float) -> float:
+    """Return the work of an order on a grid so many times as coarse, beside that of the run."""
+    current = setup.stencil.order
+    now = _ORDER_COST.get(current, order_factor(current))
+    return _ORDER_COST[order] / now / coarser ** (setup.grid.dimensions + 1)

@@ -1,0 +1,1 @@
+"""Warnings of `seismo check`, by subject."""

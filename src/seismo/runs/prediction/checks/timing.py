@@ -1,0 +1,244 @@
+"""Whether a run, its sources and its samples fit one another in time: a line where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.grid.grid import AXES
+from seismo.grid.time_step import common_interval, kinder_interval
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Discretization
+
+MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
+MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
+
+WarningLines = Iterator[str]
+
+
+def _arrivals(setup: Discretization) -> WarningLines:
+    """Compare the duration with when direct waves arrive, and when they have passed."""
+    duration = setup.scenario.time.duration
+    for group in setup.groups:
+        total = sum(int(group.recording(shot.name).sum()) for shot in setup.shots)
+        first, _ = _passage(setup, group, setup.fastest)
+        missed = int((first > duration).sum())
+        if missed:
+            yield (
+                f"time.duration: {duration:.4g} s ends before any wave can reach {missed} of "
+                f"{total} traces of receivers {group.name}; the last first arrival comes "
+                f"after {first.max():.4g} s at the earliest"
+            )
+        for name, speed in _direct_waves(setup):
+            first, passed = _passage(setup, group, speed)
+            cut = (first <= duration) & (passed > duration)
+            if cut.any():
+                yield (
+                    f"time.duration: {duration:.4g} s ends before the direct {name} can have "
+                    f"passed {cut.sum()} of {total} traces of receivers {group.name}; it has "
+                    f"passed them after {passed[cut].max():.4g} s at the earliest"
+                )
+                break
+
+
+def _direct_waves(setup: Discretization) -> Iterator[tuple[str, float]]:
+    """Name the waves that travel straight from a source, with their largest velocity in m/s."""
+    yield "wave", setup.fastest
+    kinds = {source.kind for shot in setup.shots for source in shot.sources}
+    sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
+    if sheared and kinds - {"explosion", "pressure", "volume_rate", "plane_wave"}:
+        yield "S wave", setup.extremes.vs_max
+
+
+def _passage(
+    setup: Discretization, group: ReceiverGroup, speed: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return when a direct wave of that speed arrives and has passed, (trace) in s.
+
+    Of several sources the one whose wave comes, or has passed, first.
+    """
+    axes = [AXES.index(a) for a in setup.grid.axes]
+    arrivals = []
+    ends = []
+    for shot in setup.shots:
+        positions = group.at(shot.name)[group.recording(shot.name)]
+        times = np.array([s.travel_times(positions, axes, speed) for s in shot.sources])
+        arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
+        ends.append((times + [[_over(s)] for s in shot.sources]).min(axis=0))
+    return np.concatenate(arrivals), np.concatenate(ends)
+
+
+def _over(source: PointSource) -> float:
+    """Return the time in s after which a source changes by less than 5 % of its range."""
+    times = np.linspace(source.delay, source.end, 500)
+    amplitudes = wavelets.evaluate(source.wavelet, times - source.delay, source.base)
+    acting = np.abs(amplitudes - amplitudes[-1]) > 0.05 * np.ptp(amplitudes)
+    return float(times[acting][-1]) if acting.any() else source.end
+
+
+def _long_gone(setup: Discretization) -> WarningLines:
+    """Name a duration many times as long as the slowest wave takes out of the region."""
+    faces = setup.scenario.boundaries
+    extremes = setup.extremes
+    others = [faces.bottom, faces.x_min, faces.x_max]
+    others += [faces.y_min, faces.y_max] * (setup.grid.dimensions == 3)
+    if set(others) != {"absorbing"} or faces.top not in ("absorbing", "free_surface"):
+        return
+    speeds = [extremes.vp_min, extremes.vs_min if "vs" in setup.earth.needs else 0.0]
+    slowest = min((speed for speed in speeds if speed > 0.0), default=setup.fastest)
+    lengths = [np.ptp(setup.grid.limits(axis)) for axis in setup.grid.axes]
+    crossing = float(np.linalg.norm(lengths)) / slowest
+    end = max(source.end for shot in setup.shots for source in shot.sources)
+    duration = setup.scenario.time.duration
+    if duration > max(end, 0.0) + MOST_CROSSINGS * crossing:
+        yield (
+            f"time.duration: {duration:.4g} s ({setup.clock.steps} steps) is "
+            f"{(duration - end) / crossing:.3g} times as long as the slowest wave "
+            f"({slowest:.4g} m/s) takes across the region ({crossing:.3g} s), "
+            "whose faces let waves out: hardly anything will be left of them; check its unit"
+        )
+
+
+def _cut_source(setup: Discretization) -> WarningLines:
+    duration = setup.scenario.time.duration
+    period = 1.0 / setup.dominant_frequency
+    for source in setup.shots[0].summaries:
+        if source.end > duration * (1.0 + 1e-9):
+            yield (
+                f"time.duration: {duration:.4g} s ends before source {source.name} does "
+                f"({source.end:.4g} s)"
+            )
+        elif not setup.groups and _over(source) + period > duration:
+            yield (
+                f"time.duration: {duration:.4g} s ends less than a period ({period:.4g} s) after "
+                f"source {source.name} has acted ({_over(source):.4g} s): its waves hardly leave it"
+            )
+
+
+def _begun_source(setup: Discretization) -> WarningLines:
+    """A source that acts before t = 0 begins with a jump."""
+    for k, source in enumerate(setup.shots[0].summaries):
+        times = np.linspace(source.start, source.end, 2000)
+        size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
+        begun = size[times < 0.0].max(initial=0.0) / size.max()
+        if begun > MOST_BEGUN:
+            yield (
+                f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
+                f"largest value, which is left out; {_later(setup, k, source)}"
+            )
+
+
+def _later(setup: Discretization, number: int, source: PointSource) -> str:
+    """Return what to set so that a source begins with the run."""
+    section = setup.scenario.sources[number]
+    event = setup.scenario.event
+    if event is not None and section.type in ("event", "finite_fault"):
+        return f"set event.at to {event.at - source.start:.4g} s or more"
+    wavelet = getattr(section, "wavelet", None)
+    has_delay = wavelet is not None and "delay" in wavelet.model_fields_set
+    remedy = f"leave sources[{number}].wavelet.delay out, or " if has_delay else ""
+    return (
+        f"{remedy}set sources[{number}].delay, which is added to the wavelet's own, to "
+        f"{source.delay - source.start:.4g} s or more"
+    )
+
+
+def _ineffective_delay(setup: Discretization) -> WarningLines:
+    """The section `event` says when its events act: a delay of their wavelets has no effect."""
+    if setup.scenario.event is None:
+        return
+    for k, section in enumerate(setup.scenario.sources):
+        delay = getattr(getattr(section, "wavelet", None), "delay", None)
+        if section.type == "event" and delay:
+            yield (
+                f"sources[{k}].wavelet.delay: {with_unit(delay, 's')} has no effect, as event.at "
+                f"and the times of {section.path} say when this source acts; leave it out, or set "
+                f"sources[{k}].delay to move the source by a time"
+            )
+
+
+def _other_date(setup: Discretization) -> WarningLines:
+    """An origin time far from when the sources act gives exported traces a wrong date."""
+    event = setup.scenario.event
+    if event is None:
+        return
+    sources = [source for shot in setup.shots for source in shot.sources]
+    start = min(source.start for source in sources)
+    end = max(source.end for source in sources)
+    if not start - (end - start) <= event.at <= end:
+        yield (
+            f"event.at: the origin time is at t = {event.at:.4g} s of the run, and sources act "
+            f"from {start:.4g} to {end:.4g} s: exported traces would have a wrong date; set "
+            "event.at to when the rupture begins"
+        )
+
+
+def _small_step(setup: Discretization) -> WarningLines:
+    """A step far below the limit, and what would let it grow."""
+    clock = setup.clock
+    requested_step = setup.scenario.time.step
+    names = {interval: name for name, interval in _intervals(setup)}
+    change = None if requested_step else kinder_interval(clock.free, names)
+    interval, other, longer = change or (0.0, 0.0, clock.free)
+    reason = "time.step" if requested_step else _together(names)
+    if change:
+        reason = f"the interval of {with_unit(interval, 's')} of {names[interval]}"
+    than = f"with {with_unit(other, 's')}" if change else "it needs"
+    if change or clock.dt < 0.6 * longer:
+        yield (
+            f"time: the step is {clock.dt / clock.limit:.2f} of the stability limit because of "
+            f"{reason}; the run takes {longer / clock.dt:.1f} times as many steps as {than}"
+        )
+
+
+def _together(names: dict[float, str]) -> str:
+    """Name output intervals that shorten the step with one another, or the one that does."""
+    common = common_interval(names)
+    if common is None:
+        return ""
+    named = [f"{with_unit(interval, 's')} of {name}" for interval, name in names.items()]
+    for interval, text in zip(names, named, strict=True):
+        if interval < 1.01 * common:
+            return f"the interval of {text}"
+    return (
+        f"the intervals of {', '.join(named[:-1])} and {named[-1]}, which divide by "
+        f"{with_unit(common, 's')} only (make them multiples of the shortest)"
+    )
+
+
+def _sampling(setup: Discretization) -> WarningLines:
+    highest = setup.highest_frequency
+    for group in setup.groups:
+        if group.interval and 0.4 / group.interval < highest:
+            yield (
+                f"receivers {group.name}: an interval of {group.interval:g} s keeps frequencies up "
+                f"to {0.4 / group.interval:.4g} Hz, the sources reach {highest:.4g} Hz; "
+                "the rest is filtered out"
+            )
+
+
+def _seldom(setup: Discretization) -> WarningLines:
+    """Snapshots and samples that come but once, at t = 0, hold nothing."""
+    duration = setup.scenario.time.duration
+    for name, interval in _intervals(setup):
+        if interval > duration * (1.0 + 1e-9):
+            yield (
+                f"{name}: the interval of {interval:g} s is longer than time.duration "
+                f"({duration:g} s): only t = 0 is kept, when nothing moves"
+            )
+
+
+def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
+    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
+    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
+    return ((name, interval) for name, interval in named if interval)
+
+
+TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
+    _arrivals, _long_gone, _cut_source, _begun_source, _ineffective_delay, _other_date, _small_step,
+    _sampling, _seldom,
+)  # fmt: skip

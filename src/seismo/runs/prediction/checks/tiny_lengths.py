@@ -1,0 +1,115 @@
+"""Lengths of the scenario that are far below the spacing: most likely they are meant in km.
+
+Thin beds and walls are drawn on purpose, so that one length has to be much less than a cell. All
+depths of a part within one cell, or a body within half of one, are no drawing of anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from seismo.errors import KeyPath
+from seismo.model.layered import DepthProfile
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.scenario.earth.model_parts import (
+    BlockPart,
+    InterfacePart,
+    PolygonPart,
+    SpherePart,
+    WaterPart,
+)
+from seismo.scenario.mistakes.error_messages import key_path
+from seismo.scenario.units import meant_in_km
+from seismo.solver.discretization import Discretization
+
+_KM = 1e3  # m
+# Of the spacing:
+_LEAST = 0.1  # of one length
+_LEAST_BODY = 0.5  # of the longest side of a body
+_LEAST_DEPTHS = 1.0  # of all depths of a part, where they lie in the grid as km
+_LEAST_REACH = 2.0  # of all coordinates of an interface
+
+
+class _Length(NamedTuple):
+    """A length in m, its key, what it is, and how many spacings it has at least."""
+
+    path: KeyPath
+    what: str
+    length: float
+    least: float = _LEAST
+
+
+def tiny_lengths(setup: Discretization) -> WarningLines:
+    """Name lengths far below the spacing, and ask for their unit."""
+    scenario = setup.scenario
+    spacing = _spacing(setup)
+    for path, what, length, least in _lengths(setup):
+        if 0.0 < length < least * spacing:
+            location = scenario.where(*path)
+            named = f"{key_path(path)}{location and f' ({location})'}"
+            remedy = meant_in_km(length, spacing) or "check its unit"
+            yield (
+                f"{named}: {what} of {length:.6g} m, in a grid with points every {spacing:.6g} m; "
+                f"{remedy}"
+            )
+
+
+def _lengths(setup: Discretization) -> Iterator[_Length]:
+    for number, section in enumerate(setup.scenario.model):
+        path = ("model", number)
+        profile = setup.earth.model_parts[number]
+        if isinstance(profile, DepthProfile):
+            yield from _depths(setup, number, profile.listed, profile.tops.tolist())
+        elif isinstance(section, InterfacePart):
+            reach = max(abs(coordinate) for point in section.points for coordinate in point)
+            yield _Length((*path, "points"), "coordinates", reach, _LEAST_REACH)
+        elif isinstance(section, PolygonPart):
+            short, long = sorted(np.ptp(section.points, axis=0).tolist())
+            yield _Length((*path, "points"), "a longest side", long, _LEAST_BODY)
+            if long >= _LEAST_BODY * _spacing(setup):
+                yield _Length((*path, "points"), "a side", short)
+        elif isinstance(section, SpherePart):
+            yield _Length((*path, "radius"), "a radius", section.radius, 0.5 * _LEAST_BODY)
+        elif isinstance(section, BlockPart):
+            ends = ((axis, getattr(section, axis)) for axis in "xyz")
+            sides = {axis: both[1] - both[0] for axis, both in ends if both}
+            is_small = len(sides) == setup.grid.dimensions
+            is_small = is_small and max(sides.values()) < _LEAST_BODY * _spacing(setup)
+            least = _LEAST_BODY if is_small else _LEAST
+            yield from (_Length((*path, a), "a side", side, least) for a, side in sides.items())
+        elif isinstance(section, WaterPart):
+            yield _Length((*path, "depth"), "a depth", section.depth - _top(setup))
+    for number, hill in enumerate(getattr(setup.scenario.topography, "hills", ())):
+        yield _Length(("topography", "hills", number, "width"), "a width", hill.width)
+
+
+def _depths(
+    setup: Discretization, number: int, listed: str, tops: list[float]
+) -> Iterator[_Length]:
+    """Yield the range of a profile's depths, with the grid's top where they count from there."""
+    section: Any = setup.scenario.model[number]
+    key = listed or ("z_top" if section.z_bottom is None else "z_bottom")
+    if not listed:
+        tops = [z for z in (section.z_top, section.z_bottom) if z is not None]
+    if number in setup.earth.frame.below_ground:
+        tops = [0.0, *tops]
+    elif setup.ground is None:
+        tops = [_top(setup), *tops]
+    depths = sorted(set(tops))
+    if len(depths) > 1:
+        first, last = setup.grid.limits("z")
+        in_km = _KM * (depths[1] - depths[0])
+        least = _LEAST_DEPTHS if in_km <= last - first else _LEAST
+        yield _Length(("model", number, key), "a range of depths", depths[-1] - depths[0], least)
+
+
+def _top(setup: Discretization) -> float:
+    """Return z in m of the grid's top, over topography of the highest ground."""
+    return setup.grid.limits("z")[0] if setup.ground is None else setup.ground.highest
+
+
+def _spacing(setup: Discretization) -> float:
+    return min(filter(None, map(setup.scenario.grid.spacing.at_top, "xyz")))

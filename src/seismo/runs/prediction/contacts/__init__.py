@@ -1,0 +1,1 @@
+"""The expected error of contacts of media."""

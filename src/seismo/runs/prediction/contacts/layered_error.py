@@ -1,0 +1,231 @@
+"""The error that contacts leave in the traces of an earth that varies with depth only.
+
+A source radiates P and S waves of every wavenumber k along x into its layer (`radiation`). Stacks
+of contacts (`stacks`) and the free surface send back and let through what their matrices say, and
+layers carry it from one to the next (`stack_network`). With the matrices of the grid instead of the
+exact ones (`scattering`) the motion u(f) at a receiver, a sum over k (`wavenumber_sums`), is
+another one, and
+
+    e^2 = sum over f of |u_grid - u|^2  /  sum of |u|^2
+
+is the square of its expected error. Distances matter: waves that graze a thin seam err by up to a
+hundred times as much as those that cross it upright. Of a set of receivers some depths and
+distances are evaluated, of sources the shallowest and the deepest of each kind; the worst counts.
+
+The error is that of what is recorded: of motion, all components together; of pressure where nothing
+else is recorded, but of motion on the surface of a fluid; of the velocity of SH waves. A plane wave
+has one wavenumber and the same error at all distances; SH waves in 3-D count as SV waves of their
+incidence. Other sources in 3-D count as their P and SV waves, averaged over azimuths. Without
+receivers the top of the grid counts, as far as anything is from a source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from seismo.acquisition.stations.receivers import ReceiverGroup, paths_of
+from seismo.features.contacts.contact import Rock
+from seismo.runs.prediction.contacts.layered_traces import LayeredTraces
+from seismo.runs.prediction.contacts.radiation import radiating_sources
+from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.stack_network import LayerSection
+from seismo.runs.prediction.contacts.stacks import (
+    layered_waves,
+    rows_about,
+    stacks,
+)
+from seismo.runs.prediction.contacts.turned_rock import turned_error
+from seismo.solver.accuracy.stencil import PowerLaw
+from seismo.solver.discretization import Discretization
+
+# Edges of bands of the energy, by frequency; of plane waves alone, of a wavenumber each, which ring
+# in layers at single frequencies.
+_PLANE_BANDS = np.append(np.linspace(0.0, 0.99, 100), [0.995, 0.9995])
+_BANDS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.97, 0.995, 0.9995)
+_DISTANCES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # quantiles of a set of receivers
+_MOST_ENDS = 200  # sources, and receivers, between which distances are sought
+_NEAR = 4.5  # rows
+_PLACES = 20  # along x and y, at which the rock of a surface is sampled
+_LEAST_POINTS = 2.8  # in the slowest wave: shorter ones are lost anyhow
+# Of contacts that lend strains (`seismo.features.contacts.contact`): measured.
+LENT = PowerLaw(0.15, 3.2)
+_WORST = 1.2  # measured error, in that of the sums
+
+
+def section_of(setup: Discretization) -> LayerSection:
+    """Return the stacks of a layered earth, the surface first where there is one."""
+    depths_and_stacks = stacks(setup)
+    top = setup.grid.origin[2]
+    kept = [stack for _, stack in depths_and_stacks]
+    lent_depths = [setup.grid.coordinate("z", c.z_index) for c in setup.contacts if not c.closed]
+    tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
+    bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
+    half_spacing = 0.5 * setup.grid.spacing[2]
+    rows: list[DiscreteStack | None] = [
+        None
+        if any(
+            z - half_spacing < z_contact < z + stack.depths[-1] + half_spacing
+            for z_contact in lent_depths
+        )
+        else rows_about(setup, stack, z)
+        for z, stack in depths_and_stacks
+    ]
+    if kept and setup.scenario.boundaries.top == "free_surface" and kept[0].top is None:
+        medium = kept[0].media[0]
+        rigid = layered_waves(setup).rigid_surface
+        kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
+        tops.insert(0, top)
+        bottoms.insert(0, top)
+        rows.insert(0, None)
+    return LayerSection(
+        tuple(kept), tuple(rows), tuple(tops), tuple(bottoms), _NEAR * setup.grid.spacing[2]
+    )
+
+
+@dataclass(frozen=True)
+class Contacts:
+    """The error that contacts leave in the traces of a layered earth.
+
+    Attributes:
+        error: relative.
+        surface: whether that of the free surface is in it: contacts lie among its rows.
+        sets: error by the name of a set of receivers.
+    """
+
+    error: float
+    surface: bool
+    sets: Mapping[str, float] = field(default_factory=dict)
+
+
+def layered_error(setup: Discretization) -> Contacts:
+    """Return the error that contacts leave in the traces of a layered earth."""
+    section = section_of(setup)
+    waves = setup.waves
+    if all(rows is None for rows in section.rows) and not setup.contacts:
+        return Contacts(0.0, False)
+    slowest = min(rock.vs or rock.vp for rock in section.layers)
+    points = slowest / (waves.spectra.frequency * setup.grid.spacing[2])
+    lent = any(not contact.closed for contact in setup.contacts)
+    lending = lent * waves.spectra.error(LENT(points))
+    ends = {group.name: _ends(setup, group) for group in setup.groups}
+    contact_errors = _scattered(setup, section, ends or {"": _everywhere(setup)})
+    turned = turned_error(setup)
+    errors = {name: math.hypot(error, lending, turned) for name, error in contact_errors.items()}
+    joint = section.rows[0] is not None and section.stacks[0].top is not None
+    return Contacts(max(errors.values()), joint, errors if ends else {})
+
+
+def closed_surface_error(setup: Discretization) -> float:
+    """Return the error of the traces by the closed rows of a free surface, as if it were level.
+
+    Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
+    0 where no differences close it, and for waves other than P and SV (`stacks`).
+    """
+    if setup.closure is None or not setup.physics.fluid_meets_solid:
+        return 0.0
+    height = setup.grid.spacing[2]
+    top = setup.grid.origin[2]
+    reach = (setup.closure.rows + 2 * len(setup.stencil.first)) * height
+    rock = min(_rocks_at_top(setup), key=lambda rock: rock.vs)
+    stack = ContactStack((rock, rock), (0.0,), -reach)
+    rows = rows_about(setup, stack, top + reach)
+    section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
+    ends = {group.name: _ends(setup, group) for group in setup.groups}
+    return max(_scattered(setup, section, ends or {"": _everywhere(setup)}).values())
+
+
+def _rocks_at_top(setup: Discretization) -> list[Rock]:
+    """Return the rocks at some places in the middle of the topmost cell."""
+    grid = setup.grid
+    x, *y = (np.linspace(*grid.limits(axis), _PLACES) for axis in "xy" if axis in grid.axes)
+    z = np.array([grid.coordinate("z", 0.5)])[:, None, None]
+    samples = setup.earth.sample(z, y[0][:, None] if y else None, x)
+    names = setup.physics.needs
+    columns = np.broadcast_arrays(*(samples[name] for name in names))
+    parameters = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0)
+    return [Rock(*layered_waves(setup).medium(*one)) for one in parameters.tolist()]
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Where traces are evaluated: at all depths, in all distances of each.
+
+    Attributes:
+        depths: m.
+        distances: horizontal ones from sources in m; in 2-D along x, with their sign.
+        pressure: whether pressure alone is recorded.
+    """
+
+    depths: np.ndarray
+    distances: np.ndarray
+    pressure: bool
+
+
+def _everywhere(setup: Discretization) -> _Ends:
+    """Return the surface, or the top, as far as anything is from a source."""
+    top = np.array(setup.grid.origin[2:3])
+    return _Ends(top, setup.waves.longest * np.array(_DISTANCES), False)
+
+
+def _ends(setup: Discretization, group: ReceiverGroup) -> _Ends:
+    """Return some depths of receivers, and some of their distances from sources."""
+    depths = np.unique(group.all_positions[:, 2])
+    sources = np.array([source.position for shot in setup.shots for source in shot.sources])
+    paths = [
+        (reading[None] - acting[:, None]).reshape(-1, 3)
+        for acting, reading in (
+            (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
+            for pair in paths_of(sources, [group])
+        )
+    ]
+    every = np.concatenate(paths or [np.zeros((1, 3))])
+    distances = every[:, 0] if setup.grid.dimensions == 2 else np.hypot(every[:, 0], every[:, 1])
+    rank = np.argsort(np.abs(distances), kind="stable")
+    chosen = np.unique(np.round(np.array(_DISTANCES) * (len(rank) - 1)).astype(int))
+    return _Ends(
+        depths[np.unique([0, len(depths) // 2, len(depths) - 1])],
+        np.unique(distances[rank[chosen]]),
+        set(group.quantities) <= {"pressure"},
+    )
+
+
+def _scattered(
+    setup: Discretization, section: LayerSection, ends: Mapping[str, _Ends]
+) -> dict[str, float]:
+    """Return the error that contacts leave whose rows are known, by the name of a set."""
+    if all(rows is None for rows in section.rows):
+        return dict.fromkeys(ends, 0.0)
+    slowest = min(rock.vs or rock.vp for rock in section.layers)
+    depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
+    distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
+    sources = radiating_sources(setup, max(*depths, *section.bottoms))
+    is_plane = all(source.slowness is not None for source in sources)
+    frequencies, shares = _sampled(setup, slowest, _PLANE_BANDS if is_plane else np.array(_BANDS))
+    if not frequencies.size:
+        return dict.fromkeys(ends, 0.0)
+    traces = LayeredTraces(setup, section, depths, distances)
+    squares = traces.squares(sources, frequencies, shares)
+    ratios = squares[1] / np.where(squares[0] > 0.0, squares[0], np.inf)
+    worst = np.sqrt(np.minimum(ratios, 2.0).max(axis=0))
+    is_transverse = setup.scenario.equation.waves_in_layers.rigid_surface
+    errors = {}
+    for name, each in ends.items():
+        chosen = np.ix_(np.isin(depths, each.depths), np.isin(distances, each.distances))
+        recorded = int(is_transverse or each.pressure)
+        errors[name] = _WORST * float(worst[recorded][chosen].max())
+    return errors
+
+
+def _sampled(
+    setup: Discretization, slowest: float, bands: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies in Hz and their shares of the energy, as far as the grid carries them."""
+    spectra = setup.waves.spectra
+    below = np.cumsum(spectra.energy.mean(axis=0))
+    frequencies = np.interp(0.5 * (bands[1:] + bands[:-1]), below, spectra.frequency)
+    carried = frequencies * _LEAST_POINTS * setup.grid.spacing[2] < slowest
+    return frequencies[carried], np.diff(bands)[carried]

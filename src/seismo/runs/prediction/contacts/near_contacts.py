@@ -1,0 +1,275 @@
+"""Sources and receivers beside contacts of media, where fields bend, and some of them jump.
+
+Among layers they are read for what they are on their own side
+(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.strain`). What is left
+comes from waves that bend within a cell. With r the ratio of moduli at a contact d cells away and p
+points in the shortest wavelength it is about
+
+    moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
+    forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
+    receivers:              0.004 (r - 1) (10 / p)^2 exp(-1.5 d)
+    receivers of strains:   0.012 (r - 1) (10 / p)^2 exp(-0.9 d)
+
+(divergence, rotation, strain, stress and pressure of solids) within a factor of 2 to 3 of what was
+found (order 8, p = 6 to 20; r = 6 and 9.7, fluids and solids, d from 0 to 3, under a free surface,
+too; less on the softer side, and of shear moments; strains at p = 10, r = 1.7 to 9.7). Where the
+earth varies sideways a moment is spread over both media and strains them by unlike amounts, and a
+force or a receiver meets a motion whose slope jumps, at any order and sampling::
+
+    moments:                0.4 (r - 1) exp(-1.25 d)
+    forces and receivers:   0.02 (r - 1) exp(-4 d)
+    receivers of strains:   0.3 (r - 1) exp(-1.7 d)
+
+(r = 1.8, 2.8 and 9.7; strains r = 1.7 to 16). On the softer side moments, strains and stresses have
+1 - 1 / r in place of r - 1: what lies beyond strains 1 / r as much. Of motion there only that of
+sources is told: read, it errs by no more than a few times what contacts make of it anyway. Waves of
+constant density act and are read alike on both sides, but for moments where the earth varies
+sideways.
+
+On ground that is not flat motion is read by its slope and its next three rows, or by four rows,
+whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
+
+Motion in a soft layer of one cell under a free surface is read for what it
+is (`seismo.solver.interpolation.thin_layer`), to 0.015 (10 / p)^2 whatever the rock beneath (r = 3
+to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.features.growing_rows.stretching import moved
+from seismo.grid.grid import AXES
+from seismo.grid.interpolation import RADIUS
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.named_receivers import named
+from seismo.runs.prediction.percent import up_to
+from seismo.scenario.units import with_unit
+from seismo.solver.discretization import Discretization
+from seismo.solver.interpolation.maps import MapReading
+from seismo.solver.parallel.partition import never_cut
+
+_REACH = 4.5  # cells
+_PER_CELL = 8  # samples
+_JUMP = 0.03  # relative change from one to the next that is a contact
+_LEAST = 0.02  # error that is told
+
+
+class _Law(NamedTuple):
+    """An error at a contact, its decay per cell, and the power of the points that it falls with."""
+
+    factor: float
+    decay: float
+    power: float = 0.0
+
+
+_LAYERED = _Law(0.02, 1.25, 2.0), _Law(0.006, 1.5, 2.0)  # of moments, and of forces
+_SIDEWAYS = _Law(0.4, 1.25), _Law(0.02, 4.0)
+_READ = _Law(0.012, 0.9, 2.0), _Law(0.004, 1.5, 2.0)  # of strains, and of motion, among layers
+_READ_SIDEWAYS = _Law(0.3, 1.7), _SIDEWAYS[1]
+# Of motion on ground that is not flat, whose polynomials cross contacts below it: 8 and 11 % found
+# where r is about 2.6, 2.8 and 1.6 cells above one, at 4 points.
+_ON_SLOPES = _Law(0.008, 0.0, 2.0)
+_MOST_PLACES = 2000  # of a set of receivers that are looked at where the earth varies sideways
+_THIN = _Law(0.015, 0.0, 2.0)  # of motion in a layer of one cell, as if of r = 2
+DIFFERENTIATED = ("divergence", "rotation", "strain_rate", "strain")
+_BY_SIDE = {"strain_rate", "strain", "stress"}  # that err less on the softer side
+_BENT = (*DIFFERENTIATED, "stress", "pressure")  # quantities that strains along layers are part of
+
+
+class _Beside(NamedTuple):
+    """A contact: cells away, ratio of moduli across it, and whether it is the softer side here."""
+
+    cells: float
+    ratio: float
+    softer: bool
+
+    def excess(self, by_side: bool) -> float:
+        """Return r - 1, and 1 - 1 / r on the softer side where sides count (`by_side`)."""
+        return 1.0 - 1.0 / self.ratio if by_side and self.softer else self.ratio - 1.0
+
+
+class NearSource(NamedTuple):
+    """A source: its name, how many cells away the nearest contact is, and its error."""
+
+    name: str
+    cells: float
+    error: float
+
+
+class NearReceivers(NamedTuple):
+    """A set of receivers: its name, which err by more than `_LEAST`, and its worst error."""
+
+    name: str
+    affected: str
+    error: float
+
+
+def reads_layers(setup: Discretization) -> bool:
+    """Whether sources and receivers are read by the layers that they are in."""
+    return setup.interpolation.layers is not None
+
+
+def near_sources(setup: Discretization) -> list[NearSource]:
+    """List all sources, each name once, where it errs most."""
+    laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
+    axes = "z" if setup.earth.layered else setup.grid.axes
+    worst: dict[str, NearSource] = {}
+    known: dict[tuple, _Beside] = {}
+    for source in (s for shot in setup.shots for s in shot.sources if s.is_local):
+        at = tuple(source.position[AXES.index(a)] for a in axes)
+        if at not in known:
+            known[at] = _nearest(setup, source.position, axes)
+        beside = known[at]
+        # A source of volume moves media of any modulus alike.
+        acts = source.kind != "pressure"
+        by_side = laws is _SIDEWAYS and source.kind != "force"
+        law = laws[source.kind == "force"]
+        error = _error(setup, law, beside.cells, beside.excess(by_side)) if acts else 0.0
+        if source.name not in worst or error > worst[source.name].error:
+            worst[source.name] = NearSource(source.name, beside.cells, error)
+    return list(worst.values())
+
+
+def near_receivers(setup: Discretization) -> list[NearReceivers]:
+    """List the sets of receivers."""
+    return [_near_set(setup, group) for group in setup.groups]
+
+
+def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
+    """Return how a set errs, by what of its quantities errs most."""
+    strains = setup.physics.fluid_meets_solid and any(name in _BENT for name in group.quantities)
+    sloping = setup.topography is not None and not strains
+    if not (strains or setup.earth.layered or sloping):
+        # Motion errs there as the contacts themselves do
+        # (`seismo.runs.prediction.contacts.sideways`).
+        return NearReceivers(group.name, "", 0.0)
+    laws = _READ if reads_layers(setup) else _READ_SIDEWAYS
+    axes = "z" if setup.earth.layered else setup.grid.axes
+    bent = {name for name in group.quantities if name in _BENT}
+    by_side = laws is _READ_SIDEWAYS and strains and bent <= _BY_SIDE
+    columns = [AXES.index(a) for a in axes]
+    positions = group.all_positions
+    _, first = np.unique(positions[:, columns], axis=0, return_index=True)
+    every = 1 if axes == "z" else -(-first.size // _MOST_PLACES)
+    positions = positions[first[::every]]
+    errors = np.zeros(len(positions))
+    for n, (x, y, z) in enumerate(positions.tolist()):
+        beside = _nearest(setup, (x, y, z), axes)
+        if beside.ratio > 1.0:
+            fluid = bool(_along(setup, (x, y, z), "z", np.array([z]))[1][0])
+            law = _ON_SLOPES if sloping else laws[fluid or not strains]
+            beside_ground = float(setup.grid.index("z", z)) < RADIUS
+            if beside_ground or not sloping:
+                errors[n] = _error(setup, law, beside.cells, beside.excess(by_side))
+            if setup.interpolation.thin_layer and not strains:
+                errors[n] = min(errors[n], _error(setup, _THIN, beside.cells, 1.0))
+    affected = positions[errors > _LEAST][:, columns]
+    is_affected = partial(_among, columns, affected)
+    count = min(every * group.count_where(is_affected), len(group))
+    names = named(setup, group, is_affected, count) if count else ""
+    return NearReceivers(group.name, names, float(errors.max(initial=0.0)))
+
+
+def _among(columns: list[int], affected: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return which positions (n, 3) have coordinates that are among others (m, axes)."""
+    return (positions[:, None, columns] == affected[None]).all(2).any(1)
+
+
+def near_contacts(
+    sources: Iterable[NearSource], receivers: Iterable[NearReceivers]
+) -> WarningLines:
+    """Name sources and receivers that err by more than `_LEAST` since a contact is near.
+
+    Args:
+        sources: `near_sources` of a run.
+        receivers: its `near_receivers`.
+    """
+    for source in sources:
+        if source.error > _LEAST:
+            yield (
+                f"source {source.name}: a contact of media lies {source.cells:.2g} points away: "
+                f"amplitudes err by {up_to(source.error)}; move it away from the "
+                "contact, or use a finer grid.spacing"
+            )
+    for group in receivers:
+        if group.affected:
+            yield (
+                f"receivers {group.name}: {group.affected} on a contact of media or near it, "
+                f"where motion bends: traces err by {up_to(group.error)}; move "
+                "them away from the contact, or use a finer grid.spacing"
+            )
+
+
+def near_maps(setup: Discretization) -> WarningLines:
+    """Name maps of peaks whose nodes are read as if there were no contacts beside them."""
+    reading = MapReading(setup.interpolation, never_cut(setup))
+    for one in setup.maps:
+        names = {
+            name for channel, at_nodes in one.channels if at_nodes for name, _ in channel.terms
+        }
+        at = reading.at(one.cut.index[2])
+        rows = sorted({z for name in names for z in at.unlike(name)})
+        if rows:
+            depths = [with_unit(float(setup.grid.ticks("z", rows[n])), "m") for n in (0, -1)]
+            yield (
+                f"maps {one.name}: {len(rows)} rows of nodes beside contacts of media, from z = "
+                f"{depths[0]} to {depths[1]}, are read as in an even medium, since parts of the "
+                f"grid hold {setup.halo} points of their neighbours: peaks there err by up to "
+                f"10 %; use grid.order {2 * RADIUS} or more, or receivers"
+            )
+
+
+def _error(setup: Discretization, law: _Law, cells: float, excess: float) -> float:
+    """Return the error so near a contact, by r - 1 or what stands in its place."""
+    sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** law.power
+    return law.factor * excess * sampling * math.exp(-law.decay * cells)
+
+
+def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> _Beside:
+    """Return the contact that is nearest to a position."""
+    nearest = _Beside(math.inf, 1.0, False)
+    if reads_layers(setup) and "rho" not in setup.earth.needs:
+        return nearest
+    steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
+    away = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1]))
+    for axis in axes:
+        number = AXES.index(axis)
+        line = moved(setup.grid.cells, axis, position[number], steps)
+        moduli, wet = _along(setup, position, axis, np.clip(line, *setup.grid.limits(axis)))
+        low, high = (f(moduli[:, 1:], moduli[:, :-1]) for f in (np.minimum, np.maximum))
+        jumps = (high > (1.0 + _JUMP) * low).any(0) & (wet[1:] == wet[:-1])
+        if not jumps.any():
+            continue
+        n = int(np.where(jumps, away, np.inf).argmin())
+        cell = slice(max(0, n - _PER_CELL // 2), n + _PER_CELL // 2 + 2)
+        beside = moduli[:, cell][:, wet[cell] == wet[n]]
+        known = beside.min(1) > 0.0
+        low, high = (f(beside[known], axis=1) for f in (np.min, np.max))
+        most = int((high / low).argmax())
+        softer = bool(moduli[known, steps.size // 2][most] ** 2 < low[most] * high[most])
+        nearest = min(nearest, _Beside(float(away[n]), float(high[most] / low[most]), softer))
+    return nearest
+
+
+def _along(
+    setup: Discretization, position: tuple[float, ...], axis: str, line: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return moduli and density (3, n) on a line through a position, and where it is fluid."""
+    x, y, z = (line if a == axis else np.full(1, position[AXES.index(a)]) for a in AXES)
+    if setup.grid.dimensions == 3:
+        medium = setup.earth.sample(z[:, None, None], y[:, None], x)
+    else:
+        medium = setup.earth.sample(z[:, None], None, x)
+    samples = {name: np.broadcast_to(v, np.broadcast(*medium.values()).shape).ravel()
+              for name, v in medium.items()}  # fmt: skip
+    rho = samples.get("rho", np.ones(line.size))
+    speeds = [samples[name] for name in ("vp", "vs") if name in samples]
+    wet = samples["vs"] == 0.0 if "vs" in samples else np.zeros(rho.shape, bool)
+    return np.stack([rho, *(rho * v**2 for v in speeds)]), wet

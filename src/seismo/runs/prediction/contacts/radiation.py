@@ -1,0 +1,161 @@
+"""What sources radiate into the layer around them, as P and S waves of each wavenumber.
+
+In the vertical plane of a wave a force and a moment are sums of five unit sources (Aki & Richards
+2002, section 9.1), of forces along x and z, and of Mxx, Mxz and Mzz: amplitudes P and S of the
+waves that go down and, with the lower signs, up (vectors of `scattering`), times 2 rho s^2, are
+
+    P = (i k, -+a, k^2, +-2 i k a, -a^2) / a,     S = (-+i b, k, -+b k, -i (b^2 + k^2), +-k b) / b
+
+In 3-D those of one azimuthal order m go together, in 2-D those of one symmetry about the source: W
+is even in x (m = 0) of vertical forces and of Mxx and Mzz, odd (m = 1) of horizontal forces and of
+Mxz; U is the other way round.
+
+SH waves are those of a fluid (`scattering`) whose pressure is the velocity: a force is a volume
+source of it, Mxy and Myz are forces along x and z. A plane wave is a P or S wave of one slowness
+that comes up in the lowest half-space.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.features.contacts.contact import Rock
+from seismo.features.plane_waves.plane_wave import PlaneWave
+from seismo.runs.prediction.contacts.scattering import slopes
+from seismo.solver.discretization import Discretization
+
+# Which unit sources are of orders 0 and 1 in 2-D.
+_PLANE_PARITY = np.array([[0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0, 0.0]])
+_ORDERS_IN_SPACE = np.array([0, 1, 1, 2, 2])  # of the weights 1, cos, sin, cos 2, sin 2
+
+
+@dataclass(frozen=True)
+class RadiatingSource:
+    """A source, in unit sources of each azimuthal order.
+
+    Attributes:
+        depth: m.
+        orders: azimuthal order of each column.
+        weights: of the unit sources, five for each column; P and S amplitudes of a plane wave.
+        growth: power of the frequency by which its motion grows far away.
+        dimensions: of the grid.
+        slowness: horizontal, in s/m, of a plane wave; None of other sources.
+    """
+
+    depth: float
+    orders: tuple[int, ...]
+    weights: tuple[tuple[float, ...], ...]
+    growth: float
+    dimensions: int
+    slowness: float | None = None
+
+    def amplitudes(self, rock: Rock, s: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what goes up and down (wave, kinds, column) in the layer of the source.
+
+        Args:
+            rock: of the layer.
+            s: (wave) 1/s.
+            k: (wave) wavenumbers in 1/m.
+        """
+        weights = np.array(self.weights).T
+        if self.slowness is not None:
+            kinds = 2 if rock.vs else 1
+            up = np.broadcast_to(weights[:kinds], (k.size, kinds, 1)).astype(complex)
+            return up, np.zeros_like(up)
+        up, down = (_unit_sources(rock, s, k, sign) @ weights for sign in (-1.0, 1.0))
+        return up, down
+
+
+def _unit_sources(rock: Rock, s: np.ndarray, k: np.ndarray, sign: float) -> np.ndarray:
+    """Return amplitudes (wave, kinds, 5) of the unit sources' waves that go down, or up."""
+    a, *shear = slopes(rock, s, k).T
+    kinds = [np.stack([1j * k, -sign * a, k**2, sign * 2j * k * a, -(a**2)], axis=-1) / a[:, None]]
+    for b in shear:
+        bend = -1j * (b**2 + k**2)
+        amplitudes = np.stack([-sign * 1j * b, k, -sign * b * k, bend, sign * k * b], axis=-1)
+        kinds.append(amplitudes / b[:, None])
+    return np.stack(kinds, axis=1) / (2.0 * rock.rho * s**2)[:, None, None]
+
+
+def radiating_sources(setup: Discretization, lowest: float) -> list[RadiatingSource]:
+    """List the shallowest and the deepest source of each kind; plane waves start at a depth in m.
+
+    Strengths are relative, so that sources that differ in nothing else count once.
+    """
+    kinds: dict[tuple[object, ...], list[PointSource]] = {}
+    for source in (source for shot in setup.shots for source in shot.sources):
+        components = sorted(name for name, amount in source.strength.items() if amount)
+        kinds.setdefault((source.kind, *components), []).append(source)
+    outer = [
+        extreme(sources, key=lambda s: s.position[2])
+        for sources in kinds.values()
+        for extreme in (min, max)
+    ]
+    return list({_radiating(setup, source, lowest): None for source in outer})
+
+
+def _radiating(setup: Discretization, source: PointSource, lowest: float) -> RadiatingSource:
+    dimensions = setup.grid.dimensions
+    # SH waves are those of a fluid's pressure, its P waves.
+    is_transverse = setup.scenario.equation.waves_in_layers.rigid_surface
+    if isinstance(source, PlaneWave):
+        sine = float(np.hypot(*source.level))
+        shear = float(source.wave != "P" and not is_transverse)
+        weights = (1.0 - shear, shear)
+        slowness = sine / source.velocity
+        return RadiatingSource(lowest, (0,), (weights,), 1.0, dimensions, slowness)
+    is_plane = dimensions == 2
+    force, moment = _transverse(source) if is_transverse else strengths(source)
+    size = max(np.abs(force).max(), np.abs(moment).max()) or 1.0
+    if is_plane:
+        unit = np.array([force[0], force[2], moment[0, 0], moment[0, 2], moment[2, 2]])
+        columns = _PLANE_PARITY * unit / size
+        orders = np.arange(2)
+    else:
+        columns = _weights_in_space(force, moment) / size
+        orders = _ORDERS_IN_SPACE
+    if not columns.any():  # a source that moves nothing counts as an explosion
+        columns[0] = 0.0, 0.0, 1.0, 0.0, 1.0
+    kept = np.flatnonzero(columns.any(axis=1))
+    growth = float(moment.any()) - 0.5 * is_plane
+    return RadiatingSource(
+        source.position[2], tuple(orders[kept].tolist()),
+        tuple(tuple(row) for row in columns[kept].round(6).tolist()), growth, dimensions,
+    )  # fmt: skip
+
+
+def _weights_in_space(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return how much (5, 5) of each unit source, in the plane of a receiver, each weight holds."""
+    half_trace = 0.5 * (moment[0, 0] + moment[1, 1])
+    half_difference = 0.5 * (moment[0, 0] - moment[1, 1])
+    weights = np.zeros((5, 5))
+    weights[0] = 0.0, force[2], half_trace, 0.0, moment[2, 2]
+    weights[1:3, 0] = force[:2]
+    weights[1:3, 3] = moment[:2, 2]
+    weights[3:, 2] = half_difference, moment[0, 1]
+    return weights
+
+
+def strengths(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
+    """Return force (3) and moment (3, 3) of a source; of pressure and volume sources any size."""
+    strength = source.strength
+    force = np.zeros(3)
+    moment = np.zeros((3, 3))
+    if "" in strength:
+        return force, np.eye(3)
+    for name, amount in strength.items():
+        axes = ["xyz".index(axis) for axis in name]
+        if len(axes) == 1:
+            force[axes[0]] = amount
+        else:
+            moment[axes[0], axes[1]] = moment[axes[1], axes[0]] = amount
+    return force, moment
+
+
+def _transverse(source: PointSource) -> tuple[np.ndarray, np.ndarray]:
+    """Return force and moment in the fluid whose pressure SH waves are."""
+    force, moment = strengths(source)
+    return np.array([moment[0, 1], 0.0, moment[1, 2]]), force[1] * np.eye(3)

@@ -1,0 +1,184 @@
+"""Waves between stacks of contacts: what a source sends into each, and what reaches a depth.
+
+Each stack of a layered earth scatters what enters it by its matrix (`scattering`); layers carry
+what leaves one to the next, with exp(-a h) over a thickness h at the vertical slope a of a wave.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from seismo.features.contacts.contact import Rock
+from seismo.runs.prediction.contacts.radiation import RadiatingSource
+from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
+from seismo.runs.prediction.contacts.scattering import vectors as waves_of
+
+
+@dataclass(frozen=True)
+class LayerSection:
+    """What waves meet from the top down: stacks, and the layers between them.
+
+    Attributes:
+        stacks: contacts, and the surface.
+        rows: of the grid about each; None where it is exact there, too.
+        tops: depth of the first contact of each in m, or of the surface.
+        bottoms: depth of the last contact of each in m.
+        clearance: so close in m to contacts waves are not distinguished by how they decay.
+    """
+
+    stacks: tuple[ContactStack, ...]
+    rows: tuple[DiscreteStack | None, ...]
+    tops: tuple[float, ...]
+    bottoms: tuple[float, ...]
+    clearance: float
+
+    @property
+    def layers(self) -> list[Rock]:
+        """Media above the first stack, between each two, and below the last."""
+        return [self.stacks[0].media[0], *(stack.media[-1] for stack in self.stacks)]
+
+    def layer_at(self, z: float) -> int:
+        """Return which layer holds a depth; of one within a stack, that below it."""
+        return int(np.searchsorted(self.tops, z, "right"))
+
+    def clear(self, z: float, layer: int) -> float:
+        """Return a depth moved away from contacts at the ends of its layer, as far as it must."""
+        low = -math.inf
+        high = math.inf
+        if layer:
+            low = self.bottoms[layer - 1] + self.clearance * (self.rows[layer - 1] is not None)
+        if layer < len(self.tops):
+            high = self.tops[layer] - self.clearance * (self.rows[layer] is not None)
+        return min(max(z, low), high) if low <= high else 0.5 * (low + high)
+
+
+@dataclass(frozen=True)
+class StackNetwork:
+    """The stacks of a section at some wavenumbers, linked by the layers between them.
+
+    Attributes:
+        section: the stacks.
+        s: (wave) 1/s.
+        k: (wave) wavenumbers in 1/m.
+        a: (wave, kinds) slopes in 1/m of each layer.
+    """
+
+    section: LayerSection
+    s: np.ndarray
+    k: np.ndarray
+    a: list[np.ndarray]
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is above the first stack."""
+        return self.section.stacks[0].top is not None
+
+    def kinds(self, layer: int) -> int:
+        """Return how many kinds of waves a layer has; none above a surface."""
+        return 0 if self.free and not layer else self.a[layer].shape[1]
+
+    def motion(
+        self, matrices: list[np.ndarray], source: RadiatingSource, depths: np.ndarray
+    ) -> np.ndarray:
+        """Return U, W and P (depth, wave, 3, column) of a source, with some matrices of the stacks.
+
+        P is the sum of the amplitudes of P waves, to which pressure is proportional; 0 on a free
+        surface among the rows of a stack.
+        """
+        section = self.section
+        home = section.layer_at(source.depth)
+        z = max(source.depth, section.bottoms[home - 1]) if home else source.depth
+        up, down = source.amplitudes(section.layers[home], self.s, self.k)
+        alone = []  # what the source itself sends into each stack, from above and from below
+        for n, (top, bottom) in enumerate(zip(section.tops, section.bottoms, strict=True)):
+            sent = [
+                np.zeros((len(self.k), self.kinds(m), up.shape[2]), complex) for m in (n, n + 1)
+            ]
+            if home == n:
+                sent[0] = down * np.exp(-self.a[n] * (top - z))[:, :, None]
+            elif home == n + 1:
+                sent[1] = up * np.exp(-self.a[n + 1] * (z - bottom))[:, :, None]
+            alone.append(np.concatenate(sent, axis=1))
+        entering = self._entering(matrices, alone)
+        leaving = [m @ e for m, e in zip(matrices, entering, strict=True)]
+        fields = []
+        for depth in map(float, depths):
+            n = section.layer_at(depth)
+            if self.free and n == 1 and depth < section.bottoms[0]:
+                moved = leaving[0][:, self.kinds(1) :]
+                fields.append(np.concatenate([moved, np.zeros_like(moved[:, :1])], axis=1))
+                continue
+            at = section.clear(depth, n)
+            falling, rising = self._arriving(leaving, n, at)
+            if n == home:
+                way = np.exp(-self.a[n] * abs(at - z))[:, :, None]
+                falling = falling + (at > z) * down * way
+                rising = rising + (at <= z) * up * way
+            moved = sum(
+                waves_of(section.layers[n], self.s, self.k, low)[:, :2] @ wave
+                for low, wave in ((True, falling), (False, rising))
+            )
+            fields.append(np.concatenate([moved, falling[:, :1] + rising[:, :1]], axis=1))
+        return np.array(fields)
+
+    def _arriving(
+        self, leaving: list[np.ndarray], layer: int, z: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the waves (wave, kinds, column) that stacks send down and up to a depth."""
+        section = self.section
+        count = self.kinds(layer)
+        columns = leaving[0].shape[2]
+        falling, rising = (np.zeros((len(self.k), count, columns), complex) for _ in range(2))
+        if layer:
+            way = np.exp(-self.a[layer] * (z - section.bottoms[layer - 1]))[:, :, None]
+            first = self.kinds(layer - 1)
+            falling = leaving[layer - 1][:, first : first + count] * way
+        if layer < len(leaving):
+            way = np.exp(-self.a[layer] * (section.tops[layer] - z))[:, :, None]
+            rising = leaving[layer][:, :count] * way
+        return falling, rising
+
+    def _entering(self, matrices: list[np.ndarray], alone: list[np.ndarray]) -> list[np.ndarray]:
+        """Return all that enters each stack (wave, kinds, column): what they send each other, too.
+
+        Stacks meet their neighbours only, so that these are eliminated from the top down.
+        """
+        gains = []
+        offsets = []
+        into_next = None
+        for n, sent in enumerate(alone):
+            system = np.eye(sent.shape[1])[None]
+            right = sent
+            if into_next is not None:
+                system = system - into_next @ gains[-1]
+                right = right + into_next @ offsets[-1]
+            into_next, into_this = self._links(matrices, n)
+            count = into_this.shape[2]
+            into_this = np.broadcast_to(into_this, (len(self.k), *into_this.shape[1:]))
+            solution = np.linalg.solve(system, np.concatenate([into_this, right], axis=2))
+            gains.append(solution[:, :, :count])
+            offsets.append(solution[:, :, count:])
+        for n in reversed(range(len(offsets) - 1)):
+            offsets[n] = offsets[n] + gains[n] @ offsets[n + 1]
+        return offsets
+
+    def _links(self, matrices: list[np.ndarray], n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what enters stack n + 1 of what enters stack n, and the other way round.
+
+        Both are (wave, kinds, kinds); the last stack has none below it.
+        """
+        first = self.kinds(n)
+        count = self.kinds(n + 1)
+        if n + 1 == len(matrices):
+            return np.zeros((1, 0, first + count)), np.zeros((1, first + count, 0))
+        gap = self.section.tops[n + 1] - self.section.bottoms[n]
+        way = np.exp(-self.a[n + 1] * gap)[:, :, None]
+        down = way * matrices[n][:, first : first + count]
+        up = way * matrices[n + 1][:, :count]
+        last = self.kinds(n + 2)
+        return (
+            np.pad(down, ((0, 0), (0, last), (0, 0))), np.pad(up, ((0, 0), (first, 0), (0, 0)))
+        )  # fmt: skip

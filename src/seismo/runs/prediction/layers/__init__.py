@@ -1,0 +1,1 @@
+"""The expected error of absorbing layers."""

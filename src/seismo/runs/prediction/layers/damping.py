@@ -1,0 +1,184 @@
+"""What absorbing layers send back that damp the fields, against waves which grow in them.
+
+Such layers are not perfectly matched: they reflect long waves most, and alpha, which is larger in
+them (`seismo.solver.absorbing.cpml`), lets through to their outer end those that are slower than
+it. Plane waves meet the layers of the run on its grid (`seismo.runs.prediction.layers.waves`) as
+scalar P and S waves of the rock at a face. A path by way of a face is that from the source's image
+behind it, and counts by how much more than the straight one it spreads, near fields of moments
+included. P and S waves count by what a source radiates of each: explosions P waves alone, far away
+forces and moments by their velocities
+
+    P / S = (vs / vp)^(n + 1) of forces, (vs / vp)^(n + 3) of moments      in n dimensions
+
+in energy, and by what it radiates of both on the way to the face over that straight to a receiver
+(Aki & Richards 2002, section 4.2). What comes from the outer end has gone through the stretched
+layer: it has spread as much more, and is so late that a run may end before. No rays are bent, nor
+are waves guided.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.stations.receivers import paths_of
+from seismo.grid.grid import AXES
+from seismo.runs.prediction.contacts.radiation import strengths
+from seismo.runs.prediction.layers.waves import LayerWaves
+from seismo.solver.absorbing.cpml import strength
+from seismo.solver.discretization import Discretization
+
+_ISOTROPIC = {"explosion", "pressure"}
+_MOST_ENDS = 60  # sources, and receivers, between which paths are sought
+_BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of those of the energy, by frequency
+_COSINES = np.array([0.05, 0.3, 0.55, 0.8, 1.0])  # of incidences that are evaluated
+_DEPTHS = 3  # of rocks along a side
+
+
+def damped_error(setup: Discretization, damping: float, points: int, coarser: float = 1.0) -> float:
+    """Return the relative error of the worst trace by layers that damp the fields.
+
+    Args:
+        setup: of the run.
+        damping: of the fields, as a share of the layers' own d.
+        points: of the layers.
+        coarser: times as large a spacing as its own.
+    """
+    # Of plane waves the layers meet what is scattered alone.
+    sources = [source for shot in setup.shots for source in shot.sources if source.is_local]
+    if not (setup.groups and sources):
+        return 0.0
+    spectra = setup.waves.spectra
+    below = np.cumsum(spectra.energy.mean(axis=0))
+    frequencies = np.interp(0.5 * (_BANDS[1:] + _BANDS[:-1]), below, spectra.frequency)
+    positions = np.array([source.position for source in sources])
+    ends = [
+        [some[:: -(-len(some) // _MOST_ENDS)] for some in pair]
+        for pair in paths_of(positions, setup.groups)
+    ]
+    acting, reading = (np.concatenate(some) for some in zip(*ends, strict=True))
+    kinds = {source.kind for source in sources}
+    power = setup.grid.dimensions + (1 if "force" in kinds else 3) if kinds - _ISOTROPIC else None
+    offset = acting[:, None] - reading[None]
+    distance = np.linalg.norm(offset, axis=-1)
+    duration = setup.waves.duration - min(source.start for source in sources)
+    arrivals = partial(_arriving, setup.grid.dimensions, "force" not in kinds, duration)
+    profile = strength(setup, damping, points)
+    squares = np.zeros(distance.shape)
+    for axis, side in product(setup.grid.axes, (0, 1)):
+        a = AXES.index(axis)
+        if not (setup.grid.low[a], setup.grid.high[a])[side]:
+            continue
+        edge = setup.grid.limits(axis)[side]
+        away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
+        along = np.sqrt(np.maximum(distance**2 - offset[..., a] ** 2, 0.0))
+        paths = along, away, np.maximum(distance, setup.grid.spacing[0])
+        towards = offset.copy()
+        towards[..., a] = away * (1.0 - 2.0 * side)  # acting less the image of what reads
+        rocks = _rocks(setup, axis, edge, acting[0], reading[:, 2])
+        for rock, count in rocks.items():
+            waves = _shares(*rock, power)
+            direct = _radiated(sources[0], waves, offset).sum(axis=0)
+            for (speed, _), sent in zip(waves, _radiated(sources[0], waves, towards), strict=True):
+                layer = LayerWaves(setup, axis, side, speed, profile, points, coarser)
+                back = arrivals(layer, frequencies, *paths, direct)
+                squares += sent * count / rocks.total() * np.tensordot(np.diff(_BANDS), back, 1)
+    return math.sqrt(min(1.0, float(squares.max())))
+
+
+def _arriving(
+    dimensions: int, moment: bool, duration: float, layer: LayerWaves, frequencies: np.ndarray,
+    along: np.ndarray, away: np.ndarray, straight: np.ndarray, direct: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Return the energy (frequency, path) that comes back over that of straight paths.
+
+    What comes from the outer end has spread on its way through the layer, too, and is late.
+
+    Args:
+        dimensions: of the grid.
+        moment: whether sources are moments.
+        duration: s, of which a wave has as many periods as fit in behind its way, up to one.
+        layer: that the waves meet.
+        frequencies: Hz.
+        along: way along the face in m.
+        away: way to the face and from it in m.
+        straight: m.
+        direct: energy that is radiated along these; there is no less than in the near field, which
+            has no nodes.
+    """
+    wavenumbers = 2.0 * math.pi * frequencies / layer.velocity
+    length = np.maximum(np.hypot(along, away), straight)
+    cosine = np.clip(away / length, _COSINES[0], 1.0)
+    cosines = np.tile(_COSINES, len(frequencies))
+    plane = np.abs(layer.sent_back(np.repeat(wavenumbers, len(_COSINES)), cosines)) ** 2
+    arriving = []
+    for f, k, depth, energies in zip(
+        frequencies, wavenumbers, layer.stretched_depth(wavenumbers),
+        plane.reshape(-1, len(_COSINES)), strict=True,
+    ):  # fmt: skip
+        total = np.interp(cosine, _COSINES, energies)
+        outer = np.minimum(total, np.exp(-4.0 * k * cosine * depth.imag))
+        energy = 0.0
+        for plane_energy, beyond in ((total - outer, 0.0), (outer, depth)):
+            spread = np.maximum(np.hypot(along, np.abs(away + 2.0 * beyond)), straight)
+            late = np.hypot(along, away + 2.0 * np.real(beyond)) / layer.velocity
+            recorded = np.clip(f * (duration - late), 0.0, 1.0)
+            energy = energy + plane_energy * recorded * _spread(dimensions, moment, k * spread)
+        least = np.maximum(direct, np.minimum((k * straight) ** -2.0, 1.0))
+        arriving.append(energy / (least * _spread(dimensions, moment, k * straight)))
+    return np.array(arriving)
+
+
+def _spread(dimensions: int, moment: bool, phase: np.ndarray) -> np.ndarray:
+    """Return the energy of a wave so many radians from its source, with a moment's near field."""
+    if dimensions == 2:  # |H_1|^2 of a moment
+        return 1.0 / phase + moment * 2.0 / (math.pi * phase**2)
+    return phase**-2.0 + moment * phase**-4.0
+
+
+def _radiated(
+    source: PointSource, waves: list[tuple[float, float]], offset: np.ndarray
+) -> np.ndarray:
+    """Return the energy (wave, path) that a source radiates along offsets (path, 3) far away."""
+    if len(waves) == 1:
+        return np.ones((1, *offset.shape[:-1]))
+    force, moment = strengths(source)
+    n = offset / np.maximum(np.linalg.norm(offset, axis=-1, keepdims=True), 1e-9)
+    pushed = np.broadcast_to(force, n.shape) if force.any() else n @ moment
+    along = (pushed * n).sum(axis=-1, keepdims=True)
+    energies = [along[..., 0] ** 2, ((pushed - along * n) ** 2).sum(axis=-1)]
+    size = (pushed**2).sum(axis=-1).max()
+    return np.array([s * 2.0 * e / size for (_, s), e in zip(waves, energies, strict=True)])
+
+
+def _rocks(
+    setup: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
+) -> Counter[tuple[float, float]]:
+    """Count vp and vs at a face, of one across x or y between a source and receivers in depth."""
+    position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
+    position[2] = np.linspace(source[2], depths.mean(), position.shape[1])
+    position[AXES.index(axis)] = edge
+    rocks: Counter[tuple[float, float]] = Counter()
+    for x, y, z in position.T[:, :, None]:
+        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        rocks[float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])] += 1
+    return rocks
+
+
+def _shares(vp: float, vs: float, power: int | None) -> list[tuple[float, float]]:
+    """Return velocities in m/s of the waves of a rock, and their shares of the energy.
+
+    Args:
+        vp: of P waves in m/s.
+        vs: of S waves in m/s, 0 in a fluid.
+        power: of vs / vp, by which P waves are weaker than S waves; None without any.
+    """
+    if not power or not vs:
+        return [(vp, 1.0)]
+    ratio = (vs / vp) ** power
+    return [(vp, ratio / (1.0 + ratio)), (vs, 1.0 / (1.0 + ratio))]

@@ -1,0 +1,354 @@
+"""With which grid the traces of a run keep to the wanted accuracy: a finer one, or a coarser.
+
+At another spacing dispersion, the free surface and the weights between grid points err as at their
+points per wavelength there. What contacts leave falls with the square of the spacing at least
+(measured powers are 2 to 3.2). Sources beside contacts where the earth varies sideways err by their
+distance in points: a finer grid does not mend that for sure. Absorbing layers of as many points are
+thinner on a finer grid, so that their points are sought for the spacing that is named. What
+mechanisms err by that are no law is the same on any grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from seismo.errors import SeismoError
+from seismo.features.faults.checks import lower_frequencies
+from seismo.features.loss.checks import fit_remedy
+from seismo.features.slow_waves.error import REMEDIES, SLOW
+from seismo.runs.prediction.accuracy import (
+    BESIDE,
+    CONTACTS,
+    FITTED,
+    LEVEL,
+    MOMENTS,
+    ON_SLOPES,
+    PLACING,
+    READ_BESIDE,
+    ROUNDED,
+    SENT_BACK,
+    SMOOTHED,
+    STEPPED,
+    SURFACE,
+    THIN,
+    Expected,
+    expected_error,
+    percent,
+    placing_error,
+    sent_back,
+)
+from seismo.runs.prediction.checks.odd_media import medium_name
+from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.contacts.near_contacts import reads_layers
+from seismo.runs.prediction.interpolated_coupling import COUPLED
+from seismo.runs.prediction.layers.grazing_incidence import GRAZING
+from seismo.runs.prediction.layers.thicker import MOST_TRIED, thicker
+from seismo.runs.prediction.other_spacing import of_spacing
+from seismo.runs.prediction.percent import rounded_down
+from seismo.runs.prediction.resolution import LayerResolution
+from seismo.solver.accuracy.stencil import (
+    best_stencil,
+    dispersion_error,
+    stencils_for,
+    surface_error,
+)
+from seismo.solver.accuracy.waves import Waves
+from seismo.solver.discretization import Discretization
+from seismo.solver.discretize import discretize
+
+_LARGE = 0.3  # error of the traces that is warned of
+_LARGER = 10.0  # the same, in errors of those wanted
+_BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
+_MOST_COARSER = 30.0  # factor of the spacing in that search
+_COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
+_LITTLE = 0.1  # of the wanted error, below which they are not judged
+_NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
+TRIALS = 4  # finer grids where the earth varies sideways
+_SHARE_OF_OTHERS = 0.7  # of the wanted error, that others may have where layers err, too
+_LEFT = 0.5  # of the wanted error: layers need no more
+_MOVES = {
+    BESIDE: "move sources away from contacts",
+    READ_BESIDE: "move receivers away from contacts",
+}
+_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers of the spacing
+
+
+def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
+    """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
+    return min(layer.points_per_wavelength for layer in layers) / _undispersed(
+        setup, setup.scenario.grid.accuracy
+    )
+
+
+def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
+    frequency = setup.dominant_frequency
+    slowest = min(layer.sampled for layer in layers)
+    points = slowest / (frequency * max(setup.waves.spacing))
+    if points < 2.0:
+        yield (
+            f"grid.spacing: waves of {slowest:.5g} m/s have {points:.2g} points per wavelength at "
+            f"the dominant frequency of {frequency:.4g} Hz, and travel from 2 on: the grid does "
+            "not carry them"
+        )
+
+
+def inaccurate(
+    setup: Discretization, layers: list[LayerResolution], expected: Expected
+) -> WarningLines:
+    """Warn of errors that another grid, or other coefficients, would avoid."""
+    waves = setup.waves
+    stencil = setup.stencil
+    dispersion = expected.dispersion
+    match warned_of(setup, expected):
+        case "stencil":
+            fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
+            yield (
+                "grid.stencil: minmax keeps wave speeds to 0.1 % only, which adds up along the "
+                f"path: numerical dispersion errs by {percent(dispersion)} of the traces, fitted "
+                f"coefficients by {percent(fitted)}; leave grid.stencil out"
+            )
+        case "dispersion":
+            yield _dispersed(setup, layers, expected, dispersion)
+        case "error":
+            keys = {FITTED: "attenuation", ROUNDED: "precision", SLOW: "isotropic_source"}
+            key = keys.get(expected.causes[0][0], "grid.spacing")
+            yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
+
+
+def remedy_of_a_miss(setup: Discretization, expected: Expected) -> str:
+    """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
+    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
+        return ""
+    return _remedy(setup, expected)
+
+
+def warned_of(setup: Discretization, expected: Expected) -> str:
+    """Return what `inaccurate` warns of: "stencil", "dispersion", "error" of all causes, or ""."""
+    spec = setup.scenario.grid
+    if spec.stencil == "minmax":
+        return "stencil"
+    if expected.dispersion > spec.accuracy:
+        return "dispersion"
+    is_large = expected.error > min(_LARGE, _LARGER * spec.accuracy)
+    return "error" if is_large else ""
+
+
+def _dispersed(
+    setup: Discretization, layers: list[LayerResolution], expected: Expected, error: float
+) -> str:
+    waves = setup.waves
+    spec = setup.scenario.grid
+    text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
+    if dispersion_error(replace(waves, dt=0.0), setup.stencil) <= spec.accuracy:
+        return f"{text}, by its time steps; set time.dispersion_removal: true"
+    worst = min(layers, key=lambda layer: layer.points_per_wavelength)
+    kind = medium_name(worst)
+    return (
+        f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
+        f"{worst.slowest:.5g} m/s at {setup.highest_frequency:.4g} Hz, and all causes together "
+        f"by {percent(expected.error)}; {_remedy(setup, expected)}"
+    )
+
+
+def _remedy(setup: Discretization, expected: Expected) -> str:
+    """Name the grid, its layers or frequency that keep all causes together to the accuracy."""
+    wanted = setup.scenario.grid.accuracy
+    named = []
+    spacing, remaining, for_layers = _with_layers(setup, expected)
+    coarser = spacing / max(setup.waves.spacing)
+    if coarser < 1.0:
+        higher = ", with a higher grid.order a larger one," if _disperses(setup, remaining) else ""
+        lower = lower_frequencies(setup, coarser)
+        named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
+    layers = thicker(setup, for_layers, coarser)
+    known = _moves(setup) | {
+        SENT_BACK: layers,
+        GRAZING: f"{'' if layers else 'raise boundaries.layer.points, or '}enlarge grid.extent",
+        FITTED: fit_remedy(setup),
+        LEVEL: "enlarge grid.extent, or move receivers away from its sides",
+        ROUNDED: "give precision: float32",
+    }
+    moves = [
+        known[what]
+        for what, error in remaining.causes
+        if known.get(what) and (error > 0.5 * wanted or what == SENT_BACK)
+    ]
+    worst = expected.causes[0][0]
+    named = moves + named if worst in known and worst != SENT_BACK else named + moves
+    return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
+
+
+def _with_layers(setup: Discretization, expected: Expected) -> tuple[float, Expected, float]:
+    """Return a spacing in m, what is expected there, and what that leaves to absorbing layers.
+
+    Layers of as many points are thinner on a finer grid: where they send back more than that, a
+    finer one leaves more to them.
+    """
+    wanted = setup.scenario.grid.accuracy
+    for_layers = 0.0
+    for share in (1.0, _SHARE_OF_OTHERS):
+        spacing, remaining = _finer(setup, expected, share * wanted)
+        others = min(share * wanted, mended(setup, remaining).error)
+        for_layers = math.sqrt(wanted**2 - others**2)
+        layers = sent_back(setup, None, spacing / max(setup.waves.spacing))
+        if for_layers > _LEFT * wanted or layers <= max(for_layers, _LITTLE * wanted):
+            break
+    return spacing, remaining, max(for_layers, _LITTLE * wanted)
+
+
+def _finer(setup: Discretization, expected: Expected, wanted: float) -> tuple[float, Expected]:
+    """Return the spacing in m that mends what a spacing mends, and what is expected there.
+
+    Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
+    what contacts leave follows no law, and sources leave the rows of the surface. In others they
+    are tried from that on which suits all laws, on grids that are soon prepared.
+
+    Args:
+        setup: of the run.
+        expected: of the run.
+        wanted: relative error.
+    """
+    largest = max(setup.waves.spacing)
+    error = mended(setup, expected).error
+    if error <= wanted:
+        return largest, expected
+    power = 3.0  # at which errors fall with the spacing
+    if setup.earth.layered:
+        coarser = _undispersed(setup, wanted)
+    else:
+        power = _power_of_contacts(setup, expected)
+        within = partial(
+            all_causes_within, setup, mended(setup, expected), power=power, wanted=wanted
+        )
+        coarser = coarsest(within)
+    # Of the spacing as it is the error is known.
+    coarser = coarser if coarser < 1.0 else _falling(wanted / error, power)
+    spacing = dividing(setup, rounded_down(coarser * largest))
+    for _ in range(TRIALS):
+        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
+        if not setup.earth.layered and points > MOST_TRIED:
+            break
+        try:
+            expected = expected_error(discretize(of_spacing(setup, spacing / largest)))
+        except SeismoError:
+            break
+        error = mended(setup, expected).error
+        if error <= wanted:
+            break
+        spacing = dividing(setup, rounded_down(spacing * _falling(wanted / error, power)))
+    return spacing, expected
+
+
+def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
+    """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid.
+
+    Where they err by little, 2 without one; 1 where the coarser grid has no such contact.
+    """
+    error = _of_contacts(expected)
+    if error < _LITTLE * setup.scenario.grid.accuracy:
+        return 2.0
+    try:
+        coarse_error = _of_contacts(expected_error(discretize(of_spacing(setup, _COARSER))))
+    except SeismoError:
+        return 1.0
+    return min(2.0, max(1.0, math.log(max(coarse_error, error) / error) / math.log(_COARSER)))
+
+
+def _of_contacts(expected: Expected) -> float:
+    return math.hypot(*(error for what, error in expected.causes if what.startswith(CONTACTS)))
+
+
+def _falling(share: float, power: float) -> float:
+    """Return the factor of the spacing with which to try for a share of the error."""
+    return float(min(0.9, max(0.5, share ** (1.0 / power))))
+
+
+def _moves(setup: Discretization) -> dict[str, str]:
+    """Return the causes that a finer grid does not mend, and what does."""
+    return REMEDIES | ({} if reads_layers(setup) else _MOVES)
+
+
+def mended(setup: Discretization, expected: Expected) -> Expected:
+    """Return what is expected of causes that a finer grid mends."""
+    moves = {SENT_BACK, GRAZING, FITTED, LEVEL, ROUNDED, *_moves(setup)}
+    return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
+
+
+def _disperses(setup: Discretization, expected: Expected) -> bool:
+    """Whether a higher order has less of what is expected where the accuracy is kept."""
+    known = {
+        PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, GRAZING, STEPPED, ROUNDED, LEVEL,
+        *_FALLS, *REMEDIES,
+    }  # fmt: skip
+    what = expected.causes[0][0]
+    return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
+
+
+def dividing(setup: Discretization, spacing: float) -> float:
+    """Return the largest spacing that divides the extents, if it is near and below a given one."""
+    extents = [e for e in (getattr(setup.scenario.grid.extent, a) for a in "xyz") if e]
+    first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
+    for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
+        finer = extents[0] / cells
+        counts = [extent / finer for extent in extents]
+        is_short = float(f"{finer:.3g}") == finer
+        if is_short and all(abs(count - round(count)) < 1e-9 * count for count in counts):
+            return finer
+    return spacing
+
+
+def coarsest(within: Callable[[float], bool]) -> float:
+    """Return by how much larger the spacing may be for an error to keep to the accuracy."""
+    low = 1.0 / _MOST_COARSER
+    high = _MOST_COARSER
+    for _ in range(_BISECTIONS):
+        middle = math.sqrt(low * high)
+        if within(middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _undispersed(setup: Discretization, wanted: float) -> float:
+    """Return by how much larger the spacing may be for dispersion to err by what is wanted."""
+    return coarsest(partial(_disperses_within, setup, setup.stencil.order, wanted))
+
+
+def _scaled(setup: Discretization, factor: float) -> Waves:
+    """Return the waves of a grid so many times as coarse."""
+    waves = setup.waves
+    return replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
+
+
+def _disperses_within(setup: Discretization, order: int, accuracy: float, factor: float) -> bool:
+    """Whether waves on a grid so many times as coarse disperse by no more than some error."""
+    waves = _scaled(setup, factor)
+    stencils = stencils_for(setup.scenario.grid.stencil, order)
+    return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
+
+
+def all_causes_within(
+    setup: Discretization, expected: Expected, factor: float, order: int | None = None,
+    power: float = 2.0, wanted: float | None = None,
+) -> bool:  # fmt: skip
+    """Whether all causes together keep to the accuracy on a grid so many times as coarse.
+
+    What contacts leave falls with a power of the spacing.
+    """
+    order = order or setup.stencil.order
+    wanted = wanted or setup.scenario.grid.accuracy
+    errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
+    for what, error in expected.causes:
+        if what.startswith(CONTACTS):
+            errors.append(error * factor**power)
+        elif what in _FALLS:
+            errors.append(error * factor ** _FALLS[what])
+    others = math.hypot(*errors)
+    # What they leave to dispersion; of nothing no stencil has less.
+    remaining = math.sqrt(max(0.0, wanted**2 - others**2))
+    return others <= wanted and _disperses_within(setup, order, remaining, factor)

@@ -1,0 +1,77 @@
+"""How well the grid carries the waves of each medium, up to the highest frequency of the sources.
+
+Of a wave of angular frequency w and velocity c, the differences make the wavenumber k into K(k),
+and time stepping makes w into (2 / dt) sin(w dt / 2) (`seismo.grid.dispersion`). The wave travels
+at
+
+    c' / c = asin(c dt K / 2) / (c dt k / 2),    k = w / c,
+
+or K / k alone where the time dispersion is removed. Along an axis the differences err most, along a
+diagonal least, and time stepping errs the same way in both: the larger error of the two is given.
+What that does to the traces of a run is in `seismo.runs.prediction.accuracy`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from seismo.grid.dispersion import Operator
+from seismo.model.media import RepresentativeMedium
+from seismo.solver.discretization import Discretization
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerResolution(RepresentativeMedium):
+    """One medium of the earth and how the grid carries its slowest wave.
+
+    Attributes:
+        points_per_wavelength: of the slowest wave at the highest frequency.
+        phase_error: of its velocity there, in %.
+    """
+
+    points_per_wavelength: float
+    phase_error: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def phase_error(setup: Discretization, velocity: float, frequency: float) -> float:
+    """Return the error in % of the phase velocity of a wave of that velocity in m/s."""
+    points = velocity / (frequency * setup.coarsest_spacing)
+    dimensions = setup.grid.dimensions
+    # On the diagonal every axis sees the projected wavelength.
+    errors = [_error(setup, p, frequency) for p in (points, points * dimensions**0.5)]
+    return max(errors, key=abs)
+
+
+def _error(setup: Discretization, points: float, frequency: float) -> float:
+    operator = Operator(setup.stencil, setup.waves.second_order, setup.waves.spacing)
+    k = 2.0 * math.pi / points
+    squares = [
+        float(operator.symbol_squared(axis, np.array([k]))[0])
+        for axis in range(len(operator.spacing))
+    ]
+    ratio = max((math.sqrt(max(0.0, one)) / k for one in squares), key=lambda r: abs(r - 1.0))
+    if not setup.scenario.time.dispersion_removal:
+        half = math.pi * frequency * setup.clock.dt
+        ratio = math.asin(min(1.0, half * ratio)) / half
+    return 100.0 * (ratio - 1.0)
+
+
+def layers_of(setup: Discretization, frequency: float) -> list[LayerResolution]:
+    """List the media of the earth and how the grid carries them (`seismo.model.media`)."""
+    spacing = setup.coarsest_spacing
+    return [
+        LayerResolution(
+            **asdict(passage.medium),
+            points_per_wavelength=passage.medium.sampled / (frequency * spacing),
+            phase_error=phase_error(setup, passage.medium.sampled, frequency),
+        )
+        for passage in setup.waves.passages
+    ]

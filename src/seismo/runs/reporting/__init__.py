@@ -1,0 +1,1 @@
+"""Progress, status and telemetry of runs."""

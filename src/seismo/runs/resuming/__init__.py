@@ -1,0 +1,1 @@
+"""Checkpoints, resumption, signals and deadlines of runs."""

@@ -1,0 +1,302 @@
+"""When a run stores what it goes on from, and where a later one takes it up.
+
+A checkpoint is due after some wall-clock time, after some steps, when a signal asks for one, and
+when the run has to stop (`seismo.runs.resuming.deadline`).
+
+On several ranks each writes its own, the first into the run directory and the others into folders
+in it, at steps that all agree on; what counts is a step of which every one of them is sound.
+Another number of ranks may go on from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.errors import ScenarioError, StorageError
+from seismo.formats.reading.text import similar_name
+from seismo.output.results import open_results
+from seismo.output.run_directory import checkpoint
+from seismo.output.run_directory.checkpoint import DamagedError
+from seismo.output.run_directory.partial_files import remove_parts, run_folder
+from seismo.runs.loop.time_loop import Halt
+from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.resuming.compatibility import described, differences
+from seismo.runs.resuming.deadline import StopRequest
+from seismo.scenario.sections.checkpoint import Checkpoint
+
+_UNSOUND = "no checkpoint is sound; start over with --no-resume"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins: with nothing, or at a checkpoint.
+
+    Attributes:
+        paths: the files of the checkpoint, one for each rank that wrote it.
+        header: what the first says of itself.
+    """
+
+    paths: tuple[Path, ...] = ()
+    header: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int | None:
+        """Steps taken by then over all batches of shots, None without a checkpoint."""
+        return self.header.get("done")
+
+    @property
+    def batch(self) -> int:
+        """The batch that comes next, or is under way."""
+        return self.header.get("batch", 0)
+
+    def step_of(self, batch: int) -> int | None:
+        """Return the step of a batch that is under way, None for one that begins."""
+        return self.header.get("step") if batch == self.batch else None
+
+    def fill(self, ranks: SerialCommunicator, state: checkpoint.State, put: Callable) -> None:
+        """Put the numbers in place; see `seismo.output.run_directory.checkpoint.fill`."""
+        if self.paths:
+            rank_path = own_folder(self.paths[0].parent, ranks.number) / self.paths[0].name
+            checkpoint.fill(self.paths, rank_path, state, put)
+
+
+def take_up(
+    folder: Path,
+    wanted: bool | None,
+    identity: Mapping[str, Any],
+    report: Reporter,
+    ranks: SerialCommunicator,
+) -> Start:
+    """Find the newest sound checkpoint in a run directory; all ranks have to.
+
+    Args:
+        folder: the run directory.
+        wanted: True to go on from it, False to remove what there is; None where nobody chose.
+        identity: of the run, as `identity_of` has it.
+        report: told of damaged ones.
+        ranks: that take it up.
+
+    Raises:
+        ScenarioError: nobody chose, and there is one; or it is of another number of ranks.
+        StorageError: none of those there are is sound.
+    """
+    if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
+        raise ScenarioError(f"{folder}: {_undecided(folder, identity)}")
+    if not wanted:
+        if ranks.first:
+            remove_all(folder)
+        ranks.wait()
+        return Start()
+    ranks.wait()
+    candidates = ranks.allgather(list(filter(_is_whole, checkpoint.checkpoint_files(folder))))[0]
+    for path in candidates:
+        start = _sound(path, report, ranks)
+        if start is not None:
+            return start
+    if candidates:
+        raise StorageError(f"{folder}: {_UNSOUND}")
+    if ranks.first:  # the very first was never complete
+        remove_all(folder)
+    ranks.wait()
+    return Start()
+
+
+def _undecided(folder: Path, identity: Mapping[str, Any]) -> str:
+    """Explain what can become of the checkpoints that another run left."""
+    stored = last_header(folder).get("identity", {}).get("scenario")
+    change = next(differences(stored, identity["scenario"]), None)
+    if change is None:
+        return (
+            "an unfinished run left a checkpoint; go on from it with --resume, or start over with "
+            "--no-resume"
+        )
+    return (
+        f"an unfinished run of another scenario, whose {described(change)}, left a checkpoint; "
+        "choose another --output to keep it, or start over with --no-resume"
+    )
+
+
+def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | None:
+    """Verify the files of a checkpoint, shared out between ranks; None if any is damaged."""
+    problem = ""
+    paths = list[Path]()
+    header = dict[str, Any]()
+    try:
+        header = checkpoint.header_of(path)
+        paths = _paths(path, header)
+        for one in paths[ranks.number :: ranks.count]:
+            checkpoint.verify(one)
+    except DamagedError as error:
+        problem = str(error)
+    problems = [text for text in ranks.allgather(problem) if text]
+    if problems:
+        report(Progress("warning", note=f"{problems[0]}; taking the one before"))
+        return None
+    return Start(tuple(paths), header)
+
+
+def _paths(path: Path, header: Mapping[str, Any]) -> list[Path]:
+    """Return the files of all ranks that wrote a checkpoint, from the first one's."""
+    return [own_folder(path.parent, n) / path.name for n in range(header.get("ranks", 1))]
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether all ranks have written a checkpoint, or what is there is damaged."""
+    try:
+        return all(one.exists() for one in _paths(path, checkpoint.header_of(path)))
+    except DamagedError:
+        return True
+
+
+def own_folder(folder: Path, number: int) -> Path:
+    """Return the folder within a run directory where a rank has its checkpoints."""
+    return folder / f"rank-{number}" if number else folder
+
+
+def last_header(folder: Path) -> dict[str, Any]:
+    """Read what the newest readable checkpoint of a run says of itself.
+
+    Raises:
+        ScenarioError: there is none.
+        StorageError: all there are are damaged.
+    """
+    problems = []
+    for path in checkpoint.checkpoint_files(folder):
+        try:
+            return checkpoint.header_of(path)
+        except DamagedError as error:
+            problems.append(str(error))
+    if problems:
+        raise StorageError(f"{problems[0]}; {_UNSOUND}")
+    raise ScenarioError(f"{folder}: {_lack(folder)}")
+
+
+def _lack(folder: Path) -> str:
+    """Explain why nothing can go on from here."""
+    instead = run_folder(folder)
+    if folder.is_file() and not instead.is_dir():
+        with contextlib.suppress(ScenarioError), open_results(folder) as results:
+            return f"is a results file: it is {results.status}, nothing is left to do"
+    problem = "no such folder"
+    if folder.exists():
+        problem = "holds no checkpoint" if folder.is_dir() else "is no folder"
+    name = instead.name if instead.is_dir() else "RESULTS.run"
+    return f"{problem}; name the folder of a run, {name}{similar_name(folder, '.run')}"
+
+
+def remove_later(folder: Path, than: Path) -> None:
+    """Remove the checkpoints of a run, of all ranks, that are later than one.
+
+    A run that goes on from the one before drops the results that a damaged one needs: whether or
+    not it can be read again, it must not be taken.
+    """
+    for rank_folder in (folder, *folder.glob("rank-*")):
+        for path in checkpoint.checkpoint_files(rank_folder):
+            if path.name > than.name:
+                path.unlink()
+
+
+def remove_all(folder: Path) -> None:
+    """Remove all checkpoints of a run, of all its ranks, and its parts: they are no use without."""
+    for path in checkpoint.checkpoint_files(folder):
+        path.unlink()
+    for other in folder.glob("rank-*"):
+        shutil.rmtree(other)
+    remove_parts(folder)
+
+
+class Checkpoints:
+    """Write the checkpoints of one run; the schedule of them, too (`seismo.runs.loop.time_loop`).
+
+    Attributes:
+        folder: the run directory.
+        steps: of a batch after which one is due.
+        ending: why the run has to stop at the latest halt, as all ranks agree; else nothing.
+    """
+
+    def __init__(
+        self, folder: Path, wanted: Checkpoint, facts: Mapping[str, Any], stop: StopRequest,
+        ranks: SerialCommunicator, steps: int,
+    ) -> None:  # fmt: skip
+        """Begin to count.
+
+        Args:
+            folder: the run directory.
+            wanted: how often.
+            facts: what every checkpoint says.
+            stop: why the run has to stop.
+            ranks: that write them together.
+            steps: of a batch.
+        """
+        self.folder = folder
+        self._ranks = ranks
+        self.ending = ""
+        self.steps = range(wanted.steps or steps, steps, wanted.steps or steps)
+        self._wanted = wanted
+        self._facts = facts
+        self._stop = stop
+        self._last = time.monotonic()
+
+    @property
+    def resume_command(self) -> str:
+        """Describe how to go on."""
+        how = "go on, on any number of ranks, with" if self._ranks.processes > 1 else "go on with"
+        return f"{how}: seismo resume {shlex.quote(str(self.folder))}"
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is one to go on from."""
+        return bool(checkpoint.checkpoint_files(self.folder))
+
+    def remove(self) -> None:
+        """Remove all there are: the results are complete, or there is nothing to go on from."""
+        remove_all(self.folder)
+
+    def begin(self) -> None:
+        """Let signals wait for a checkpoint from now on: steps are being taken."""
+        self._stop.signals.stepping = True
+
+    def is_due(self, halt: Halt) -> bool:
+        """Whether one is due on any rank; asked of several ranks where all of them halt."""
+        self.ending = ""
+        if halt.is_last or (self._ranks.has_others and not halt.is_planned):
+            return False
+        late = time.monotonic() - self._last >= self._wanted.wall_time
+        reason = self._stop.reason
+        due = late or self._stop.signals.save or bool(reason) or halt.step in self.steps
+        dues, reasons = zip(*self._ranks.allgather((due, reason)), strict=True)
+        self.ending = max(reasons)
+        return any(dues)
+
+    def write(
+        self, done: int, facts: Mapping[str, Any], state: checkpoint.State, fetch: Callable,
+        begin: float,
+    ) -> None:  # fmt: skip
+        """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
+        rank_folder = own_folder(self.folder, self._ranks.number)
+        rank_folder.mkdir(exist_ok=True)
+        checkpoint.write(rank_folder, done, {**self._facts, **facts}, state, fetch)
+        self._ranks.wait()
+        if self._ranks.first:
+            self._remove_others()
+        self._stop.signals.save = False
+        self._last = time.monotonic()
+        self._stop.wrote(self._last - begin)
+
+    def _remove_others(self) -> None:
+        """Remove what more ranks than these have left, once the checkpoints that it is of are."""
+        kept = {path.name for path in checkpoint.checkpoint_files(self.folder)}
+        for rank_folder in self.folder.glob("rank-*"):
+            remaining = [
+                path for path in checkpoint.checkpoint_files(rank_folder) if path.name in kept
+            ]
+            if not remaining:
+                shutil.rmtree(rank_folder)

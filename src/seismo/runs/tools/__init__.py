@@ -1,0 +1,1 @@
+"""Benchmarks, verification, profiles and kernels."""

@@ -1,0 +1,1 @@
+"""The section `model` of the scenario."""

@@ -1,0 +1,1 @@
+"""Rules between keys of the scenario."""

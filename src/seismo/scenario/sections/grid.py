@@ -1,0 +1,265 @@
+"""The region, its sampling in space and time, and the boundary conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidationInfo, ValidatorFunctionWrapHandler, field_validator
+
+from seismo.equations.framework.registry import VARIANTS, physics_for
+from seismo.scenario import units
+from seismo.scenario.auto_values import AUTO, OrAuto, Shorthand
+from seismo.scenario.base import (
+    Angle,
+    Field,
+    FrequencyFromZero,
+    Integer,
+    Latitude,
+    Length,
+    Longitude,
+    Orders,
+    PositiveLength,
+    PositiveNumber,
+    PositiveTime,
+    Quantity,
+    RelativeError,
+    ScenarioSection,
+    SubdomainCounts,
+    Truth,
+)
+from seismo.scenario.sections.row_spacing import RowSpacing
+
+Courant = Annotated[float, Quantity(units.NUMBER, ge=1e-3, le=1.0)]
+Reflection = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0)]
+Kappa = Annotated[float, Quantity(units.NUMBER, ge=1.0)]
+FieldDamping = Annotated[float, Quantity(units.NUMBER, ge=0.0, le=1.0)]
+FaceKind = Literal["absorbing", "free_surface", "rigid", "periodic"]
+
+MOST_LAYER_POINTS = 500
+
+_SHIFTS = [(name, physics_for(name, n).layer_shift) for name, n in VARIANTS]
+
+
+class Extent(ScenarioSection):
+    """Lengths of the region, without the absorbing layers, which are added outside it."""
+
+    x: PositiveLength = Field(description="length along x")
+    y: PositiveLength | None = Field(
+        None, description="length along y; giving it makes the run 3-D"
+    )
+    z: PositiveLength = Field(description="depth range")
+
+
+class Spacing(ScenarioSection):
+    """Distance between grid points along each axis; along z it may grow with depth."""
+
+    x: PositiveLength = Field(description="spacing along x")
+    y: PositiveLength | None = Field(None, description="spacing along y (3-D only)")
+    z: RowSpacing = Field(
+        description="spacing along z; auto: that along x at the top, growing with depth as far as "
+        "the velocities allow, to 3 times that; a list of {below, spacing}: that along x at the "
+        "top, growing below depths (5 % a row at most) to other spacings (first-order equations "
+        "only)"
+    )
+
+    @property
+    def grows(self) -> bool:
+        """Whether that along z may grow with depth."""
+        return not isinstance(self.z, float)
+
+    def at_top(self, axis: str) -> float | None:
+        """Return the spacing in m along an axis, at the top of the grid."""
+        length: float | None = self.x if axis == "z" and self.grows else getattr(self, axis)
+        return length
+
+
+class Origin(ScenarioSection):
+    """Coordinates of the first point of the region; z is that of its top."""
+
+    x: Length = Field(0.0, description="smallest x of the region")
+    y: Length = Field(0.0, description="smallest y of the region (3-D only)")
+    z: Length | None = Field(
+        None,
+        description="depth of the top of the region; default: 0, with `topography` that of the "
+        "highest ground",
+    )
+
+    @property
+    def top(self) -> float:
+        """Z in m of the top of the region over flat ground."""
+        return self.z or 0.0
+
+
+def ground_of(top: float, face: str) -> float:
+    """Return z in m of the ground, from which depths count: the free surface, or z = 0.
+
+    Args:
+        top: z in m of the grid's top.
+        face: what the grid's top is.
+    """
+    return top if face == "free_surface" else 0.0
+
+
+ONE_LENGTH = Shorthand("a number in m, above 0")
+
+
+def or_one_length(schema: dict[str, Any]) -> None:
+    """Extend the JSON schema: one length may be given for all axes."""
+    number = {"type": "number", "exclusiveMinimum": 0}
+    text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
+    others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
+    schema["anyOf"] = [number, text, *others]
+    schema["x-unit"] = "m"
+
+
+def one_length(value: Any) -> float:
+    """Read a length for all axes."""
+    length = units.to_si(value, units.LENGTH)
+    if length <= 0.0:
+        raise ValueError("must be greater than 0 m")
+    return length
+
+
+class Refinement(ScenarioSection):
+    """A level plane below which all spacings are larger."""
+
+    below: Length = Field(description="z of the plane; a multiple of the spacing below it")
+    factor: Literal[3] = Field(3, description="spacing below the plane over that above: 3")
+
+
+class GridSpec(ScenarioSection):
+    """The region and its grid; z points down, and 2-D has the axes x and z."""
+
+    extent: Extent = Field(description="lengths of the region, without absorbing layers")
+    spacing: Annotated[Spacing, ONE_LENGTH] = Field(
+        description="distance between points: one length for all axes, or x, z (and y)",
+        json_schema_extra=or_one_length,
+    )
+    origin: Origin = Field(Origin(), description="coordinates of the first point")
+    refinement: Annotated[tuple[Refinement, ...], OrAuto()] = Field(
+        (),
+        description="planes below which the spacing is three times larger, where waves are longer; "
+        "one at most; auto: the shallowest that velocities, sources and receivers allow, if any",
+    )
+    order: Orders = Field(
+        8,
+        description="order of the spatial differences, even; auto: the lowest of 8, 12 and 16 "
+        "whose dispersion error is within the accuracy, or below those of surfaces and contacts",
+    )
+    stencil: Literal["fitted", "long_steps", "taylor", "minmax"] = Field(
+        "fitted",
+        description="difference coefficients: fitted to the frequencies and paths of the run; "
+        "long_steps: those with the longest time step whose dispersion keeps to 0.3 times the "
+        "accuracy; taylor; minmax as in releases before 0.2: fitted to 0.1 % of the wave speed, "
+        "inaccurate for long paths",
+    )
+    accuracy: RelativeError = Field(
+        0.01,
+        description="accepted error of the traces: the bound for order auto and for warnings of "
+        "check",
+    )
+    decomposition: SubdomainCounts = Field(
+        "auto", description="subdomains along z and y; auto: one for each rank"
+    )
+
+    @property
+    def planes(self) -> tuple[Refinement, ...]:
+        """Planes below which the spacing is larger; none where auto has not been computed."""
+        return () if self.plane_is_open else self.refinement
+
+    @property
+    def plane_is_open(self) -> bool:
+        """Whether the plane is left to the program."""
+        return self.refinement == AUTO
+
+    @field_validator("spacing", mode="wrap")
+    @classmethod
+    def _same_on_all_axes(
+        cls, value: Any, check: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        if isinstance(value, Mapping | Spacing):
+            return check(value)
+        length = one_length(value)
+        extent = info.data.get("extent")
+        return Spacing(x=length, z=length, y=length if extent and extent.y is not None else None)
+
+
+class TimeSpec(ScenarioSection):
+    """Duration of the simulation, and the time step."""
+
+    duration: PositiveTime = Field(description="length of the simulated time")
+    step: PositiveTime | None = Field(
+        None, description="time step; default: `courant` times the stability limit"
+    )
+    courant: Courant = Field(
+        0.9, description="fraction of the exact stability limit that the step may take"
+    )
+    dispersion_removal: Truth = Field(
+        True,
+        description="remove the error of time stepping from sources and traces (exact transform); "
+        "snapshots and maps keep the error",
+    )
+
+
+class AbsorbingLayer(ScenarioSection):
+    """The CFS-CPML layers outside every absorbing face."""
+
+    points: Annotated[Integer, Field(ge=1, le=MOST_LAYER_POINTS)] = Field(
+        12, description="thickness in grid points"
+    )
+    reflection: Reflection | None = Field(
+        None,
+        description="theoretical reflection at normal incidence; default: by the points",
+    )
+    kappa: Kappa = Field(
+        1.0,
+        description="largest real stretch (equations of first order in time only); values above 1 "
+        "increase reflections, several times at less than 7 points per wavelength",
+    )
+    alpha: FrequencyFromZero | None = Field(
+        None,
+        description="frequency shift; default: the lowest dominant frequency of the wavelets"
+        + "".join(
+            f", {times:g} times that for {name} waves"
+            for name, times in dict.fromkeys(_SHIFTS)
+            if times != 1.0
+        ),
+    )
+    power: PositiveNumber | None = Field(
+        None,
+        description="power of the damping profile near its inner side; default: by the points",
+    )
+    damping: FieldDamping | None = Field(
+        None,
+        description="damping of the fields themselves, as a share of that of waves: it ends the "
+        "growth of waves that soft ground or beds guide along the layer, and reflects; default: "
+        "what the medium at the faces may need; 0 for runs that end before anything grows "
+        "(equations of first order in time only)",
+    )
+
+
+class Boundaries(ScenarioSection):
+    """Boundary condition of each face of the region."""
+
+    top: FaceKind = Field(
+        "absorbing", description="face at the smallest z; the only one that may be a free surface"
+    )
+    bottom: FaceKind = Field("absorbing", description="face at the largest z")
+    x_min: FaceKind = Field("absorbing", description="face at the smallest x")
+    x_max: FaceKind = Field("absorbing", description="face at the largest x")
+    y_min: FaceKind = Field("absorbing", description="face at the smallest y (3-D only)")
+    y_max: FaceKind = Field("absorbing", description="face at the largest y (3-D only)")
+    layer: AbsorbingLayer = Field(AbsorbingLayer(), description="the absorbing layers")
+
+
+class Geographic(ScenarioSection):
+    """Geographic position of grid x = 0, y = 0.
+
+    Mechanisms refer to north at the source; `x_azimuth` in the results is the direction of +x at
+    each receiver, for rotation of its components to north and east.
+    """
+
+    longitude: Longitude = Field(description="longitude of the grid's x = 0, y = 0")
+    latitude: Latitude = Field(description="latitude of the grid's x = 0, y = 0")
+    azimuth: Angle = Field(0.0, description="direction of +x at x = 0, y = 0, clockwise from north")

@@ -1,0 +1,136 @@
+"""The ground of a run: hills, a plane that dips, or a file of heights.
+
+Heights are in m up, and z is down: ground of height H stands at z = `datum` - H.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Annotated, Any, Literal
+
+from pydantic import Tag
+
+from seismo.scenario import units
+from seismo.scenario.base import (
+    Angle,
+    Field,
+    FilePath,
+    Length,
+    PositiveLength,
+    Quantity,
+    ScenarioSection,
+    by_type,
+)
+from seismo.scenario.earth.model_files import FileOrigin, SampleSpacing
+from seismo.scenario.sections.grid import or_one_length
+
+STEEPEST = 60.0  # degrees
+FORMATS = {  # by suffix
+    ".npy": "npy", ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf", ".grd": "netcdf",
+    ".tif": "geotiff", ".tiff": "geotiff", ".xyz": "xyz", ".txt": "xyz", ".csv": "xyz",
+}  # fmt: skip
+GroundDip = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=STEEPEST)]
+
+
+class Place(ScenarioSection):
+    """A place on the map."""
+
+    x: Length = Field(description="x")
+    y: Length | None = Field(None, description="y (3-D only)")
+
+
+class GroundPoint(Place):
+    """A point of the ground."""
+
+    z: Length = Field(description="depth, positive down")
+
+
+class Hill(ScenarioSection):
+    """A hill of height exp(-(r / width)^2), r the distance from its center."""
+
+    center: Place = Field(description="its top")
+    height: Length = Field(description="above the ground around; negative: a canyon")
+    width: PositiveLength = Field(description="distance from the center to 1/e of the height")
+
+
+class HillsTopography(ScenarioSection):
+    """Level ground with hills and canyons, whose heights add up."""
+
+    type: Literal["hills"]
+    hills: Annotated[tuple[Hill, ...], Field(min_length=1, max_length=10_000)] = Field(
+        description="hills and canyons"
+    )
+    datum: Length = Field(0.0, description="z of the ground far from all hills")
+
+
+class PlaneTopography(ScenarioSection):
+    """A plane that dips."""
+
+    type: Literal["plane"]
+    dip: GroundDip = Field(description="angle from the horizontal")
+    azimuth: Angle = Field(
+        0.0,
+        description="horizontal direction of the way down the dip, from +x towards +y; in 2-D 0 or "
+        "180 deg",
+    )
+    through: GroundPoint = Field(description="a point of it")
+
+
+class FileTopography(ScenarioSection):
+    """Heights from a file, at the points of a regular grid.
+
+    Files with longitudes and latitudes, or with a `crs`, need the section `geographic`; in 2-D the
+    ground is that along y = 0.
+    """
+
+    type: Literal["file"]
+    path: FilePath = Field(description="the file, relative to the scenario's folder")
+    format: Literal["npy", "netcdf", "geotiff", "xyz"] | None = Field(
+        None,
+        description="default: by the suffix .npy, .nc, .nc4, .cdf or .grd, .tif or .tiff, .xyz, "
+        ".txt or .csv (lines of x, y and height, or longitude, latitude and height)",
+    )
+    variable: FilePath | None = Field(
+        None, description="variable of a NetCDF file; default: the only one of two axes"
+    )
+    spacing: SampleSpacing = Field(
+        None,
+        description="of a .npy file, whose axes are y, x (2-D: x): one length, or x and y; "
+        "default: the grid's",
+        json_schema_extra=or_one_length,
+    )
+    origin: FileOrigin | None = Field(
+        None, description="of a .npy file: x, y of its first point; default: the grid's"
+    )
+    coordinates: Literal["degrees", "metres"] | None = Field(
+        None,
+        description="what the first two columns of an XYZ file are; default: degrees if the "
+        "scenario has the section geographic, and no crs is given",
+    )
+    crs: FilePath | None = Field(
+        None,
+        description="coordinate reference system of the file's x and y, such as EPSG:32610; "
+        "default: that of a GeoTIFF file, else they are those of the grid",
+    )
+    datum: Length = Field(0.0, description="z of height 0")
+    outside: Literal["refuse", "nearest"] = Field(
+        "refuse", description="where the grid leaves the file: an error, or the height at its edge"
+    )
+
+
+TopographySection = Annotated[
+    Annotated[HillsTopography, Tag("|hills")]
+    | Annotated[PlaneTopography, Tag("|plane")]
+    | Annotated[FileTopography, Tag("|file")],
+    by_type(),
+]
+
+
+def datum_of(topography: Any) -> float:
+    """Return z in m of height 0; that of z = 0 where a section has no datum."""
+    return float(getattr(topography, "datum", 0.0))
+
+
+def heights_format(section: Any) -> str:
+    """Return the format of a file of heights: as given, or told by the suffix, "" if by neither."""
+    return section.format or FORMATS.get(PurePath(section.path).suffix.lower(), "")

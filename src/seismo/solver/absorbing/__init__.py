@@ -1,0 +1,1 @@
+"""Absorbing layers: their profiles, their memory variables, and a watch for growth."""

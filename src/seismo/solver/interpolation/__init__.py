@@ -1,0 +1,1 @@
+"""Fields read at any position, and sources spread from it."""

@@ -1,0 +1,296 @@
+"""Receiver channels: points and weights that read a component at a position.
+
+Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
+the scheme's own differences. Among layers they are of the strains at the position, and stresses
+along the layers are of the position's own rock (`seismo.solver.interpolation.strain`). A channel of
+a fibre is a sum of velocities at several positions (`seismo.acquisition.stations.fibre`), or of
+strains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import combinations_with_replacement, pairwise
+
+import numpy as np
+
+from seismo.acquisition.stations.fibre import Fibre
+from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.equations.framework.table import Field
+from seismo.equations.framework.terms import Term
+from seismo.features.topography.rows import Topography
+from seismo.grid.coefficients import Stencil
+from seismo.grid.grid import AXES
+from seismo.grid.surface_closure import SurfaceClosure
+from seismo.solver.interpolation.fibre import strain_places
+from seismo.solver.interpolation.point_weights import PointInterpolation
+from seismo.solver.interpolation.strain import StrainReading, joined
+from seismo.solver.surface.surface_slope import Points
+
+_NO_WEIGHT = 1e-9  # of directions: what rounding leaves
+
+
+def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
+    """Replace points of a derivative by the points of the field it differentiates."""
+    x, y, z, w = points
+    a = AXES.index(axis)
+    half = axis in field.half
+    h = around.grid.spacing[a]
+    c = stencil.along(axis) / h
+    index = [x, y, z]
+    rows = []
+    # Each point of the derivative becomes a pair of the field's for each coefficient.
+    for m, coefficient in enumerate(c, 1):
+        # Half-point fields give the derivative on nodes: points n - 1/2 and n + 1/2.
+        for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
+            moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
+            rows.append((*moved, sign * coefficient * w))
+    if axis == "z" and around.grid.stretching is not None:
+        # (1 / J) d/dzeta, J where the derivative stands.
+        heights = around.grid.heights(z + (0.0 if half else 0.5))
+        rows = [(*at, weights / heights) for *at, weights in rows]
+    if axis == "z" and around.closure is not None:
+        return _along_closed(around.closure, half, h, rows, points)
+    return tuple(np.concatenate(columns) for columns in zip(*rows, strict=True))
+
+
+def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
+    x, y, z, w = points
+    # Rows below a closed surface: one-sided differences in place of the pairs.
+    is_closed = z < closure.rows
+    table = (closure.down if half else closure.up) / h
+    kept = [tuple(column[~is_closed] for column in row) for row in rows]
+    for k in range(table.shape[1]):
+        row = np.full(is_closed.sum(), k)
+        kept.append((x[is_closed], y[is_closed], row, w[is_closed] * table[z[is_closed], k]))
+    return tuple(np.concatenate(column) for column in zip(*kept, strict=True))
+
+
+def _term_points(
+    around: PointInterpolation, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a term for a position in m."""
+    if around.topography is None or not term.along:
+        yield from _level_points(around, term, position, stencil)
+        return
+    # d_z = (1 / g) d_s, and d_x = d_x|s - (a / g) d_s of rows that follow the ground.
+    if term.along != "z":
+        yield from _level_points(around, term, position, stencil)
+    share = _share_across(around.topography, term.along, position)
+    if share:
+        across = replace(term, along="z", factor=term.factor * share)
+        yield from _level_points(around, across, position, stencil)
+
+
+def _share_across(topography: Topography, axis: str, position) -> float:
+    """Return by how much d_s is part of a derivative along an axis at a position in m."""
+    x, y, s = (np.asarray(p) for p in position)
+    g = float(topography.height(s, y, x))
+    if axis == "z":
+        return 1.0 / g
+    return -float(topography.surface(y, x, along=axis) * topography.share(s)) / g
+
+
+def _level_points(
+    around: PointInterpolation, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a term along the rows of the grid."""
+    field = around.physics.named(term.field)
+    strains = around.strains(position) if _by_layers(around, term, position) else None
+    # Among layers: strains from what is continuous across contacts.
+    if strains and not (strains.wet and _shears(term)):
+        for name, some in _among_layers(around, strains, term, position, stencil):
+            around.refuse_outside(some, position, "differentiate")
+            yield name, some._replace(weights=term.factor * some.weights)
+        return
+    # Under ground that slopes: stresses by its traction.
+    under_slope = None if term.along else around.stress_under_slope(field, position)
+    if under_slope:
+        for name, some in under_slope.items():
+            yield name, some._replace(weights=term.factor * some.weights)
+        return
+    on_surface = dict[str, Points]()
+    # d_z of a velocity under a free surface: the surface prescribes it.
+    known = around.derivative(field, position) if term.along == "z" else None
+    columns = None
+    if known:
+        points, on_surface = known
+    else:
+        target = _differentiated(field, term.along)
+        points = around.weights(target, position, fitted=not term.along)
+        columns = around.columns(target, position, fitted=not term.along)
+    if term.along:
+        points = _along(around, field, term.along, stencil, points)
+        around.refuse_outside(points, position, "differentiate")
+    # Where the surface prescribes the slope of vz: points of vx and vy beside those of vz.
+    if around.slope and columns:
+        if term.along:
+            columns = _along(around, field, term.along, stencil, columns)
+        on_surface = around.slope.points(Points(*columns))
+    for name, some in ((field.name, Points(*points)), *on_surface.items()):
+        yield name, some._replace(weights=term.factor * some.weights)
+
+
+def _differentiated(field: Field, axis: str) -> Field:
+    """Return a field where its derivative along an axis stands; itself without one."""
+    # A staggered difference stands half a point from its field along the axis.
+    return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
+
+
+def _by_layers(around: PointInterpolation, term: Term, position) -> bool:
+    """Whether a term jumps across contacts; turning is read so where no surface is near."""
+    if term.field[0] == "v" and not term.along:
+        return False
+    return not _shears(term) or around.deep(position)
+
+
+def _shears(term: Term) -> bool:
+    """Whether a term is a derivative of a velocity across its own direction."""
+    return term.field[0] == "v" and term.along not in ("", term.field[1:])
+
+
+def _among_layers(
+    around: PointInterpolation, strains: StrainReading, term: Term, position, stencil: Stencil
+) -> Iterator[tuple[str, Points]]:
+    """Return the points, with their field, that read a stress, or a derivative of a velocity.
+
+    With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
+    """
+    fluid = "p" in (f.name for f in around.physics.fields)
+    component = term.field[1:]
+    # Stress at the position, with its own moduli.
+    if not term.along:
+        yield from strains.stress(term.field).items()
+    # Normal strain e_aa, on the stress that does work on it.
+    elif component == term.along:
+        for name, points in strains.strain("p" if fluid else f"s{component}{component}").items():
+            axis = component if fluid else name[1]
+            yield _derivative(around, f"v{axis}", axis, stencil, points)
+    # d_z v_a = 2 e_az - d_a vz
+    elif term.along == "z":
+        turns = "vz" in (f.name for f in around.physics.fields)  # SH waves: d_z vy = 2 e_yz
+        for points in strains.strain(f"s{component}z").values():
+            yield _derivative(around, term.field, "z", stencil, points)
+            if turns:
+                yield _derivative(around, "vz", component, stencil, points)
+        if turns:
+            yield _slope(around, "vz", component, position, stencil, -1.0)
+    # Slopes along the layers are continuous across contacts, as their field is.
+    else:
+        yield _slope(around, term.field, term.along, position, stencil, 1.0)
+
+
+def _slope(
+    around: PointInterpolation, name: str, axis: str, position, stencil: Stencil, factor: float
+) -> tuple[str, Points]:
+    """Return the points, with their field, of a derivative along the layers at a position in m."""
+    target = _differentiated(around.physics.named(name), axis)
+    points = Points(*around.weights(target, position))
+    points = points._replace(weights=factor * points.weights)
+    return _derivative(around, name, axis, stencil, points)
+
+
+def _derivative(
+    around: PointInterpolation, name: str, axis: str, stencil: Stencil, points: Points
+) -> tuple[str, Points]:
+    """Return the points, with their field, of a derivative that the scheme has at some points."""
+    field = around.physics.named(name)
+    return name, Points(*_along(around, field, axis, stencil, points))
+
+
+def receiver_points(
+    around: PointInterpolation,
+    group: ReceiverGroup,
+    number: int,
+    position: np.ndarray,
+    base: tuple[str, str],
+    stencil: Stencil,
+) -> dict[str, Points]:
+    """Return the points, by their field, that read a base component at one receiver of a set.
+
+    Args:
+        around: what weights depend on besides the position.
+        group: the set.
+        number: of the receiver.
+        position: (3) m where it is.
+        base: quantity that is recorded, and the component of it.
+        stencil: of the differences.
+    """
+    observables = around.physics.observables
+    if group.fibre is None:
+        quantity, component = base
+        terms = observables[quantity][component]
+        return channel_points(around, terms, position, stencil)
+    return _fibre_points(around, group.fibre, number, stencil)
+
+
+def _fibre_points(
+    around: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
+) -> dict[str, Points]:
+    """Return the points, by their field, that read the mean strain along a channel's gauge length.
+
+    Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
+    """
+    observables = around.physics.observables
+    corners = fibre.ends[number]
+    weights = fibre.weights[number].copy()
+    sums: list[tuple[np.ndarray, tuple[Term, ...]]] = []
+    for n, (begin, end) in enumerate(pairwise(corners)):
+        length = float(np.linalg.norm(end - begin))
+        direction = (end - begin) / length
+        strain_shares = strain_places(around, begin, end)
+        if strain_shares:
+            # Neither end of the piece is read for it.
+            weights[n] += direction / fibre.gauge_length
+            weights[n + 1] -= direction / fibre.gauge_length
+        for position, share in strain_shares:
+            share *= length / fibre.gauge_length
+            sums.append((position, _along_fibre(around, direction, share)))
+    least = _NO_WEIGHT / fibre.gauge_length
+    for corner, some in zip(corners, weights, strict=True):
+        # Ends and bends: weighted velocities.
+        shares = {f"v{a}": some[AXES.index(a)] for a in around.physics.axes}
+        terms = tuple(
+            replace(term, factor=share * term.factor)
+            for name, share in shares.items()
+            for term in (observables["velocity"][name] if abs(share) > least else ())
+        )
+        sums.append((corner, terms))
+    points_by_field: dict[str, list[Points]] = {}
+    for position, terms in sums:
+        for name, points in channel_points(around, terms, position, stencil).items():
+            points_by_field.setdefault(name, []).append(points)
+    return {name: joined(*several) for name, several in points_by_field.items()}
+
+
+def _along_fibre(
+    around: PointInterpolation, direction: np.ndarray, share: float
+) -> tuple[Term, ...]:
+    """Return the terms of a share of t . e t, the rate of strain along a direction t."""
+    axes = around.physics.axes
+    strains = around.physics.observables["strain_rate"]
+    terms = list[Term]()
+    for a, b in combinations_with_replacement(axes, 2):
+        # t_a^2 e_aa, and 2 t_a t_b e_ab.
+        weight = direction[AXES.index(a)] * direction[AXES.index(b)] * (1.0 if a == b else 2.0)
+        if abs(weight) > _NO_WEIGHT:
+            terms += [
+                replace(term, factor=share * weight * term.factor)
+                for term in strains[f"e{a}{b}_rate"]
+            ]
+    return tuple(terms)
+
+
+def channel_points(
+    around: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
+) -> dict[str, Points]:
+    """Return the points, by their field, that read a sum of terms for a position in m."""
+    points_by_field = dict[str, Points]()
+    for term in terms:
+        for name, points in _term_points(around, term, position, stencil):
+            both = (
+                zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
+            )
+            points_by_field[name] = Points(*map(np.concatenate, both)) if both else points
+    return points_by_field

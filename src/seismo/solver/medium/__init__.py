@@ -1,0 +1,1 @@
+"""The effective medium of a run on its grid."""

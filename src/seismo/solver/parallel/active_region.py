@@ -1,0 +1,222 @@
+"""The part of a grid that can move: from rest nothing does ahead of the sources' fastest waves.
+
+After n steps all that is further along an axis from the sources than
+
+    v n + 3 n^(1/3) + 10  points
+
+is less than 1e-7 of the largest, with v the largest group velocity along the axis, in points a
+step, of the scheme's plane waves, the shortest ones included. Where short waves are the fastest, a
+front fades as Airy's function does, over a distance that grows with the cube root of time. The
+numbers hold for a source that acts in a single step, at orders 2 to 16, and so for all others
+(`tests/test_moving_part.py`).
+
+The steps of a run come in phases; those of a phase update the box that can move in its last step.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from seismo.features.plane_waves.background import plane_waves
+from seismo.features.topography.row_weights import midpoint_pairs
+from seismo.features.topography.symbol import midpoint_symbol, steepest_cells
+from seismo.grid.coefficients import staggered_symbol
+from seismo.grid.decomposition import LINE
+from seismo.grid.grid import AXES, Box, triple
+from seismo.solver.discretization import Discretization
+
+PARTS = 12  # phases of the time in which the moving part grows
+WIDTH = 3.0  # points over the cube root of the steps: how far a front fades
+AROUND = 10.0  # points
+SPREAD = 9  # points on either side of its position on which a source acts
+LEAST_SAVED = 0.1  # share of a run's updates that phases are worth
+WAVENUMBERS = 32  # along an axis, of the plane waves that are looked at
+CURVED_WAVENUMBERS = 16  # the same on rows that follow the ground
+ALIGNED = 8  # planes and rows that boxes consist of, so that blocks of threads are full
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Steps that update the same points, with the same layers.
+
+    Attributes:
+        first: step.
+        layers: number of the phase of the absorbing layers (`Discretization.layer_phases`).
+        box: points that are updated.
+    """
+
+    first: int
+    layers: int
+    box: Box
+
+
+def points_a_step(setup: Discretization) -> dict[str, float]:
+    """Return the largest group velocity along each axis of the scheme's plane waves.
+
+    With C_a = c dt / h_a and K_a(k_a) the symbol of the differences, sin^2(w dt / 2) = T / 4 for
+    T = sum_a (C_a K_a)^2, so that the velocity is C_a^2 K_a K_a' / sqrt(T (1 - T / 4)).
+    """
+    axes = setup.grid.axes
+    k = np.linspace(1e-3, np.pi, WAVENUMBERS)
+    square, slope = zip(*(_squared_symbol(setup, a, k) for a in axes), strict=True)
+    share = setup.fastest * setup.clock.dt
+    courant = {a: share / setup.grid.spacing[AXES.index(a)] for a in axes}
+    # All directions: T (k_x, k_y, k_z).
+    along = dict(zip(axes, np.ix_(*[np.arange(WAVENUMBERS)] * len(axes)), strict=True))
+    total = np.zeros((WAVENUMBERS,) * len(axes))
+    for a, of_axis in zip(axes, square, strict=True):
+        total += courant[a] ** 2 * of_axis[along[a]]
+    # At the limit of stability the shortest waves divide by 0, and travel nowhere.
+    root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
+    # The longest waves travel at c.
+    flat = {
+        a: max(courant[a], float((courant[a] ** 2 * np.abs(of_axis)[along[a]] / root).max()))
+        for a, of_axis in zip(axes, slope, strict=True)
+    }
+    return flat if setup.topography is None else _over_slopes(setup, courant, flat)
+
+
+def _squared_symbol(
+    setup: Discretization, axis: str, k: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return K^2 (n) of differences along an axis at k (n), and K K', half its derivative."""
+    if setup.physics.differences == "second":
+        second = setup.stencil.second[1:]
+        m = np.arange(1.0, len(second) + 1.0)
+        square = 2.0 * (1.0 - np.cos(np.outer(k, m))) @ second
+        return square, np.sin(np.outer(k, m)) @ (m * second)
+    first = setup.stencil.along(axis)
+    m = np.arange(len(first)) + 0.5
+    symbol = staggered_symbol(first, k)
+    return symbol**2, symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
+
+
+def _over_slopes(
+    setup: Discretization, courant: dict[str, float], flat: dict[str, float]
+) -> dict[str, float]:
+    """Return the largest group velocities of flat rows and of those that follow the ground.
+
+    There T = sum_a D_a^2 with the derivatives at constant z (`seismo.features.topography.symbol`),
+    here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
+    D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
+    """
+    topography = setup.topography
+    assert topography is not None
+    k = np.linspace(1e-3, np.pi, CURVED_WAVENUMBERS)
+    both = np.concatenate([-k[::-1], k])
+    weights = midpoint_pairs(setup.stencil.order)
+    m = np.arange(len(setup.stencil.first)) + 0.5
+    pairs = np.arange(len(weights)) + 0.5
+
+    def symbols(n: np.ndarray) -> tuple[np.ndarray, ...]:
+        # K, c and their derivatives.
+        return (
+            np.sign(n) * staggered_symbol(setup.stencil.first, np.abs(n)),
+            2.0 * np.cos(np.outer(n, m)) @ (m * setup.stencil.first),
+            midpoint_symbol(weights, n),
+            -2.0 * np.sin(np.outer(n, pairs)) @ (pairs * weights),
+        )
+
+    across = [a for a in setup.grid.axes if a != "z"]
+    largest = dict(flat)
+    for sloping in across:
+        (other,) = [a for a in across if a != sloping] or [""]
+        kx, dx, cx, ex = (s[:, None, None] for s in symbols(both))
+        kz, dz, cz, ez = (s[None, :, None] for s in symbols(k))
+        ky, dy, _, _ = (s[None, None, :] for s in symbols(k))
+        for g, slope in steepest_cells(topography):
+            # Derivatives along the axis that the ground slopes along, along z, along the other.
+            tilt = slope / g * courant["z"]
+            in_slope = courant[sloping] * kx - tilt * cx * cz * kz
+            down = courant["z"] / g * kz
+            beside = courant.get(other, 0.0) * ky
+            total = in_slope**2 + down**2 + beside**2
+            root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
+            rates = {
+                sloping: in_slope * (courant[sloping] * dx - tilt * ex * cz * kz),
+                "z": down * courant["z"] / g * dz - in_slope * tilt * cx * (ez * kz + cz * dz),
+                other: beside * courant.get(other, 0.0) * dy,
+            }
+            for a in setup.grid.axes:
+                largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
+    return largest
+
+
+def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
+    """Return the phases of a run: without a front to follow, those of the absorbing layers.
+
+    Args:
+        setup: the run.
+        from_rest: whether nothing moves before its first step.
+    """
+    grid = setup.grid
+    layers = [first for first, _ in setup.layer_phases]
+    plain = tuple(Phase(first, n, setup.live) for n, first in enumerate(layers))
+    # Planes gain little; plane waves enter on all sides, and waves of another grid from there.
+    joined = setup.meets is not None
+    if not from_rest or grid.dimensions == 2 or plane_waves(setup) or joined:
+        return plain
+    front = _Front(setup)
+    steps = setup.total_steps
+    filled = front.filled()
+    starts = {*layers, *(round(filled * n / PARTS) for n in range(PARTS)), filled}
+    bounds = [*sorted(starts - {steps}), steps]
+    grown = list[Phase]()
+    for first, behind in pairwise(bounds):
+        number = sum(begin <= first for begin in layers) - 1
+        phase = Phase(first, number, front.box(behind))
+        # Boxes are rounded up: those of neighbours may be the same.
+        if not grown or (grown[-1].layers, grown[-1].box) != (phase.layers, phase.box):
+            grown.append(phase)
+    updated = updates(tuple(grown), 0, steps)
+    return tuple(grown) if updated < (1.0 - LEAST_SAVED) * grid.size * steps else plain
+
+
+def updates(some: tuple[Phase, ...], first: int, behind: int) -> int:
+    """Return the points that steps update, from a first one on, summed over the steps."""
+    ends = [*(phase.first for phase in some[1:]), behind]
+    return sum(
+        phase.box.size * max(0, min(end, behind) - max(phase.first, first))
+        for phase, end in zip(some, ends, strict=True)
+    )
+
+
+class _Front:
+    """The box that can move after so many steps."""
+
+    def __init__(self, setup: Discretization) -> None:
+        """Take the sources of all shots."""
+        self._grid = setup.grid
+        self._steps = setup.total_steps
+        self._speeds = points_a_step(setup)
+        points = [source.position for shot in setup.shots for source in shot.sources]
+        faults = [fault.positions for shot in setup.shots for fault in shot.faults]
+        positions = np.concatenate([np.reshape(points, (-1, 3)), *faults])
+        # Along a periodic axis waves come back from the other side.
+        around = {face.axis for face in setup.image_faces if face.kind == "periodic"}
+        self._sources = {
+            a: self._grid.index(a, positions[:, AXES.index(a)])
+            for a in self._grid.axes if a not in around and len(positions)
+        }  # fmt: skip
+
+    def box(self, steps: int) -> Box:
+        """Return the points that can move in the last of some steps, along x in whole lines."""
+        lo = list(self._grid.box.lo)
+        hi = list(self._grid.box.hi)
+        for axis, sources in self._sources.items():
+            n = AXES.index(axis)
+            far = self._speeds[axis] * steps + WIDTH * np.cbrt(steps) + AROUND + SPREAD
+            unit = LINE if axis == "x" else ALIGNED
+            lo[n] = max(lo[n], math.floor((sources.min() - far) / unit) * unit)
+            hi[n] = min(hi[n], math.ceil((sources.max() + far + 1.0) / unit) * unit)
+        return Box(triple(lo), triple(hi))
+
+    def filled(self) -> int:
+        """Return the steps after which all of the grid can move, or those of the run."""
+        filling = self._grid.box
+        return bisect_left(range(self._steps), True, key=lambda n: self.box(n) == filling)

@@ -1,0 +1,242 @@
+"""All subdomains of a grid: which rank has which, what each costs, and which are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from seismo.backends.base import Backend
+from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.errors import ScenarioError
+from seismo.features.contacts.operators import uncut_rows
+from seismo.features.refinement.operators import FACTOR
+from seismo.features.topography.cost import curved_cost
+from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, decompose
+from seismo.grid.grid import Box
+from seismo.grid.point_costs import EVEN, PointCosts, cost
+from seismo.solver.discretization import Discretization
+from seismo.solver.surface.boundary_images import Face
+
+
+@dataclass(frozen=True)
+class Partition:
+    """All subdomains of a grid, and which rank has which.
+
+    Where several grids stand side by side, each has shots of its own and as many of the ranks, a
+    process group. Ranks of different groups exchange nothing in a step.
+
+    Attributes:
+        rows: subdomains as rows along z of columns along y; they are numbered row by row.
+        ranks: all of them; a group has the subdomains in runs of about equal number.
+        grids: that stand side by side; the subdomains are those of this rank's.
+        costs: of points in absorbing layers, and in rows that follow the ground.
+    """
+
+    rows: list[list[Subdomain]]
+    ranks: SerialCommunicator
+    grids: int = 1
+    costs: PointCosts = EVEN
+
+    @property
+    def ranks_per_grid(self) -> int:
+        """How many ranks share a grid."""
+        return self.ranks.count // self.grids
+
+    @property
+    def shots(self) -> range:
+        """The shots on this rank's grid, of all that advance together."""
+        return self.rows[0][0].shots
+
+    @property
+    def subdomains(self) -> list[Subdomain]:
+        """All of them, by number."""
+        return [subdomain for row in self.rows for subdomain in row]
+
+    @property
+    def local_numbers(self) -> list[int]:
+        """The numbers of those that this rank has."""
+        numbers = range(len(self.rows) * len(self.rows[0]))
+        return [n for n in numbers if self.owner(n) == self.ranks.number]
+
+    def owner(self, number: int) -> int:
+        """Return the rank of this group that has a subdomain."""
+        # Subdomains are dealt to the ranks of a shot group in runs of about equal number.
+        first = self.ranks.number // self.ranks_per_grid * self.ranks_per_grid
+        return first + number * self.ranks_per_grid // (len(self.rows) * len(self.rows[0]))
+
+    def owners(self, y, z) -> np.ndarray:
+        """Return the ranks that update points; images beyond a face count as the point on it."""
+        owners = np.zeros(np.broadcast(y, z).shape, np.int64)
+        (_, ylo, zlo) = self.rows[0][0].grid.box.lo
+        (_, yhi, zhi) = self.rows[0][0].grid.box.hi
+        # Images beyond a face belong to the point on it.
+        y = np.clip(y, ylo, yhi - 1)
+        z = np.clip(z, zlo, zhi - 1)
+        for n, subdomain in enumerate(self.subdomains):
+            owners[subdomain.owns(y, z)] = self.owner(n)
+        return owners
+
+    @property
+    def imbalance(self) -> float:
+        """Excess of the costliest subdomain over the mean cost, as a fraction of it."""
+        return self.largest * len(self.subdomains) - 1.0
+
+    @property
+    def largest(self) -> float:
+        """Share of the grid's cost in the costliest subdomain."""
+        # Costs in interior points.
+        costs = [cost(s.grid, s.owned, self.costs) for s in self.subdomains]
+        return max(costs) / sum(costs)
+
+    @property
+    def counts(self) -> str:
+        """How the grid is cut along z and y, such as "2 x 1"."""
+        return f"{len(self.rows)} x {len(self.rows[0])}"
+
+    def describe(self) -> dict[str, object]:
+        """Return the number of ranks and the decomposition."""
+        return {
+            "ranks": self.ranks.count, "grids": self.grids, "parts": self.counts,
+            "imbalance": self.imbalance,
+        }  # fmt: skip
+
+    def neighbour_pairs(self) -> Iterator[tuple[int, int, Box]]:
+        """Return, for each pair of neighbours, the box of the first's halo that the other owns.
+
+        All ranks see them in the same order.
+        """
+        # Eight neighbours across z and y; those of corners, too.
+        steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
+        columns = len(self.rows[0])
+        subdomains = self.subdomains
+        for n, subdomain in enumerate(subdomains):
+            for down, along in steps:
+                row = n // columns + down
+                column = n % columns + along
+                if 0 <= row < len(self.rows) and 0 <= column < columns:
+                    other = row * columns + column
+                    # Halo of n owned by the other: the intersection of boxes.
+                    yield n, other, subdomain.padded & subdomains[other].owned
+
+
+def divide(
+    setup: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    counts: tuple[int, int] | None = None,
+) -> Partition:
+    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
+
+    Args:
+        setup: what to run.
+        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
+        ranks: that share it.
+        counts: along z and y; None for those that the scenario names, or that suit the ranks.
+
+    Raises:
+        ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
+    """
+    scenario = setup.scenario
+    requested = scenario.grid.decomposition
+    uncut_axes = never_cut_axes(setup.image_faces, setup.meets is not None)
+    ranks_per_grid = ranks.count // setup.grids
+    # Factors of the ranks with the smallest cuts.
+    if counts is None and requested == "auto":
+        uncut = never_cut(setup)
+        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, uncut_axes, uncut)
+    try:
+        cut = counts or requested
+        _refuse(cut, ranks_per_grid, uncut_axes)
+        layer = backend.pml_costs[setup.physics.differences]
+        costs = point_costs(setup, backend.name, layer)
+        number = ranks.number // ranks_per_grid
+        parted = subdomains(setup, backend.lane_width, cut, number, costs=costs)
+        return Partition(parted, ranks, setup.grids, costs)
+    except ScenarioError as error:
+        if counts is not None:
+            raise
+        problem = str(error).removeprefix("decomposition: ")
+        raise scenario.mistake("grid", "decomposition", problem=problem) from None
+
+
+def divide_finer(setup: Discretization, backend: Backend, below: Partition) -> Partition:
+    """Cut the finer of two grids where the coarser one is cut along y.
+
+    Args:
+        setup: the finer grid.
+        backend: see `divide`.
+        below: the parts of the coarser grid.
+    """
+    # Cuts pass through nodes that both have: every third one of the finer grid.
+    cuts = [FACTOR * subdomain.owned.lo[1] for subdomain in below.subdomains]
+    number = below.ranks.number // below.ranks_per_grid
+    columns = [*cuts, setup.grid.points[1]]
+    parted = subdomains(setup, backend.lane_width, number=number, columns=columns)
+    return Partition(parted, below.ranks, below.grids)
+
+
+def never_cut_axes(faces: Iterable[Face], refined: bool) -> dict[str, str]:
+    """Return the axes that a grid is not cut along, and why, as a relative clause.
+
+    A periodic axis is not, as its halo is filled from the same subdomain, and z is not where two
+    spacings meet in a plane.
+    """
+    axes = {face.axis: "which is periodic" for face in faces if face.kind == "periodic"}
+    return axes | ({"z": "where grids of two spacings meet"} if refined else {})
+
+
+def _refuse(counts: tuple[int, int], ranks: int, uncut_axes: Mapping[str, str]) -> None:
+    for axis, count in zip("zy", counts, strict=True):
+        if count > 1 and axis in uncut_axes:
+            raise ScenarioError(
+                f"decomposition: {count} parts along {axis}, {uncut_axes[axis]}; use 1 part there"
+            )
+    if counts[0] * counts[1] < ranks:
+        raise ScenarioError(
+            f"decomposition: {counts[0]} x {counts[1]} parts for {ranks} ranks; use a part for "
+            "each, or auto, or start fewer"
+        )
+
+
+def point_costs(setup: Discretization, backend: str, layer: float) -> PointCosts:
+    """Return what points cost on a backend of that name, those of layers being known."""
+    rows = setup.curved_rows.count if setup.curved_rows else 0
+    curved = curved_cost(backend, setup.grid.dimensions, setup.stencil.order)
+    return PointCosts(layer, curved, rows)
+
+
+def never_cut(setup: Discretization) -> frozenset[int]:
+    """Return the rows before which no grid is cut.
+
+    Corrections would read beyond a halo there; and every part is two halos wide.
+    """
+    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
+    curved = setup.curved_rows.count + setup.halo if setup.curved_rows else 0
+    return uncut | frozenset(range(max(setup.closed_rows, 2 * setup.halo, curved)))
+
+
+def subdomains(
+    setup: Discretization,
+    lane: int,
+    counts: tuple[int, int] = (1, 1),
+    number: int = 0,
+    costs: PointCosts = EVEN,
+    columns: list[int] | None = None,
+) -> list[list[Subdomain]]:
+    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
+
+    Volumes of many fields have rows of half lines: those of two fields march across their layers,
+    along y from rows of one kind to those of the other.
+    """
+    # Alignment: the first interior point begins a cache line.
+    middle = setup.row_groups(lane)[0].spans[1][0]
+    shots = setup.shots_on(number)
+    short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
+    unit = SECTOR if short else LINE
+    uncut = never_cut(setup)
+    return decompose(
+        setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, costs, uncut, columns
+    )

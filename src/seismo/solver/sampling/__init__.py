@@ -1,0 +1,1 @@
+"""Sources and records of a run: injection, receivers, snapshots and maps."""

@@ -1,0 +1,1 @@
+"""The launches of a time step, bound to one subdomain."""

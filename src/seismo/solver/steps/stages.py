@@ -1,0 +1,251 @@
+"""Stages bound to one subdomain: launches of a formula on its boxes and arrays.
+
+A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, zip_longest
+
+import numpy as np
+
+from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
+from seismo.backends.operators.curved import Curved
+from seismo.equations.framework.table import Stage
+from seismo.features.topography.row_weights import RowWeights
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.global_index import CheckpointArray
+from seismo.grid.grid import Box
+from seismo.solver.absorbing.layer_memory import LayerMemory
+from seismo.solver.fields import Fields
+from seismo.solver.steps.row_groups import RowGroup, reached
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What all stages of a subdomain share.
+
+    Attributes:
+        backend: where they run.
+        subdomain: its arrays' shape.
+        fields: its arrays.
+        tables: coefficients and profiles.
+        order: of the differences.
+        regions: boxes of one variant each.
+        closed_width: width of the surface weights, 0 without a closed free surface.
+        even: by stage, of every plane z of the grid, whether its medium is even.
+        moving: points that can move; the others are left as they are.
+        damped: whether layers damp the fields themselves.
+        curved: weights of rows that follow the ground, None where it is flat.
+        closed_rows: rows under a free surface with operators of their own.
+        refined: tables of the rows beside the plane where two spacings meet, None without one.
+    """
+
+    backend: Backend
+    subdomain: Subdomain
+    fields: Fields
+    tables: KernelConstants
+    order: int
+    regions: list[RowGroup]
+    closed_width: int
+    even: dict[str, np.ndarray]
+    moving: Box
+    damped: bool = False
+    curved: RowWeights | None = None
+    closed_rows: int = 0
+    refined: KernelConstants | None = None
+
+    def tables_of(self, closed: bool, refined: bool) -> tuple[KernelConstants, int]:
+        """Return the tables of rows of a kind, and the width of their weights; 0 without any."""
+        if refined and self.refined is not None:
+            return self.refined, self.refined.up.shape[1]
+        return self.tables, self.closed_width if closed else 0
+
+    def weights(self, region: RowGroup) -> Curved | None:
+        """Return which weights the rows of a region have that follow the ground."""
+        if self.curved is None or not region.curved:
+            return None
+        cross = self.curved.cross if region.closed else self.curved.inner
+        distances = self.fields.shot_distances
+        return Curved(self.curved.plain, self.curved.cross, cross, distances)
+
+    def marches(self, slopes: tuple[str, ...]) -> bool:
+        """Whether threads that march find what slopes add, of a stage."""
+        return bool(slopes) and self.fields.marched.issuperset(slopes)
+
+    @property
+    def stretched(self) -> bool:
+        """Whether cells of the grid grow along z."""
+        return self.subdomain.grid.stretching is not None
+
+
+def _rows(
+    binding: Binding, stage: Stage, memory: LayerMemory, region: RowGroup, box: Box
+) -> list[list[int]]:
+    """Return the columns of a box of one region, for every shot; along x as far as it reaches."""
+    sub = binding.subdomain
+    ox, oy, oz = sub.offset
+    (_, y0, z0) = box.lo
+    (_, y1, z1) = box.hi
+    columns = []
+    # A row of columns for each shot: box, offset of the shot, packed offset, x-segments.
+    for shot in range(sub.batch):
+        along: list[int] = []
+        for span, (first, last) in enumerate(region.spans):
+            x0 = min(max(first, box.lo[0]), last)
+            x1 = max(min(last, box.hi[0]), x0)
+            # Stages of the layers leave the interior out: an empty range of x.
+            idle = stage.where == "layer" and not region.stretched(span)
+            along += [x0 + ox, (x0 if idle else x1) + ox]
+            along += memory.columns(region, span, shot, sub.offset)
+        rows = (z0 + oz, z1 + oz, y0 + oy, y1 + oy)
+        packed = binding.fields.packed(z0, stage.coefficients)
+        columns.append([*rows, shot * sub.volume, packed, *along])
+    return columns
+
+
+def _pieces(box: Box, even: np.ndarray | None) -> list[tuple[bool, Box]]:
+    """Cut a box in runs of planes that are even, and that are not."""
+    if even is None:
+        return [(False, box)]
+    (x0, y0, z0) = box.lo
+    (x1, y1, z1) = box.hi
+    # Cut where the kind of plane changes.
+    cuts = [z0, *(z for z in range(z0 + 1, z1) if even[z] != even[z - 1]), z1]
+    return [(bool(even[a]), Box((x0, y0, a), (x1, y1, b))) for a, b in pairwise(cuts)]
+
+
+# Axes of layers in the middle and at the ends of rows, closed, even, curved weights, refined.
+OperatorKey = tuple[str, str, bool, bool, Curved | None, bool]
+
+
+class BoundStage:
+    """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
+
+    The edges are what the neighbours wait for. Corrections follow the updates of the same points.
+    `memories` are the arrays of the layers that a step leaves for the next.
+    """
+
+    def __init__(self, binding: Binding, stage: Stage, memory: LayerMemory, number: int) -> None:
+        """Bind the stage that is the n-th of a step."""
+        self.stage = stage
+        self._number = number
+        self.memories = list(memory.memories)
+        # Edges first: neighbours wait for them.
+        edges, core = binding.subdomain.edges_and_core()
+        parities = binding.fields.physics.parities
+        self.edges = [self._launches(binding, memory, edges, parity) for parity in parities]
+        self.core = [self._launches(binding, memory, [core], parity) for parity in parities]
+        self.edge_corrections: list[Launch] = []
+        self.core_corrections: list[Launch] = []
+
+    def _launches(
+        self, binding: Binding, memory: LayerMemory, boxes: list[Box], parity: int
+    ) -> list[Launch]:
+        stage = self.stage
+        grouped = dict[OperatorKey, tuple[list[list[int]], list[list[int]]]]()
+        # Boxes by the operators that their rows need: one launch each.
+        for region in self._regions(binding, memory):
+            for box in boxes:
+                overlap = region.box & box
+                if not overlap.size or not (region.ends or stage.where != "layer"):
+                    continue
+                for even, piece in _pieces(overlap, binding.even.get(stage.name)):
+                    moving_piece = piece & binding.moving
+                    if not moving_piece.size:
+                        continue
+                    curved = binding.weights(region)
+                    key = (*region.kind, even, curved, region.refined)
+                    part_boxes, whole_boxes = grouped.setdefault(key, ([], []))
+                    part_boxes += _rows(binding, stage, memory, region, moving_piece)
+                    whole_boxes += _rows(binding, stage, memory, region, piece)
+        arrays = binding.fields.arrays(parity)
+        launches = list[list[Launch]]()
+        # Interior rows, the longest launches, come first.
+        for key, both in sorted(grouped.items(), key=lambda item: len(item[0][0])):
+            moving, complete = (np.array(some, np.int64) for some in both)
+            middle, ends, closed, even, curved, refined = key
+            physics = binding.fields.physics
+            formula = physics.formula(stage, even)
+            if curved:
+                marched = binding.marches(stage.slopes)
+                planes = tuple(binding.fields.planes)
+                formula = physics.curved_formula(stage, even, planes, marched)
+            read = formula.fields[len(stage.writes) :]
+            writes, reads, model = (
+                tuple(arrays[n] for n in names)
+                for names in (stage.writes, read, formula.coefficients)
+            )
+            tables, width = binding.tables_of(closed, refined)
+            # Operators in the interior and in the PML segments of a row. Layers across z have the
+            # heights of cells in their profile; closed rows all have the same.
+            scaled = binding.stretched and not width and "z" not in middle + ends
+            on_surface = stage.where in ("surface", "closed", "curved")
+            variant = Variant(
+                binding.order, binding.subdomain.grid.axes, middle, ends, memory.slots, width,
+                memory.at_once, binding.damped, scaled and not on_surface, curved,
+            )  # fmt: skip
+            operands = KernelFields(writes, reads, model, memory.arrays(parity))
+            launches.append(binding.backend.sweep(
+                formula, variant, tables, moving, operands,
+                back=(self._number + parity) % 2 == 1,
+                whole_boxes=None if np.array_equal(moving, complete) else complete,
+            ))  # fmt: skip
+        # the longest first; ends of rows, where they are apart, fill what is left of the card
+        return [one for turn in zip_longest(*launches) for one in turn if one is not None]
+
+    def _regions(self, binding: Binding, memory: LayerMemory) -> list[RowGroup]:
+        if self.stage.where == "layer" and memory.at_once:
+            return []  # the stage that shares its memory does it
+        if self.stage.where not in ("surface", "closed", "curved"):
+            return binding.regions
+        # Stages of the surface: its rows alone, without layers.
+        rows = reached(self.stage, binding.subdomain.grid, binding.closed_rows)
+        if self.stage.where == "curved" and binding.curved is not None:
+            if binding.marches(self.stage.writes):
+                return []  # the stage that takes what slopes add finds it
+            rows = Box((0, 0, 0), (*rows.hi[:2], binding.curved.count))
+        nx = rows.shape[0]
+        spans = ((0, 0), (0, nx), (nx, nx))
+        curved = binding.curved is not None
+        return [RowGroup(rows, spans, "", "", curved, curved)] if rows.size else []
+
+    def follow(
+        self, edges: list[Launch], core: list[Launch], memories: list[CheckpointArray]
+    ) -> None:
+        """Run corrections right after the updates of the same points; they keep `memories`."""
+        self.edge_corrections += edges
+        self.core_corrections += core
+        self.memories += memories
+
+
+def bind_stages(
+    bindings: list[Binding], stages: tuple[Stage, ...], pad: int
+) -> list[list[BoundStage]]:
+    """Bind the stages of a wave equation to a subdomain, for each phase of the steps.
+
+    Args:
+        bindings: what they share, in each phase; all have the same layer memory.
+        stages: the equation's table.
+        pad: margin of layer memory.
+    """
+    common = bindings[0]
+    memories = dict[str, LayerMemory]()
+    for stage in stages:
+        # Stages that share memory have that of the first.
+        owner = stage.shares or stage.name
+        if owner not in memories:
+            slots = common.fields.physics.slots(owner)
+            memories[owner] = LayerMemory(
+                common.backend, stage, slots, common.subdomain, common.regions, pad,
+                common.backend.at_once and common.fields.physics.at_once,
+                common.fields.physics.short_layers,
+            )  # fmt: skip
+    return [
+        [
+            BoundStage(binding, stage, memories[stage.shares or stage.name], n)
+            for n, stage in enumerate(stages)
+        ]
+        for binding in bindings
+    ]
