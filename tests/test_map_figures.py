@@ -12,7 +12,7 @@ from cartopy.io import Downloader
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.output.figures.maps import peaks
+from seismo.output.figures import peaks
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 

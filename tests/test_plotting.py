@@ -26,22 +26,18 @@ from seismo.errors import ScenarioError, ScenarioWarning, StorageError
 from seismo.output.figures import (
     KINDS,
     draw,
-    picture_name,
-)
-from seismo.output.figures.maps import peaks
-from seismo.output.figures.maps.map_marks import beach_ball, round_length
-from seismo.output.figures.sections import (
+    gather,
     model,
     movie,
+    peaks,
+    picture_name,
     snapshot,
-)
-from seismo.output.figures.sections.geometry_marks import _by_distance
-from seismo.output.figures.sections.section import CrossSection, sections
-from seismo.output.figures.seismograms import (
-    gather,
     spectra,
     traces,
 )
+from seismo.output.figures.maps.map_marks import beach_ball, round_length
+from seismo.output.figures.sections.geometry_marks import _by_distance
+from seismo.output.figures.sections.section import CrossSection, sections
 from seismo.output.figures.seismograms.abscissa import abscissa, spread
 from seismo.output.figures.seismograms.processing import reduced, with_gain
 from seismo.output.figures.seismograms.spectra import (
