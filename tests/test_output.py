@@ -276,7 +276,7 @@ FULL_DISK = """
     import os, resource, sys
     import numpy as np
     from seismo.errors import StorageError
-    from seismo.output import ResultsWriter
+    from seismo.output.results_file import ResultsWriter
     from seismo.output.store.chunks import pack_tile
 
     path = sys.argv[1]

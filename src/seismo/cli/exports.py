@@ -46,7 +46,7 @@ def export(
     damping: Annotated[float, typer.Option(min=0.0, max=0.99, help="Damping of spectra.")] = 0.05,
 ) -> None:
     """Write traces, maps and fields in formats of other programs."""
-    from seismo.output import export as formats
+    from seismo.output.export import formats
     from seismo.output.results import open_results
 
     if not format_name:
