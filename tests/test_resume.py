@@ -696,7 +696,7 @@ def test_the_first_checkpoint_has_the_time_that_its_size_takes(monkeypatch):
 SLOW_START = """
 import sys, time
 from seismo import cli
-from seismo.runs import run_loop
+from seismo.runs.loop import run_loop
 run_loop.REPORT_EVERY = -1.0
 run_loop.StepTimer.queueable_steps = property(lambda pace: 1 - pace._steps)
 settle = run_loop.StepTimer.settle
@@ -735,7 +735,7 @@ def test_signals_to_the_command_line(tmp_path, wanted, command_line):
 SLOW_MODEL = """
 import signal, sys, time
 from seismo import cli
-from seismo.solver import coefficients
+from seismo.solver.medium import coefficients
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 def endless(*arguments, **options):
     print("sampling", file=sys.stderr, flush=True)
