@@ -49,8 +49,12 @@ PLAIN = {"duration": 0.16, "dispersion_removal": False}
 
 
 def window_of(monkeypatch, steps):
-    for name in ("simulation", "fault_injection", "fault_pieces", "fault_signals"):
-        monkeypatch.setattr(f"seismo.solver.{name}.WINDOW", steps)
+    faults = "features.faults"
+    for name in (
+        "solver.simulation",
+        *(f"{faults}.{n}" for n in ("injection", "pieces", "signals")),
+    ):
+        monkeypatch.setattr(f"seismo.{name}.WINDOW", steps)
 
 
 CASES = {

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, SeismoError, StorageError
-from seismo.output.reports import provenance
-from seismo.output.reports.provenance import RECORDED_VARIABLES, commit
+from seismo.output.reports.provenance import RECORDED_VARIABLES, commit, provenance
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.store.chunks import (
