@@ -16,8 +16,8 @@ DAILY = "not slow and not gpu and not slurm"  # as `pyproject.toml` has it
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Two thirds of what LLVM takes for a kernel go into one pass, which only chooses how addresses are
-# counted: tests do without it. Such code computes the same bits, more slowly at times: it is kept
-# in a folder of its own, where processes started by tests find it.
+# counted: tests do without it. Such code is slower at times, and rounds some sums otherwise: it is
+# kept in a folder of its own, where processes started by tests find it.
 binding.set_option("", "-disable-lsr")
 if not cache_folder().name.endswith("-tests"):  # a process that tests have started
     os.environ["SEISMO_CACHE_DIR"] = f"{cache_folder().absolute()}-tests"

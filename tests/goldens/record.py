@@ -23,7 +23,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import conftest  # noqa: F401  its compiler's options and kernel cache
 from goldens import cases, measure
 from goldens.compare import differences
 

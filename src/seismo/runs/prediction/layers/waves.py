@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_banded
 
 from seismo.grid.grid import AXES
 from seismo.solver.absorbing.cpml import PmlParameters, outward
@@ -70,32 +71,42 @@ class LayerWaves:
             k: (wave) wavenumbers in 1/m.
             cosine: (wave) of the incidences.
         """
-        first = np.asarray(self.setup.stencil.first)
+        stencil = self.setup.stencil
+        first = np.asarray(stencil.first)
+        second = np.asarray(stencil.second if self.setup.physics.differences == "second" else [])
         outside = 2 * len(first)
         inside = 2 * outside  # points inside the face, known as waves or solved for
         q = self.spacing * k * cosine
         nodes, halves, damping = self._stretches(k, inside)
-        count = nodes.shape[1]
-        up, down = _differences(first, count)
-        if self.setup.physics.differences == "second":
-            second = np.asarray(self.setup.stencil.second)
-            gap = np.abs(np.arange(count)[None, :] - np.arange(count)[:, None])
-            straight = np.concatenate([second, np.zeros(count)])[gap]
+        bands = nodes[:, None] * _second_differences(first, second, halves)
+        if second.size:
             across = 2.0 * (1.0 - np.cos(np.outer(q, np.arange(1, len(second))))) @ second[1:]
         else:
-            straight = down @ up
             across = (2.0 * np.sin(np.outer(q, np.arange(len(first)) + 0.5)) @ first) ** 2
-        system = nodes[:, :, None] * (straight + down @ ((halves[:, :, None] - 1.0) * up))
-        system[:, np.arange(count), np.arange(count)] += across[:, None] + damping
-        # Rows beyond the window, whose fields are the waves that come and go back.
-        rows = slice(outside - 1, None)
-        points = 1j * q[:, None] * (np.arange(outside) - inside + 1)
-        coming, going = (
-            np.einsum("wij,wj->wi", system[:, rows, :outside], np.exp(sign * points))
-            for sign in (1.0, -1.0)
-        )
-        unknown = np.concatenate([going[:, :, None], system[:, rows, outside:]], axis=2)
-        return np.asarray(np.linalg.solve(unknown, -coming[:, :, None])[:, 0, 0])
+        reach = bands.shape[1] // 2
+        bands[:, reach] += across[:, None] + damping
+        # Columns outside the window are the wave that comes, exp(i q n), and R times that going
+        # back: the first unknown.
+        bands = bands[:, :, outside - 1 :]
+        count = bands.shape[2]
+        coming = np.zeros((len(q), count), complex)
+        going = np.zeros((len(q), count), complex)
+        matrix = np.zeros((len(q), 2 * reach + 1, count), complex)
+        for m in range(-reach, reach + 1):
+            row = np.arange(max(0, -m - outside + 1), min(count, count - m))
+            entries = bands[:, reach + m, row]
+            within = row + m >= 1
+            matrix[:, reach - m, row[within] + m] = entries[:, within]
+            known = row[~within]
+            wave = np.exp(1j * np.outer(q, known + m + outside - inside))
+            coming[:, known] += entries[:, ~within] * wave
+            going[:, known] += entries[:, ~within] / wave
+        rows = np.arange(min(reach + 1, count))
+        matrix[:, reach + rows, 0] = going[:, rows]
+        return np.array([
+            solve_banded((reach, reach), one, -right)[0]
+            for one, right in zip(matrix, coming, strict=True)
+        ])  # fmt: skip
 
     def _stretches(self, k: np.ndarray, inside: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return 1/s (wave, points) at nodes and half points, from inside to the outer end.
@@ -120,10 +131,27 @@ class LayerWaves:
         return stretched[0], stretched[1], rate**2 * damping
 
 
-def _differences(first: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return G and D (count, count) of spacing 1; nothing lies beyond their ends."""
-    gap = np.arange(count)[None, :] - np.arange(count)[:, None]
-    odd = np.concatenate([[0.0], first, np.zeros(count)])
-    up = np.where(gap > 0, odd[np.abs(gap)], -odd[np.abs(gap - 1)])
-    down = np.where(gap >= 0, odd[np.abs(gap + 1)], -odd[np.abs(gap)])
-    return up, down
+def _second_differences(first: np.ndarray, second: np.ndarray, halves: np.ndarray) -> np.ndarray:
+    """Return the bands (wave, 2 reach + 1, points) of D h G; nothing lies beyond the ends.
+
+    Entry (reach + m, i) is that of row i and column i + m.
+
+    Args:
+        first: coefficients of the staggered differences G (to half points) and D (back).
+        second: of the second difference that stands for D G where h is 1; empty where D G does.
+        halves: h (wave, points), 1/s at half points.
+    """
+    length = len(first)
+    reach = 2 * length - 1
+    count = halves.shape[1]
+    ahead = np.concatenate([-first[::-1], first])  # at -length + 1/2, ..., length - 1/2
+    bands = np.zeros((len(halves), 2 * reach + 1, count), complex)
+    weights = np.pad(halves - 1.0 if second.size else halves, ((0, 0), (length, length)))
+    for back in range(-length, length):
+        # h at the half points that D takes from each row
+        taken = ahead[back + length] * weights[:, length + back : length + back + count]
+        for on in range(1 - length, length + 1):
+            bands[:, reach + back + on] += ahead[on + length - 1] * taken
+    for m in range(-len(second) + 1, len(second)):
+        bands[:, reach + m] += second[abs(m)]
+    return bands
