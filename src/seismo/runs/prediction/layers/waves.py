@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_banded
 
 from seismo.grid.grid import AXES
 from seismo.solver.absorbing.cpml import PmlParameters, outward
@@ -71,6 +70,8 @@ class LayerWaves:
             k: (wave) wavenumbers in 1/m.
             cosine: (wave) of the incidences.
         """
+        from scipy.linalg import solve_banded  # imported when it is used: a run needs none
+
         stencil = self.setup.stencil
         first = np.asarray(stencil.first)
         second = np.asarray(stencil.second if self.setup.physics.differences == "second" else [])
