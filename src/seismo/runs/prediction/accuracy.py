@@ -234,7 +234,7 @@ def _phases(
         elif damping:
             # In layers that have the mean of beds, these beds end.
             mean = _FROM_BEDS * setup.guided_damping.jump * setup.guided_damping.averaged
-            back = damped_error(setup, damping, points, coarser)
+            back = damped_error(setup, damping, points, coarser, first * setup.clock.dt)
             error = math.hypot(error, back, _grazing(setup) * min(1.0, mean))
         shares_and_errors.append(((end - first) / steps, error))
     return shares_and_errors

@@ -38,9 +38,12 @@ _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of those of the energy, by frequency
 _COSINES = np.array([0.05, 0.3, 0.55, 0.8, 1.0])  # of incidences that are evaluated
 _DEPTHS = 3  # of rocks along a side
+_RINGING = 0.003  # of the energy, that rings on after the waves have passed (an estimate)
 
 
-def damped_error(setup: Discretization, damping: float, points: int, coarser: float = 1.0) -> float:
+def damped_error(
+    setup: Discretization, damping: float, points: int, coarser: float = 1.0, begin: float = 0.0
+) -> float:
     """Return the relative error of the worst trace by layers that damp the fields.
 
     Args:
@@ -48,6 +51,7 @@ def damped_error(setup: Discretization, damping: float, points: int, coarser: fl
         damping: of the fields, as a share of the layers' own d.
         points: of the layers.
         coarser: times as large a spacing as its own.
+        begin: s, when layers begin to damp; what has passed them before does not count.
     """
     # Of plane waves the layers meet what is scattered alone.
     sources = [source for shot in setup.shots for source in shot.sources if source.is_local]
@@ -67,7 +71,8 @@ def damped_error(setup: Discretization, damping: float, points: int, coarser: fl
     offset = acting[:, None] - reading[None]
     distance = np.linalg.norm(offset, axis=-1)
     duration = setup.waves.duration - min(source.start for source in sources)
-    arrivals = partial(_arriving, setup.grid.dimensions, "force" not in kinds, duration)
+    since = begin - max(source.end for source in sources)
+    arrivals = partial(_arriving, setup.grid.dimensions, "force" not in kinds, (since, duration))
     profile = strength(setup, damping, points)
     squares = np.zeros(distance.shape)
     for axis, side in product(setup.grid.axes, (0, 1)):
@@ -92,8 +97,9 @@ def damped_error(setup: Discretization, damping: float, points: int, coarser: fl
 
 
 def _arriving(
-    dimensions: int, moment: bool, duration: float, layer: LayerWaves, frequencies: np.ndarray,
-    along: np.ndarray, away: np.ndarray, straight: np.ndarray, direct: np.ndarray,
+    dimensions: int, moment: bool, during: tuple[float, float], layer: LayerWaves,
+    frequencies: np.ndarray, along: np.ndarray, away: np.ndarray, straight: np.ndarray,
+    direct: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return the energy (frequency, path) that comes back over that of straight paths.
 
@@ -102,7 +108,8 @@ def _arriving(
     Args:
         dimensions: of the grid.
         moment: whether sources are moments.
-        duration: s, of which a wave has as many periods as fit in behind its way, up to one.
+        during: s after the sources, of which a wave has as many periods as fit in behind its way,
+            up to one.
         layer: that the waves meet.
         frequencies: Hz.
         along: way along the face in m.
@@ -127,7 +134,8 @@ def _arriving(
         for plane_energy, beyond in ((total - outer, 0.0), (outer, depth)):
             spread = np.maximum(np.hypot(along, np.abs(away + 2.0 * beyond)), straight)
             late = np.hypot(along, away + 2.0 * np.real(beyond)) / layer.velocity
-            recorded = np.clip(f * (duration - late), 0.0, 1.0)
+            recorded = np.clip(f * (during[1] - late), 0.0, 1.0)
+            recorded = recorded * np.clip(f * (late - during[0]), _RINGING, 1.0)
             energy = energy + plane_energy * recorded * _spread(dimensions, moment, k * spread)
         least = np.maximum(direct, np.minimum((k * straight) ** -2.0, 1.0))
         arriving.append(energy / (least * _spread(dimensions, moment, k * straight)))
