@@ -265,6 +265,11 @@ class Scenario(ScenarioSection):
             else ""
         )
 
+    def named(self, *path: str | int) -> str:
+        """Return a key and its place, ``model[0].vp (file:line:column)``."""
+        location = self.where(*path)
+        return f"{error_messages.key_path(path)}{location and f' ({location})'}"
+
     def mistake(self, *path: str | int, problem: str) -> ScenarioError:
         """Return the error of one `problem` at `path`, with its place and its value as written."""
         return error_messages.scenario_error(self._source(), [Mistake(path, problem)])

@@ -198,3 +198,8 @@ def paths_of(
             positions = group.at(shot)[group.recording(shot)]
             if len(positions):
                 yield motion.sources[shot][None], positions
+
+
+def thinned(rows: np.ndarray, most: int) -> np.ndarray:
+    """Return every n-th of some rows, at most so many."""
+    return rows[:: -(-len(rows) // most) or 1]

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.stations.receivers import paths_of, thinned
 from seismo.equations.framework.table import Field
 from seismo.features.contacts.thin_solids import thin_solids
 from seismo.features.half_precision.units import rounding_error
@@ -256,7 +256,8 @@ def _grazing(setup: Discretization) -> float:
         return 1.0
     grid = setup.grid
     sources = np.array([s.position for shot in setup.shots for s in shot.sources])
-    paths = [[_some(ends, _MOST_ENDS) for ends in pair] for pair in paths_of(sources, setup.groups)]
+    pairs = paths_of(sources, setup.groups)
+    paths = [[thinned(ends, _MOST_ENDS) for ends in pair] for pair in pairs]
     steepest = 0.0
     for (acting, reading), axis in product(paths, grid.axes):
         a = AXES.index(axis)
@@ -295,7 +296,7 @@ def _rays(setup: Discretization) -> list[np.ndarray]:
     axes = [AXES.index(axis) for axis in setup.grid.axes]
     sources = [source.position for shot in setup.shots for source in shot.sources]
     paths = [
-        [_some(ends[:, axes], _MOST_ENDS) for ends in pair]
+        [thinned(ends[:, axes], _MOST_ENDS) for ends in pair]
         for pair in paths_of(np.array(sources), setup.groups)
     ]
     offsets = np.concatenate(
@@ -306,10 +307,6 @@ def _rays(setup: Discretization) -> list[np.ndarray]:
     aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (setup.stencil.order + 2)
     rank = np.argsort(-lengths * aligned.sum(axis=1))
     return [ray for ray in offsets[rank[:_MOST_RAYS]] if np.any(ray)]
-
-
-def _some(positions: np.ndarray, most: int) -> np.ndarray:
-    return positions[:: -(-len(positions) // most)]
 
 
 def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
@@ -350,7 +347,7 @@ def _weights_error(
     """Return the largest error of reading fields at places, along any axis."""
     waves = setup.waves
     grid = setup.grid
-    sampled = _some(np.asarray(positions), _MOST_PLACES)
+    sampled = thinned(np.asarray(positions), _MOST_PLACES)
     halves = list(fields)
     worst = 0.0
     for axis in grid.axes:

@@ -226,13 +226,12 @@ def refuse_uncarried(scenario: Scenario, waves: Waves) -> None:
         return
     highest = list(dominant_frequencies(scenario))
     number = highest.index(max(highest))
-    location = scenario.where("sources", number, "wavelet")
     raise scenario.mistake(
         "grid", "spacing",
         problem=f"carries {waves.highest:.3g} Hz at most "
         f"({waves.fastest:.5g} m/s with two points per wavelength), and {waves.carried:.2g} of "
         "the energy of the sources lies below: "
-        f"sources[{number}].wavelet{location and f' ({location})'} "
+        f"{scenario.named('sources', number, 'wavelet')} "
         f"has a dominant frequency of {max(highest):.4g} Hz; check its unit, or make the spacing "
         "finer",
     )  # fmt: skip

@@ -18,7 +18,6 @@ from seismo.model.layered import Water
 from seismo.model.volumes.gridded import Gridded, GridField
 from seismo.model.volumes.volume import Volume
 from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
@@ -55,9 +54,8 @@ def outside(setup: Discretization) -> WarningLines:
         points = setup.earth.frame.points((ticks["z"], ticks.get("y"), ticks["x"]))
         share = 100.0 * model_part.share_outside(*points.of_part(k))
         if share > 0.0:
-            location = setup.scenario.where("model", k)
             yield (
-                f"{key_path(('model', k))}{location and f' ({location})'}: {model_part.source} has "
+                f"{setup.scenario.named('model', k)}: {model_part.source} has "
                 f"{model_part.described()}; {share:.3g} % of the region takes values of its edges"
             )
 
@@ -116,8 +114,7 @@ def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
 
 
 def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
-    location = setup.scenario.where("model", k, name)
-    return f"{key_path(('model', k, name))}{location and f' ({location})'}: {field.source}"
+    return f"{setup.scenario.named('model', k, name)}: {field.source}"
 
 
 def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
@@ -216,9 +213,8 @@ def bodies_outside(setup: Discretization) -> WarningLines:
                 before = (
                     f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
                 )
-                location = setup.scenario.where("model", k)
                 yield (
-                    f"model[{k}]{location and f' ({location})'}: "
+                    f"{setup.scenario.named('model', k)}: "
                     f"the {setup.scenario.model[k].type} "
                     f"{far if low > last else before}: it changes nothing; move it, or the grid"
                 )

@@ -23,7 +23,6 @@ from seismo.model.random_medium import RandomMedium
 from seismo.model.volumes.gridded import Gridded
 from seismo.model.volumes.volume import Volume
 from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 
@@ -51,11 +50,10 @@ def dropped(setup: Discretization) -> WarningLines:
     if not names:
         return
     key = ("model", min(first[name] for name in names))
-    location = setup.scenario.where(*key)
     ranges = ", ".join(f"{name}{_range(name, ends.get(name, ()))}" for name in names)
     density = ", which are those of constant density" if RHO.name in names else ""
     yield (
-        f"{key_path(key)}{location and f' ({location})'}: {ranges}: without effect on waves of "
+        f"{setup.scenario.named(*key)}: {ranges}: without effect on waves of "
         f"physics: {setup.scenario.physics}{density}; {_remedy(setup, names)}"
     )
 

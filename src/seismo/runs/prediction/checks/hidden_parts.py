@@ -36,12 +36,12 @@ def hidden_parts(setup: Discretization) -> WarningLines:
         is_shaped = isinstance(model_part, _Shaped)
         if owners is None or not (owners or is_shaped):
             continue
-        named = _named(setup, number)
+        named = setup.scenario.named("model", number)
         if not owners:
             problem = _nothing(setup, model_part, setup.scenario.model[number].type)
             yield f"{named}: {problem}"
         elif is_shaped or _is_whole(setup, owners):
-            covers = " and ".join(_named(setup, k) for k in owners)
+            covers = " and ".join(setup.scenario.named("model", k) for k in owners)
             verb = "covers" if len(owners) == 1 else "cover"
             remedy = _remedy(setup, model_part, owners)
             yield f"{covers} {verb} all of {named}: it changes nothing; {remedy}"
@@ -168,8 +168,3 @@ def _remedy(setup: Discretization, model_part: EarthPart, owners: Sequence[int])
     if isinstance(model_part, _Shaped):
         return f"put it after model[{over}]{upwards}"
     return f"leave it out, or give its rock in model[{over}]{upwards}"
-
-
-def _named(setup: Discretization, number: int) -> str:
-    location = setup.scenario.where("model", number)
-    return f"model[{number}]{location and f' ({location})'}"

@@ -16,7 +16,6 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.model.bodies import Block, Polygon, Sphere
 from seismo.model.layered import DepthProfile, EarthPart, Uniform
 from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 _SAMPLED = {2: 81, 3: 25}  # points along each axis, besides the middle of the part
@@ -38,11 +37,10 @@ def kept(setup: Discretization) -> WarningLines:
             ranges = ranges if not all(map(_turns, ranges)) else {}  # an axis of isotropic rock
         if not ranges:
             continue
-        location = setup.scenario.where("model", k)
         keeps = ", ".join(f"{name} {_range(*ends)}" for name, ends in ranges.items())
         without = ", ".join(f"{name}: {_default(name)}" for name in ranges)
         yield (
-            f"{key_path(('model', k))}{location and f' ({location})'}: gives velocities, and keeps "
+            f"{setup.scenario.named('model', k)}: gives velocities, and keeps "
             f"{keeps} of the rock that it lies over; give {without} for rock without, or its own"
         )
 

@@ -19,7 +19,6 @@ from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.resolution import LayerResolution
 from seismo.scenario.earth.model_parts import named_parameters
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s
@@ -122,8 +121,7 @@ def _ratio(setup: Discretization, layers: list[LayerResolution]) -> WarningLines
     worst = min(solid, key=lambda layer: (layer.vp or math.inf) / (layer.vs or 1.0))
     if setup.earth.layered:
         key = setup.earth.given_by("vs", 0.5 * sum(worst.z))
-        location = setup.scenario.where(*key)
-        where = f"{key_path(key)}{location and f' ({location})'}"
+        where = setup.scenario.named(*key)
     kind = "unrelaxed " if setup.earth.relaxation else ""
     yield (
         f"{where}: {kind}vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), "

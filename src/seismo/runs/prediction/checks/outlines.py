@@ -12,7 +12,6 @@ import numpy as np
 
 from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.scenario.earth.model_parts import OutlinePoint, PolygonPart
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.discretization import Discretization
 
 _ROUNDING = 1e-12  # of the square of an outline's size
@@ -22,9 +21,7 @@ def outlines(setup: Discretization) -> WarningLines:
     """Name edges of polygons that cross one another, or are there twice."""
     for number, section in enumerate(setup.scenario.model):
         if isinstance(section, PolygonPart):
-            path = ("model", number, "points")
-            location = setup.scenario.where(*path)
-            named = f"{key_path(path)}{location and f' ({location})'}"
+            named = setup.scenario.named("model", number, "points")
             for problem in filter(None, (_twice(section.points), _crossing(section.points))):
                 yield f"{named}: {problem}"
 

@@ -42,7 +42,6 @@ from seismo.runs.prediction.contacts.sideways import (
     within,
 )
 from seismo.runs.prediction.contacts.stacks import in_layers
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 
@@ -78,12 +77,11 @@ def thin_fluids(setup: Discretization) -> WarningLines:
         at = np.flatnonzero(faces.contrasts[1])
         if at.size:
             key = ("model",) if number is None else ("model", number)
-            location = setup.scenario.where(*key)
             first = ", ".join(
                 f"{a} = {faces.positions[at[0], AXES.index(a)]:.6g}" for a in setup.grid.axes
             )
             yield (
-                f"{key_path(key)}{location and f' ({location})'}: fluid and solid within less than "
+                f"{setup.scenario.named(*key)}: fluid and solid within less than "
                 f"a cell of one another (about {first} m): the run has the fluid as wide as the "
                 "cells that it touches, and what it scatters may be wrong altogether; use a "
                 "grid.spacing of a third of its width or less, or leave it out"

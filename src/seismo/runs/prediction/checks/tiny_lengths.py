@@ -21,7 +21,6 @@ from seismo.scenario.earth.model_parts import (
     SpherePart,
     WaterPart,
 )
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.scenario.units import meant_in_km
 from seismo.solver.discretization import Discretization
 
@@ -48,12 +47,10 @@ def tiny_lengths(setup: Discretization) -> WarningLines:
     spacing = _spacing(setup)
     for path, what, length, least in _lengths(setup):
         if 0.0 < length < least * spacing:
-            location = scenario.where(*path)
-            named = f"{key_path(path)}{location and f' ({location})'}"
             remedy = meant_in_km(length, spacing) or "check its unit"
             yield (
-                f"{named}: {what} of {length:.6g} m, in a grid with points every {spacing:.6g} m; "
-                f"{remedy}"
+                f"{scenario.named(*path)}: {what} of {length:.6g} m, in a grid with points "
+                f"every {spacing:.6g} m; {remedy}"
             )
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.stations.receivers import paths_of, thinned
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
@@ -117,17 +117,13 @@ def _shares(setup: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
     if not paths or setup.scenario.output.maps:
         paths.append((local, _everywhere(setup.grid)))
     for starts, ends in paths:
-        acting, reading = (_some(positions, _MOST_ENDS) for positions in (starts, ends))
+        acting, reading = (thinned(positions, _MOST_ENDS) for positions in (starts, ends))
         from_receivers = distances(reading, at)
         times = [1.0 / (2.0 * from_receivers)] * any(not source.is_local for source in sources)
         for source in acting:
             straight = distances(reading, source[None])
             times.append(straight / (2.0 * distances(source[None], at) * from_receivers))
         yield np.concatenate(times) ** (setup.grid.dimensions - 1) / math.pi
-
-
-def _some(rows: np.ndarray, most: int) -> np.ndarray:
-    return rows[:: -(-len(rows) // most) or 1]
 
 
 def _everywhere(grid: Grid) -> np.ndarray:
@@ -151,7 +147,7 @@ def _faces(setup: Discretization) -> Faces:
         filled = min(1.0, thickness / max(setup.waves.spacing))
         face_sets.append(faces._replace(contrasts=filled * faces.contrasts))
     every = joined(face_sets)
-    some = _some(np.arange(every.areas.size), _MOST_FACES)
+    some = thinned(np.arange(every.areas.size), _MOST_FACES)
     areas = every.areas[some] * every.areas.size / max(some.size, 1)
     return Faces(every.contrasts[:, some], every.positions[some], areas)
 

@@ -26,7 +26,7 @@ from itertools import product
 import numpy as np
 
 from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.stations.receivers import paths_of, thinned
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layers.waves import LayerWaves
@@ -62,8 +62,7 @@ def damped_error(
     frequencies = np.interp(0.5 * (_BANDS[1:] + _BANDS[:-1]), below, spectra.frequency)
     positions = np.array([source.position for source in sources])
     ends = [
-        [some[:: -(-len(some) // _MOST_ENDS)] for some in pair]
-        for pair in paths_of(positions, setup.groups)
+        [thinned(some, _MOST_ENDS) for some in pair] for pair in paths_of(positions, setup.groups)
     ]
     acting, reading = (np.concatenate(some) for some in zip(*ends, strict=True))
     kinds = {source.kind for source in sources}
@@ -108,8 +107,8 @@ def _arriving(
     Args:
         dimensions: of the grid.
         moment: whether sources are moments.
-        during: s after the sources, of which a wave has as many periods as fit in behind its way,
-            up to one.
+        during: s, of a way's time: from the one on that layers damp, to the one that the run still
+            records. A wave counts by its periods between, up to one at either end.
         layer: that the waves meet.
         frequencies: Hz.
         along: way along the face in m.

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.stations.receivers import paths_of, thinned
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.layers.waves import LayerWaves
 from seismo.solver.absorbing.cpml import strength
@@ -81,7 +81,7 @@ def _paths(setup: Discretization, axis: str, side: int, sources: np.ndarray) -> 
     outer = abs(float(grid.coordinate(axis, (0, grid.points[a] - 1)[side])) - edge)
     paths = [np.zeros((0, 3))]
     for pair in paths_of(sources, setup.groups):
-        acting, reading = (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
+        acting, reading = (thinned(ends, _MOST_ENDS) for ends in pair)
         offset = acting[:, None] - reading[None]
         along = np.linalg.norm(offset[..., columns], axis=-1)
         away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
