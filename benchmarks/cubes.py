@@ -166,19 +166,19 @@ class Advice:
         order: of the differences.
         layer: points of the absorbing layers.
         expected: error that it expects.
-        setup: what it says more.
+        discretization: what it says more.
     """
 
     cube: Cube
     order: int
     layer: int
     expected: float
-    setup: Discretization
+    discretization: Discretization
 
     @property
     def work(self) -> int:
         """Points times steps."""
-        return self.setup.grid.size * self.setup.clock.steps
+        return self.discretization.grid.size * self.discretization.clock.steps
 
 
 def advised(physics: str, wavelengths: float, accuracy: float, order: int) -> Advice:
@@ -194,53 +194,57 @@ def advised(physics: str, wavelengths: float, accuracy: float, order: int) -> Ad
         low, high = (low, middle) if error <= accuracy else (middle, high)
     cube = Cube(physics, wavelengths, high)
     layer, error = _expected(cube, accuracy, order)
-    return Advice(cube, order, layer, error, _setup(cube, accuracy, order, layer))
+    return Advice(cube, order, layer, error, _discretization(cube, accuracy, order, layer))
 
 
 def _expected(cube: Cube, accuracy: float, order: int) -> tuple[int, float]:
     """Return the points of layers that keep to an accuracy, and the expected error with them."""
     layer = 12
-    setup = _setup(cube, accuracy, order, layer)
-    while sent_back(setup, layer) > SHARE_OF_LAYERS * accuracy:
+    discretization = _discretization(cube, accuracy, order, layer)
+    while sent_back(discretization, layer) > SHARE_OF_LAYERS * accuracy:
         layer += 1
-    return layer, expected_error(_setup(cube, accuracy, order, layer)).error
+    return layer, expected_error(_discretization(cube, accuracy, order, layer)).error
 
 
-def _setup(cube: Cube, accuracy: float, order: int, layer: int) -> Discretization:
+def _discretization(cube: Cube, accuracy: float, order: int, layer: int) -> Discretization:
     return discretize(Scenario.model_validate(cube.scenario(accuracy, order, layer)))
 
 
-def dispersion(setup: Discretization, points: float, courant: float, removed: bool) -> float:
+def dispersion(
+    discretization: Discretization, points: float, courant: float, removed: bool
+) -> float:
     """Return the error that waves of a run would have by Taylor coefficients of order 8.
 
     Args:
-        setup: of the run on any grid.
+        discretization: of the run on any grid.
         points: in a shortest wavelength.
         courant: fastest velocity times time step over spacing.
         removed: whether the error of time stepping is taken out of the traces.
     """
-    waves = setup.waves
+    waves = discretization.waves
     spacing = waves.slowest / HIGHEST / points
     dt = 0.0 if removed else courant * spacing / VP
     waves = replace(waves, spacing=(spacing,) * 3, dt=dt)
     return dispersion_error(waves, Stencil(8))
 
 
-def peer_grid(setup: Discretization, accuracy: float, removed: bool, limit: float) -> tuple:
+def peer_grid(
+    discretization: Discretization, accuracy: float, removed: bool, limit: float
+) -> tuple:
     """Return points in a shortest wavelength and Courant number that cost a peer least.
 
     Args:
-        setup: of the cube on any grid.
+        discretization: of the cube on any grid.
         accuracy: wanted.
         removed: whether the error of time stepping is taken out of the traces.
         limit: largest Courant number that it steps with.
     """
     best: tuple[float, float, float] = (math.inf, 0.0, 0.0)
     for points in np.arange(4.0, 12.0, 0.1):
-        if dispersion(setup, points, limit, True) > accuracy:
+        if dispersion(discretization, points, limit, True) > accuracy:
             continue
         courant = limit
-        while not removed and dispersion(setup, points, courant, False) > accuracy:
+        while not removed and dispersion(discretization, points, courant, False) > accuracy:
             courant *= 0.98
             if courant < 1e-3:
                 break

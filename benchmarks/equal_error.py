@@ -129,12 +129,13 @@ def run_seismo(advice: cubes.Advice, wanted: float, options: argparse.Namespace)
                 traces = results.traces["far"]
                 times = traces.time
                 values = traces.values_of("vz" if cube.physics == "elastic" else "pressure")
-        steps = advice.setup.total_steps
+        steps = advice.discretization.total_steps
         errors = cube.errors(values.reshape(3, -1), times, times[1] - times[0])
     return Result(
-        "seismo", cube.physics, wanted, advice.order, cube.points, advice.setup.grid.size, steps,
+        "seismo", cube.physics, wanted, advice.order, cube.points, advice.discretization.grid.size,
+        steps,
         errors, advice.expected, loop[1:], whole[1:], whole[0],
-        notes={"layer": advice.layer, "tolerance": advice.setup.stencil.tolerance},
+        notes={"layer": advice.layer, "tolerance": advice.discretization.stencil.tolerance},
     )  # fmt: skip
 
 
@@ -205,14 +206,14 @@ def results_of(physics: str, wanted: float, options: argparse.Namespace) -> list
     advices = [cubes.advised(physics, options.wavelengths, wanted, o) for o in options.orders]
     for advice in advices if "seismo" in options.codes else []:
         results.append(run_seismo(advice, wanted, options))
-    setup = advices[0].setup
+    discretization = advices[0].discretization
     for code in ("deepwave, transformed", "deepwave, plain", "devito"):
         if code.partition(",")[0] not in options.codes:
             continue
         removed = code == "deepwave, transformed"
-        points, courant = cubes.peer_grid(setup, wanted, removed, LIMIT)
+        points, courant = cubes.peer_grid(discretization, wanted, removed, LIMIT)
         cube = cubes.Cube(physics, options.wavelengths, points)
-        expected = cubes.dispersion(setup, points, courant, removed)
+        expected = cubes.dispersion(discretization, points, courant, removed)
         found = run_peer(code, cube, courant, wanted, expected, options)
         results += [found] if found else []
     return results

@@ -73,12 +73,12 @@ def wavefields(points: int, threads: int | None) -> dict[str, np.ndarray]:
     """Give vz early, in the middle and late in a run."""
     # A wave of 4 km/s from the middle reaches the faces at the last of them.
     last = int(points / 2 * bench.SPACING / 4000.0 / bench.STEP)
-    setup = discretize(elastic(points, last, last))
-    simulation = Simulation(setup, choose("cpu", None, threads).make("float32"))
+    discretization = discretize(elastic(points, last, last))
+    simulation = Simulation(discretization, choose("cpu", None, threads).make("float32"))
     found = {}
     for name, step in (("early", last // 4), ("middle", last // 2), ("late", last)):
         simulation.advance(step - simulation.step)
-        (_, view), inside = simulation.views("vz")[0], setup.grid.extent
+        (_, view), inside = simulation.views("vz")[0], discretization.grid.extent
         cut = tuple(slice(a, b) for a, b in zip(inside.lo, inside.hi, strict=True))[::-1]
         found[name] = np.ascontiguousarray(view[(0, *cut)])
     return found
@@ -148,20 +148,20 @@ def store(points: int, folder: Path, threads: int | None) -> None:
 
 def steps(scenario: Scenario, rounds: int, folder: Path, choice: BackendChoice) -> None:
     """Compare the speed with and without snapshots."""
-    machine, setup = choice.make(scenario.precision), discretize(scenario)
-    simulation, count = Simulation(setup, machine), setup.clock.steps
+    machine, discretization = choice.make(scenario.precision), discretize(scenario)
+    simulation, count = Simulation(discretization, machine), discretization.clock.steps
     every = scenario.output.snapshots[0].steps
-    shape = " x ".join(map(str, setup.grid.extent.shape))
+    shape = " x ".join(map(str, discretization.grid.extent.shape))
     CONSOLE.print(f"{choice.note}; {shape}, {count} steps, vz every {every}")
     stops = sorted({n + k for n in range(0, count + 1, every) for k in (0, 1)})
     _with_snapshots(simulation, stops[:4], folder / "snapshots.h5")  # what compiles does so here
     without, beside, results = [], [], []
     for _ in range(rounds):
-        simulation.load(setup.shots)
+        simulation.load(discretization.shots)
         without.append(_stepped(simulation, stops, lambda step: None))
         results.append(_with_snapshots(simulation, stops, folder / "snapshots.h5"))
         beside.append(results[-1]["stepping_s"])
-    points = setup.grid.size * count / 1e9
+    points = discretization.grid.size * count / 1e9
     for name, seconds in (("without", without), ("with", beside)):
         middle, each = statistics.median(seconds), ", ".join(f"{s:.3f}" for s in seconds)
         CONSOLE.print(f"{name:8}{middle:.3f} s, {points / middle:.2f} Gpoint/s ({each})")
@@ -181,9 +181,12 @@ def _stepped(simulation: Simulation, stops: list[int], take: Callable[[int], Non
 
 
 def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dict[str, float]:
-    setup, names = simulation.setup, ["shot"]
-    entries = setup.scenario.output.snapshots
-    series = [make_series(s, setup.grid, setup.physics, setup.clock) for s in entries]
+    discretization, names = simulation.discretization, ["shot"]
+    entries = discretization.scenario.output.snapshots
+    series = [
+        make_series(s, discretization.grid, discretization.physics, discretization.clock)
+        for s in entries
+    ]
     frame = 4 * series[0].cut.points
     writer = ResultsWriter(path, scenario_text="", resolved="", attributes={})
     with writer:
@@ -191,7 +194,7 @@ def _with_snapshots(simulation: Simulation, stops: list[int], path: Path) -> dic
         taker = SnapshotRecorder(writer, sampled, names)
         ring = ring_bytes(frame, frame * len(series[0].steps))
         with Pipeline(writer, simulation.backend, ring) as pipeline:
-            simulation.load(setup.shots)
+            simulation.load(discretization.shots)
 
             def take(step: int) -> None:
                 if step in taker.events:

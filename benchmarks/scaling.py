@@ -100,15 +100,15 @@ def scenario(name: str, gpus: int) -> dict[str, Any]:
     }
 
 
-def costs(setup: Any) -> float:
+def costs(discretization: Any) -> float:
     """Return the time of a grid in that of interior points."""
-    layer = PML_COST["gpu"][setup.physics.differences]
-    return cost(setup.grid, setup.grid.box, PointCosts(layer))
+    layer = PML_COST["gpu"][discretization.physics.differences]
+    return cost(discretization.grid, discretization.grid.box, PointCosts(layer))
 
 
 def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) -> dict[str, Any]:
     """Give the seconds that a step takes in each way, as often as they were measured."""
-    setup = discretize(from_dict(scenario(name, gpus)))
+    discretization = discretize(from_dict(scenario(name, gpus)))
     choices = choose_all(None if ranks.has_others else gpus, "gpu", ranks=ranks)
 
     def run(one: SerialCommunicator, choice: Any) -> dict[str, Any]:
@@ -120,20 +120,20 @@ def measure(name: str, gpus: int, ways: list[str], ranks: SerialCommunicator) ->
             if way == "even":
                 backend.pml_costs = dict.fromkeys(PML_COST["gpu"], 1.0)
             begin = time.perf_counter()
-            simulation = _bound(way)(setup, backend, (gpus, 1), one)
+            simulation = _bound(way)(discretization, backend, (gpus, 1), one)
             simulation.advance(17)
             backend.wait()
             prepared = time.perf_counter() - begin
             found[way] = [_timed(simulation, one, CASES[name][-1]) for _ in range(REPEATS)]
             if one.first:
                 best = min(found[way])
-                rate = setup.grid.size / best / 1e9
+                rate = discretization.grid.size / best / 1e9
                 print(f"{name} {gpus} GPUs, {way}: {best * 1e6:.0f} us a step, {rate:.1f} Gpoint/s "
                       f"(prepared in {prepared:.1f} s)", flush=True)  # fmt: skip
             one.wait()  # else the others take the interpreter from the one that looks at its clock
             del simulation, backend
             gc.collect()
-        return found | {"costs": costs(setup), "points": setup.grid.size}
+        return found | {"costs": costs(discretization), "points": discretization.grid.size}
 
     return spread(ranks, choices, run)
 

@@ -211,12 +211,14 @@ def measure(
     """
     name = "refined" if refined else "even"
     document = problem.scenario(refined)
-    setup = discretize(from_dict(document))
+    discretization = discretize(from_dict(document))
     loop = []
     whole = []
     with tempfile.TemporaryDirectory() as folder:
         # Kernels are compiled by a few steps of it.
-        first = document | {"time": {"duration": 10 * setup.clock.dt, "step": setup.clock.dt}}
+        first = document | {
+            "time": {"duration": 10 * discretization.clock.dt, "step": discretization.clock.dt}
+        }
         seismo.run(first, Path(folder) / "first.h5", backend=backend).close()
         for n in range(repeats):
             start = time.perf_counter()
@@ -228,7 +230,7 @@ def measure(
                 traces = at_times(exact[0], ground.time, np.stack(motion, axis=-2))
             off = errors(traces, exact[1])
             CONSOLE.print(f"{name}: {loop[-1]:.4g} s of steps, {whole[-1]:.4g} s, errors {off}")
-    return Result(name, setup.points, setup.total_steps, loop, whole, off), traces
+    return Result(name, discretization.points, discretization.total_steps, loop, whole, off), traces
 
 
 def at_times(times: np.ndarray, old: np.ndarray, traces: np.ndarray) -> np.ndarray:

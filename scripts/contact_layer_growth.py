@@ -72,7 +72,7 @@ def responses(simulation: Simulation) -> dict[tuple[str, int], dict[str, np.ndar
     """Return what a step makes (rows, x) of a unit in each row of each field, by that."""
     (part,) = simulation.solvers
     arrays = {name: part.fields.arrays(0)[name] for name in FIELDS}
-    nx, _, nz = simulation.setup.grid.points
+    nx, _, nz = simulation.discretization.grid.points
     made = {}
     for name, row in product(FIELDS, range(nz)):
         for array in arrays.values():
@@ -99,10 +99,10 @@ class ContactWaves:
         """
         self._simulation = simulation_of(layers, top, order, closed)
         self._made = responses(self._simulation)
-        nx, _, self._rows = self._simulation.setup.grid.points
+        nx, _, self._rows = self._simulation.discretization.grid.points
         self._x = np.arange(nx) - nx // 2
         self._closed_top = top == "free_surface"
-        extremes = self._simulation.setup.extremes
+        extremes = self._simulation.discretization.extremes
         # Stresses in units of an impedance: numbers of like size.
         impedance = 2000.0 * extremes.vp_max
         self._units = np.repeat([1.0, 1.0, *(3 * [1.0 / impedance])], self._rows)

@@ -79,9 +79,9 @@ Equations = Iterator[tuple[np.ndarray, np.ndarray]]  # (n, row) and (n)
 
 def sums(k: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums (place, wave) over k that give fields at receivers: even, odd in k."""
-    along, around = np.outer(OFFSETS, k), np.outer(RADII, k)
-    even = np.concatenate([np.cos(along), k * j0(around)]) * weight
-    return even, np.concatenate([np.sin(along), k * j1(around)]) * weight
+    along, interpolation = np.outer(OFFSETS, k), np.outer(RADII, k)
+    even = np.concatenate([np.cos(along), k * j0(interpolation)]) * weight
+    return even, np.concatenate([np.sin(along), k * j1(interpolation)]) * weight
 
 
 @cache

@@ -67,7 +67,9 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def no_remedies(monkeypatch):
     """Seek no grid that keeps to the accuracy: most of what a check takes, for other tests."""
-    monkeypatch.setattr("seismo.runs.prediction.remedy._remedy", lambda setup, expected: "")
+    monkeypatch.setattr(
+        "seismo.runs.prediction.remedy._remedy", lambda discretization, expected: ""
+    )
 
 
 @pytest.fixture

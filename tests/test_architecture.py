@@ -457,7 +457,7 @@ def test_naming_a_device_without_asking_passes():
 
 
 def test_the_name_of_an_equation_is_found():
-    code = "if setup.scenario.physics == 'elastic':\n    pass\nfound = KINDS['acoustic']"
+    code = "if discretization.scenario.physics == 'elastic':\n    pass\nfound = KINDS['acoustic']"
     assert sorted(equations_named(ast.parse(code))) == [1, 3]
     assert equations_named(ast.parse("from seismo.equations.elastic.velocity import x"))
     assert equations_named(ast.parse("from seismo.equations import elastic"))

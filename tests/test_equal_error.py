@@ -38,15 +38,15 @@ def test_the_grid_that_check_asks_for_keeps_to_the_error(physics) -> None:
 
 def test_peers_step_as_long_as_their_errors_allow() -> None:
     """Uncorrected second-order time steps have to be much shorter."""
-    setup = cubes.advised("acoustic", WAVELENGTHS, 0.01, 8).setup
-    points, courant = cubes.peer_grid(setup, 0.01, True, 0.43)
-    plain_points, plain = cubes.peer_grid(setup, 0.01, False, 0.43)
+    discretization = cubes.advised("acoustic", WAVELENGTHS, 0.01, 8).discretization
+    points, courant = cubes.peer_grid(discretization, 0.01, True, 0.43)
+    plain_points, plain = cubes.peer_grid(discretization, 0.01, False, 0.43)
     assert courant == 0.43
     assert plain < 0.5 * courant
     assert plain_points >= points
-    assert cubes.dispersion(setup, plain_points, plain, False) <= 0.01
-    assert cubes.dispersion(setup, plain_points, 1.2 * plain, False) > 0.01
-    longer = cubes.advised("acoustic", 60, 0.01, 8).setup
+    assert cubes.dispersion(discretization, plain_points, plain, False) <= 0.01
+    assert cubes.dispersion(discretization, plain_points, 1.2 * plain, False) > 0.01
+    longer = cubes.advised("acoustic", 60, 0.01, 8).discretization
     more, _ = cubes.peer_grid(longer, 0.01, True, 0.43)
     assert cubes.dispersion(longer, more, courant, True) <= 0.01
     assert cubes.dispersion(longer, more - 0.2, courant, True) > 0.01

@@ -35,9 +35,9 @@ def test_a_shipped_scenario_gives_no_cause_for_warnings(path):
     scenario = load(path)
     if scenario.geographic is not None:
         pytest.importorskip("pyproj")
-    setup = discretize(scenario)
-    layers = layers_of(setup, setup.highest_frequency)
-    assert cautions(setup, layers, expected_error(setup)) == []
+    discretization = discretize(scenario)
+    layers = layers_of(discretization, discretization.highest_frequency)
+    assert cautions(discretization, layers, expected_error(discretization)) == []
 
 
 def test_the_scenario_of_the_readme_is_valid():
@@ -85,8 +85,8 @@ def test_the_double_couple_is_what_its_comments_say():
     The first motion above the hypocentre of a thrust is up: M_zz > 0 with z down pushes P up there.
     """
     scenario = load(ROOT / "scenarios" / "double_couple.yaml")
-    setup = discretize(scenario)
-    source, strength = scenario.sources[0], setup.shots[0].sources[0].strength
+    discretization = discretize(scenario)
+    source, strength = scenario.sources[0], discretization.shots[0].sources[0].strength
     m = np.array([[strength["xx"], strength["xy"], strength["xz"]],
                   [strength["xy"], strength["yy"], strength["yz"]],
                   [strength["xz"], strength["yz"], strength["zz"]]])  # fmt: skip
@@ -98,7 +98,7 @@ def test_the_double_couple_is_what_its_comments_say():
     assert m[2, 2] == pytest.approx(moment * math.sin(math.radians(120)) * math.sin(math.pi / 3))
     half_duration = 1.05e-8 * (moment * 1e7) ** (1 / 3)
     assert source.wavelet.half_duration == pytest.approx(half_duration, abs=0.01)
-    ring = setup.groups[0].coordinates
+    ring = discretization.groups[0].coordinates
     assert np.hypot(ring[:, 0], ring[:, 1]) == pytest.approx(5000.0, abs=0.01)
     azimuths = np.degrees(np.arctan2(ring[:, 1], ring[:, 0])) % 360
     assert azimuths == pytest.approx(45.0 * np.arange(8), abs=0.01)

@@ -62,7 +62,7 @@ def compare(
     })  # fmt: skip
     signal, action = run.source, "volume"
     if kind == "explosion":
-        (source,) = run.simulation.setup.shots[0].sources
+        (source,) = run.simulation.discretization.shots[0].sources
         signal = source.signal(np.arange(run.source.size) * run.dt, 2)
         action = "moment"
     modulus = viscoelastic.constant_q(quality, FREQUENCY) if quality else None

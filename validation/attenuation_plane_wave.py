@@ -60,11 +60,11 @@ def compare(physics: str) -> tuple[float, float]:
     names = ("p", "p_old") if physics == "acoustic" else ("p",)
     misfits, losses = [], []
     for wave in WAVES:
-        p, setup = box.standing_wave(scenario(physics), names, wave)
-        relaxation, dt = setup.earth.relaxation, setup.clock.dt
+        p, discretization = box.standing_wave(scenario(physics), names, wave)
+        relaxation, dt = discretization.earth.relaxation, discretization.clock.dt
         y = float(relaxation.cell_value("p", QUALITY, box.VELOCITY, 0.0))
         speed = box.VELOCITY * float(relaxation.velocity_ratio("p", y))
-        square = box.symbol(physics, setup.stencil, wave) * (speed * dt / box.SPACING) ** 2
+        square = box.symbol(physics, discretization.stencil, wave) * (speed * dt / box.SPACING) ** 2
         coefficients = recurrence(relaxation, y, square, dt)
         missed = np.convolve(p, coefficients, "valid")
         misfits.append(np.abs(missed).max() / (square * np.abs(p).max()))
@@ -82,21 +82,21 @@ def elastic_wave(kind: str, wave: tuple[int, int]) -> tuple[np.ndarray, Discreti
     document["physics"] = "elastic"
     document["model"][0] |= {"vs": SHEAR, "qs": QUALITY}
     simulation = build(from_dict(document))
-    setup = simulation.setup
+    discretization = simulation.discretization
     theta = 2 * np.pi * np.array(wave) / box.POINTS
-    m = np.arange(1, len(setup.stencil.first) + 1) - 0.5
-    x, z = (2 * np.sum(setup.stencil.first * np.sin(m * t)) for t in theta)
+    m = np.arange(1, len(discretization.stencil.first) + 1) - 0.5
+    x, z = (2 * np.sum(discretization.stencil.first * np.sin(m * t)) for t in theta)
     # Unrelaxed moduli over density: times their speeds squared.
-    p, s = (speed(setup, wave) ** 2 for wave in "ps")
+    p, s = (speed(discretization, wave) ** 2 for wave in "ps")
     # P: u = grad phi; S: u = curl psi, psi half a cell along both axes.
     xx, zz, xz = (x * x, z * z, 2 * x * z) if kind == "p" else (x * z, -x * z, z * z - x * x)
     amplitudes = {"sxx": p * xx + (p - 2 * s) * zz, "szz": p * zz + (p - 2 * s) * xx, "sxz": s * xz}
-    return box.followed(simulation, amplitudes, wave), setup
+    return box.followed(simulation, amplitudes, wave), discretization
 
 
-def speed(setup: Discretization, kind: str, shear: float = SHEAR) -> float:
+def speed(discretization: Discretization, kind: str, shear: float = SHEAR) -> float:
     """Return the unrelaxed speed of P or S waves [m/s]."""
-    relaxation = setup.earth.relaxation
+    relaxation = discretization.earth.relaxation
     y = float(relaxation.cell_value(kind, QUALITY, box.VELOCITY, shear))
     given = box.VELOCITY if kind == "p" else SHEAR
     return given * float(relaxation.velocity_ratio(kind, y))
@@ -106,31 +106,31 @@ def elastic_misfit(kind: str) -> float:
     """Return the worst misfit of the recurrence of P or S waves."""
     misfits = []
     for wave in ((4, 2), (1, 4), (3, 3)):
-        series, setup = elastic_wave(kind, wave)
-        relaxation, dt = setup.earth.relaxation, setup.clock.dt
+        series, discretization = elastic_wave(kind, wave)
+        relaxation, dt = discretization.earth.relaxation, discretization.clock.dt
         y = float(relaxation.cell_value(kind, QUALITY, box.VELOCITY, SHEAR))
-        number = box.symbol("elastic", setup.stencil, wave)
-        square = number * (speed(setup, kind) * dt / box.SPACING) ** 2
+        number = box.symbol("elastic", discretization.stencil, wave)
+        square = number * (speed(discretization, kind) * dt / box.SPACING) ** 2
         coefficients = recurrence(relaxation, y, square, dt, kind)
         missed = np.convolve(series, coefficients, "valid")
         misfits.append(np.abs(missed).max() / (square * np.abs(series).max()))
     return max(misfits)
 
 
-def tilted_wave(setup: Discretization, wave: tuple[int, int]) -> tuple[float, np.ndarray]:
+def tilted_wave(discretization: Discretization, wave: tuple[int, int]) -> tuple[float, np.ndarray]:
     """Return K^2 dt^2 M_U / rho of a qP wave about a tilted axis, and its (p, r)."""
     tilt = np.radians(SHALE["theta"])
     root = 1.0 + 2.0 * SHALE["delta"]
-    vp = speed(setup, "p", 0.0)
+    vp = speed(discretization, "p", 0.0)
     medium = {"vp": vp, "delta": SHALE["delta"], "axis_x": np.sin(tilt), "axis_z": np.cos(tilt),
               "anellipticity": vp**2 * (SHALE["epsilon"] - SHALE["delta"]) * root}  # fmt: skip
-    c = acoustic_tti.coefficients(medium, setup.clock.dt)
-    m = np.arange(1, setup.stencil.order // 2 + 1)
-    slopes = (2 * np.sum(setup.stencil.on_nodes * np.sin(2 * np.pi * k * m / box.POINTS))
+    c = acoustic_tti.coefficients(medium, discretization.clock.dt)
+    m = np.arange(1, discretization.stencil.order // 2 + 1)
+    slopes = (2 * np.sum(discretization.stencil.on_nodes * np.sin(2 * np.pi * k * m / box.POINTS))
               for k in wave)  # fmt: skip
     # -N and -H as the differences see them.
     along = sum(c[f"n_{a}"] * slope for a, slope in zip("xz", slopes, strict=True)) ** 2
-    across = box.symbol("acoustic", setup.stencil, wave) - along
+    across = box.symbol("acoustic", discretization.stencil, wave) - along
     matrix = np.array([
         [(c["k"] * c["root"] ** 2 + c["rest"]) * across, c["k"] * c["root"] * along],
         [c["k"] * c["root"] * across, c["k"] * along],
@@ -147,12 +147,12 @@ def tilted_misfit() -> float:
         document = scenario("acoustic")
         document["model"][0] |= SHALE
         simulation = build(from_dict(document))
-        setup = simulation.setup
-        square, (p, r) = tilted_wave(setup, wave)
+        discretization = simulation.discretization
+        square, (p, r) = tilted_wave(discretization, wave)
         series = box.followed(simulation, {"p": p, "r": r, "p_old": p, "r_old": r}, wave)
-        relaxation = setup.earth.relaxation
+        relaxation = discretization.earth.relaxation
         y = float(relaxation.cell_value("p", QUALITY, box.VELOCITY, 0.0))
-        coefficients = recurrence(relaxation, y, square, setup.clock.dt)
+        coefficients = recurrence(relaxation, y, square, discretization.clock.dt)
         missed = np.convolve(series, coefficients, "valid")
         misfits.append(np.abs(missed).max() / (square * np.abs(series).max()))
     return max(misfits)

@@ -116,15 +116,15 @@ def simulate(scenario: Mapping[str, Any], choice: BackendChoice | None = None) -
     simulation.backend.wait()
     seconds = time.perf_counter() - start
     times = np.arange(simulation.steps + 1) * simulation.dt
-    source = wavelets.evaluate(simulation.setup.shots[0].sources[0].wavelet, times)
+    source = wavelets.evaluate(simulation.discretization.shots[0].sources[0].wavelet, times)
     return Run(finished_traces(simulation), times, source, simulation, seconds)
 
 
 def finished_traces(simulation: Simulation, shot: int = 0) -> dict[str, np.ndarray]:
     """Turn the records of all receiver sets into traces (receiver, time) by component."""
-    setup, found = simulation.setup, {}
-    physics, removal = setup.physics, setup.scenario.time.dispersion_removal
-    for group in setup.groups:
+    discretization, found = simulation.discretization, {}
+    physics, removal = discretization.physics, discretization.scenario.time.dispersion_removal
+    for group in discretization.groups:
         for name, (quantity, base, component) in group.components(physics).items():
             terms = physics.observables[base][component]
             late = all(physics.named(term.field).late for term in terms)

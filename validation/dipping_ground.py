@@ -318,7 +318,7 @@ def _slopes(moved: Callable[[np.ndarray], np.ndarray], place: np.ndarray) -> lis
 
 def _relaxing(run: cases.Run) -> AttenuatingMedium:
     """Return the rock with the moduli that the mechanisms of a run have."""
-    earth = run.simulation.setup.earth
+    earth = run.simulation.discretization.earth
     relaxation = earth.relaxation
     assert relaxation is not None  # the rock attenuates
     medium = {name: float(value) for name, value in earth.sample(np.array(0.0), None).items()}

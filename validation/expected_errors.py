@@ -148,7 +148,7 @@ def compare(problem: Problem) -> tuple[float, float]:
         )  # fmt: skip
     traces = run.components("vx", "vz")
     errors = [metrics.relative_l2(t, e) for t, e in zip(traces, exact, strict=True)]
-    return max(errors), expected_error(run.simulation.setup).error
+    return max(errors), expected_error(run.simulation.discretization).error
 
 
 def case(quick: bool) -> list[cases.Row]:

@@ -94,13 +94,14 @@ def case(quick: bool) -> list[cases.Row]:
         document = scenario(physics, dimensions, order, points, waves)
         wanted, _ = traces(document, "float32", wide)
         found, run = traces(document, "float16", narrow)
-        dt, setup = run.dt, run.simulation.setup
+        dt, discretization = run.dt, run.simulation.discretization
         size = np.linalg.norm(wanted, axis=(1, 2))
         whole = np.linalg.norm(found - wanted, axis=(1, 2)) / size
         band = np.linalg.norm(below_the_band(found - wanted, dt), axis=(1, 2)) / size
         name = f"{physics}, " * (physics != "elastic")
         name += f"{dimensions}-D, order {order}, {points} ppw"
-        said = f"{setup.total_steps} steps, expected {100 * rounding_error(setup):.2g} %"
+        expected = 100 * rounding_error(discretization)
+        said = f"{discretization.total_steps} steps, expected {expected:.2g} %"
         rows += [
             cases.Row(f"{name}: all of the traces", said, float(whole.max()), 0.015,
                       reference="float32"),

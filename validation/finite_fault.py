@@ -137,7 +137,7 @@ def rupture(spacing: float, count: int) -> cases.Row:
     exact = sum_of_points(plane, receivers, run.times, run.dt, smooth_triangle)
     traces = run.components("vx", "vy", "vz")
     found = max(metrics.relative_l2(a, b) for a, b in zip(traces, exact, strict=True))
-    expected = expected_error(run.simulation.setup).error
+    expected = expected_error(run.simulation.discretization).error
     ratio = max(found / expected, expected / found)
     name = f"{count} subfaults in a row: found {100 * found:.2g} %, expected {100 * expected:.2g} %"
     return cases.Row(name, f"h = {spacing:g} m", ratio, 3.0, "")
@@ -159,7 +159,7 @@ def case(quick: bool) -> list[cases.Row]:
             "sources": [{"type": "finite_fault", "path": str(path)}],
             "receivers": [cases.points(RECEIVERS, ["velocity"], "xyz")],
         })  # fmt: skip
-    (summary,) = run.simulation.setup.shots[0].summaries
+    (summary,) = run.simulation.discretization.shots[0].summaries
     slip = sum(MEDIUM.rho * MEDIUM.vs**2 * one["area"] * one["slip"] for one in plane)
     traces, exact = (
         run.components("vx", "vy", "vz"),

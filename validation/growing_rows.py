@@ -32,7 +32,7 @@ def layered() -> list[cases.Row]:
             document["grid"]["spacing"] = {"x": spacing, "y": spacing, "z": along_z}
             run = cases.simulate(document)
             errors.append(metrics.relative_l2(*loh1.traces(run)))
-            points.append(run.simulation.setup.grid.points[2])
+            points.append(run.simulation.discretization.grid.points[2])
         share = points[1] / points[0]
         rows.append(
             cases.Row(
@@ -72,8 +72,8 @@ def buried(quick: bool) -> list[cases.Row]:
         )
         trace = run.components("vx", "vz")[0]
         error = max(metrics.relative_l2(a, b) for a, b in zip(trace, response[0], strict=True))
-        heights = run.simulation.setup.grid.heights(
-            run.simulation.setup.grid.index("z", [start[1], start[1] + offset[1]])
+        heights = run.simulation.discretization.grid.heights(
+            run.simulation.discretization.grid.index("z", [start[1], start[1] + offset[1]])
         )
         sampling = f"{PPW} ppw in twice the height, cells {heights[0]:.2f} and {heights[1]:.2f}"
         rows.append(

@@ -67,8 +67,8 @@ def records(document: dict) -> tuple[list[np.ndarray], float]:
     simulation = build(from_dict(document))
     simulation.advance(simulation.total_steps)
     found = []
-    for group in simulation.setup.groups:
-        ((_, _, name),) = group.components(simulation.setup.physics).values()
+    for group in simulation.discretization.groups:
+        ((_, _, name),) = group.components(simulation.discretization.physics).values()
         found.append(simulation.recorder.raw(0, group.name, name).astype(float))
     return found, simulation.dt
 

@@ -68,10 +68,12 @@ def case(quick: bool) -> list[cases.Row]:
     dimensions, rows = (2 if quick else 3), []
     for waves, points, bar, grid in PROBLEMS:
         errors, run = compare(scenario(waves, points, dimensions, **grid))
-        setup = run.simulation.setup
-        expected = expected_error(setup).error
+        discretization = run.simulation.discretization
+        expected = expected_error(discretization).error
         axis, one, other = (f"{100 * error:.2g}" for error in errors)
-        chosen = f"order {setup.stencil.order}, tolerance {setup.stencil.tolerance:g}"
+        chosen = (
+            f"order {discretization.stencil.order}, tolerance {discretization.stencil.tolerance:g}"
+        )
         what = f"acoustic, {dimensions}-D, {waves} shortest wavelengths"
         rows.append(cases.Row(
             f"{what}: axis {axis}, oblique {one}, {other} %",

@@ -92,10 +92,11 @@ class Energy:
     """
 
     def __init__(self, simulation: Simulation) -> None:
-        self.simulation, setup = simulation, simulation.setup
-        z, x = (setup.grid.coordinate(a, np.arange(setup.grid.points["xyz".index(a)]))
+        self.simulation, discretization = simulation, simulation.discretization
+        grid = discretization.grid
+        z, x = (grid.coordinate(a, np.arange(grid.points["xyz".index(a)]))
                 for a in "zx")  # fmt: skip
-        rock = setup.earth.sample(z[:, None], None, x[None, :])
+        rock = discretization.earth.sample(z[:, None], None, x[None, :])
         self.rho, mu = rock["rho"], rock["rho"] * rock["vs"] ** 2
         self.area = self.rho * rock["vp"] ** 2 - mu
         self.compliance = np.divide(1.0, mu, out=np.zeros_like(mu), where=mu > 0.0)

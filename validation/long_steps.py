@@ -39,13 +39,13 @@ def compared(scenario: dict, label: str, points: int, exact) -> list[cases.Row]:
     fitted = discretize(from_dict(scenario)).clock.limit
     scenario["grid"]["stencil"] = "long_steps"
     run = cases.simulate(scenario)
-    setup = run.simulation.setup
-    longer = setup.clock.limit / fitted - 1.0
+    discretization = run.simulation.discretization
+    longer = discretization.clock.limit / fitted - 1.0
     wanted = exact(run)
     names = ("vx", "vy", "vz") if wanted.shape[1] == 3 else ("vx", "vz")
     error = metrics.relative_l2(run.components(*names)[0], wanted[0])
     label = f"{label}, steps {100.0 * longer:.0f} % longer"
-    ratio = expected_error(setup).error / error
+    ratio = expected_error(discretization).error / error
     return [
         cases.Row(label, f"{points} ppw", error, BAR),
         cases.Row(f"{label}: expected over found", f"{points} ppw", ratio, 3.0, unit=""),

@@ -74,7 +74,7 @@ def against_exact(
         media = lossy(document, loses)
         where = f"Q 20 in {('the soft layer', 'the rock')[loses]} alone"
     run = cases.simulate(document)
-    (source,) = plane_waves(run.simulation.setup)
+    (source,) = plane_waves(run.simulation.discretization)
     stack = Stack(tuple(media), tuple(top for top, *_ in layers))
     samples = source.signal(np.arange(2 * run.times.size) * run.dt, 0)
     places = document["receivers"][0]["positions"]
@@ -93,16 +93,16 @@ def against_exact(
 def left_outside(name: str, document: dict, sampling: str, bar: float = 1e-4) -> cases.Row:
     """Return the largest velocity outside the box of a run, over that inside."""
     simulation = build(from_dict(document), choose())
-    setup = simulation.setup
-    (wave,) = plane_waves(setup)
-    box = box_of(setup, wave)
+    discretization = simulation.discretization
+    (wave,) = plane_waves(discretization)
+    box = box_of(discretization, wave)
     y = slice(box.first[1] - 1, box.last[1] + 2) if "y" in box.faces else slice(None)
     inside = (slice(0, box.last[2] + 2), y, slice(box.first[0] - 1, box.last[0] + 2))
     largest = left = 0.0
     while simulation.step < simulation.total_steps:
         simulation.advance(min(25, simulation.total_steps - simulation.step))
         for component in ("vx", "vy", "vz"):
-            if component in setup.physics.shown:
+            if component in discretization.physics.shown:
                 field = np.abs(simulation.field(component)[0])
                 largest = max(largest, float(field.max()))
                 field[inside] = 0.0

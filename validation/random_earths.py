@@ -300,7 +300,7 @@ def compare(kind: Kind, seed: int, size: float) -> tuple[float, float]:
     traces = run.components(*names)[..., inside]
     # A receiver that no wave has reached has no error, nor has an earth where none has been.
     errors = [metrics.relative_l2(t, e) for t, e in zip(traces, exact, strict=True) if e.any()]
-    return expected_error(run.simulation.setup).error, max(errors, default=np.nan)
+    return expected_error(run.simulation.discretization).error, max(errors, default=np.nan)
 
 
 def case(quick: bool) -> list[cases.Row]:

@@ -95,16 +95,16 @@ def soft_ground(order: int, rows: int) -> dict:
 def worst(document: dict, stack: Stack) -> tuple[float, float]:
     """Run; return the error of the worst receiver, and what `check` tells."""
     run = cases.simulate(document)
-    setup = run.simulation.setup
-    (source,) = setup.shots[0].sources
+    discretization = run.simulation.discretization
+    (source,) = discretization.shots[0].sources
     force = np.array([source.strength.get(axis, 0.0) for axis in "xz"])
     exact = layered_plane.force_response(
-        stack, np.array(source.position)[[0, 2]], setup.groups[0].coordinates[:, [0, 2]], force,
-        run.source, run.dt, "velocity", cut=1e-7,
+        stack, np.array(source.position)[[0, 2]], discretization.groups[0].coordinates[:, [0, 2]],
+        force, run.source, run.dt, "velocity", cut=1e-7,
     )  # fmt: skip
     traces = run.components("vx", "vz")
     errors = [metrics.relative_l2(a, b) for a, b in zip(traces, exact, strict=True)]
-    return max(errors), refined_error(setup).error
+    return max(errors), refined_error(discretization).error
 
 
 def along(order: int, points: float, depth: float) -> cases.Row:

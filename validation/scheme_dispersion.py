@@ -63,18 +63,18 @@ def standing_wave(
 ) -> tuple[np.ndarray, Discretization]:
     """Set fields to a standing wave; return the first at one node (step), and the set-up."""
     simulation = build(from_dict(document))
-    return followed(simulation, dict.fromkeys(names, 1.0), wave), simulation.setup
+    return followed(simulation, dict.fromkeys(names, 1.0), wave), simulation.discretization
 
 
 def followed(
     simulation: Simulation, amplitudes: dict[str, float], wave: tuple[int, int]
 ) -> np.ndarray:
     """Set fields to a standing wave of some amplitudes; return the first at one node (step)."""
-    setup, part = simulation.setup, simulation.solvers[0]
-    simulation.load([replace(setup.shots[0], points=())])  # nothing but the wave
+    discretization, part = simulation.discretization, simulation.solvers[0]
+    simulation.load([replace(discretization.shots[0], points=())])  # nothing but the wave
     kh = 2 * np.pi * np.array(wave) / POINTS
     for name, amplitude in amplitudes.items():
-        half = setup.physics.named(name).half
+        half = discretization.physics.named(name).half
         x, z = (np.arange(POINTS) + 0.5 * (axis in half) for axis in "xz")
         shape = np.cos(kh[0] * x[None, :] + kh[1] * z[:, None] + 0.3)
         part.subdomain.inside(part.fields.arrays(0)[name])[0, :, 0, :] = amplitude * shape
@@ -93,9 +93,9 @@ def measured(
 ) -> tuple[float, Discretization]:
     """Run a standing wave; return its w dt and the set-up."""
     names = ("p", "p_old") if physics == "acoustic" else ("p",)
-    p, setup = standing_wave(scenario(physics, order, kind), names, wave)
+    p, discretization = standing_wave(scenario(physics, order, kind), names, wave)
     cosine = np.sum((p[2:] + p[:-2]) * p[1:-1]) / (2 * np.sum(p[1:-1] ** 2))
-    return float(np.arccos(cosine)), setup
+    return float(np.arccos(cosine)), discretization
 
 
 def case(quick: bool) -> list[cases.Row]:
@@ -105,9 +105,13 @@ def case(quick: bool) -> list[cases.Row]:
         for order, kind in ((4, "taylor"), (8, "taylor"), (8, "minmax")):
             errors = []
             for wave in WAVES[:: 3 if quick else 1]:
-                found, setup = measured(physics, order, kind, wave)
+                found, discretization = measured(physics, order, kind, wave)
                 errors.append(
-                    abs(found / predicted(physics, setup.stencil, wave, setup.clock.dt) - 1)
+                    abs(
+                        found
+                        / predicted(physics, discretization.stencil, wave, discretization.clock.dt)
+                        - 1
+                    )
                 )
             rows.append(cases.Row(f"dispersion relation, {physics.replace('_', ' ')}, {kind}",
                                   f"order {order}, {len(errors)} angles", max(errors), 1e-6, "",

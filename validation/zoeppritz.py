@@ -82,7 +82,7 @@ def records(scenario_dict: dict) -> tuple[list[np.ndarray], float]:
     found = [
         trace_processing.finish(simulation.recorder.raw(0, g.name, "pressure"), "pressure", False,
                          simulation.dt, simulation.steps, 1, True)
-        for g in simulation.setup.groups
+        for g in simulation.discretization.groups
     ]  # fmt: skip
     return found, simulation.dt
 

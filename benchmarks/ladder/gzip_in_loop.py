@@ -54,9 +54,9 @@ def measure(stand: Stand) -> Worth:
     output = {"snapshots": [{"name": "volume", "fields": ["vz"], "steps": EVERY}]}
     document = layered("elastic", 3, 4, n) | {"output": output}
     simulation = simulate(backend, document, EVERY * FRAMES + 1)
-    setup = simulation.setup
-    entry = setup.scenario.output.snapshots[0]
-    series = make_series(entry, setup.grid, setup.physics, setup.clock)
+    discretization = simulation.discretization
+    entry = discretization.scenario.output.snapshots[0]
+    series = make_series(entry, discretization.grid, discretization.physics, discretization.clock)
 
     def step(writer: Any, pipeline: Any) -> None:
         taker = SnapshotRecorder(writer, [(series, simulation.sampled)], ["shot"])
@@ -83,7 +83,7 @@ def measure(stand: Stand) -> Worth:
         beside_it(1)  # everything is compiled by then
         sides = []
         for label, run in (("in the loop", in_the_loop), ("beside the steps", beside_it)):
-            simulation.load(setup.shots)
+            simulation.load(discretization.shots)
             sides.append(Side(label, stand.once(run)))
         with h5py.File(off) as file, open_results(on) as results:
             apart = difference(file["vz"][...], results.snapshots["volume"].values_of("vz"))

@@ -25,7 +25,7 @@ def measure(stand: Stand) -> Worth:
     }
     kept = document | {"output": {"maps": [plane]}}
     with_map, without = (simulate(stand.backend, d, STEPS) for d in (kept, document))
-    inside = without.setup.grid.extent
+    inside = without.discretization.grid.extent
     (x0, y0, z0), (x1, y1, _) = inside.lo, inside.hi
     deep = z0 + n // 2
     peaks = np.zeros((y1 - y0, x1 - x0), np.float32)

@@ -240,7 +240,7 @@ class Interior:
             return self.calls[-1].bind(backend)
 
         self.simulation = simulate(With(backend, sweep=noted), document, 4)
-        physics = self.simulation.setup.physics
+        physics = self.simulation.discretization.physics
         self._parities = len(physics.parities)
         self._noise = np.random.default_rng(1).standard_normal(NOISE, np.float32)
 
@@ -265,7 +265,7 @@ class Interior:
 
     def begin(self) -> None:
         """Fill all fields, what lies outside the grid too, with noise."""
-        for n, field in enumerate(self.simulation.setup.physics.fields):
+        for n, field in enumerate(self.simulation.discretization.physics.fields):
             for part in self.simulation.solvers:
                 array = part.fields.arrays(0)[field.name]
                 noise = np.resize(np.roll(self._noise, n), array.size)
@@ -276,7 +276,7 @@ class Interior:
         self.begin()
         take(0, steps)
         self.simulation.step = steps
-        names = [f.name for f in self.simulation.setup.physics.fields]
+        names = [f.name for f in self.simulation.discretization.physics.fields]
         return np.concatenate([self.simulation.field(name).ravel() for name in names])
 
     @cached_property

@@ -29,10 +29,10 @@ def crossing(points: int) -> dict:
 
 def measure(stand: Stand) -> Worth:
     """Compare runs that update all points with runs that update what may move."""
-    setup = discretize(from_dict(crossing(stand.scale.space)))
+    discretization = discretize(from_dict(crossing(stand.scale.space)))
     sides, answers = [], []
     for name, from_rest in (("all points", False), ("what may move", True)):
-        simulation = Simulation(setup, stand.backend, from_rest=from_rest)
+        simulation = Simulation(discretization, stand.backend, from_rest=from_rest)
         simulation.advance(simulation.total_steps)
         answers.append(records(simulation))
         seconds = stand.repeats(run_of(simulation, part=simulation.total_steps), stand.backend.wait)

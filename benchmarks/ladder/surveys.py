@@ -29,11 +29,11 @@ def survey(points: int, shots: int, batch: int | str) -> dict:
 
 def records(simulation: Any) -> np.ndarray:
     """Give all that a batch has recorded, (shot, receiver, step)."""
-    groups, physics = simulation.setup.groups, simulation.setup.physics
+    groups, physics = simulation.discretization.groups, simulation.discretization.physics
     names = [(g.name, c) for g in groups for _, _, c in g.components(physics).values()]
     every = [
         [simulation.recorder.raw(shot, *name) for name in names]
-        for shot in range(simulation.setup.batch)
+        for shot in range(simulation.discretization.batch)
     ]
     return np.array(every)
 
@@ -47,7 +47,7 @@ def measure(stand: Stand) -> Worth:
     batch.advance(batch.total_steps)
     wanted = records(batch)
     alone = simulate(stand.backend, survey(n, shots, 1), STEPS)
-    found, every = [], alone.setup.shots
+    found, every = [], alone.discretization.shots
     for shot in every:
         alone.load([shot])
         alone.advance(alone.total_steps)
@@ -82,7 +82,7 @@ def batches(stand: Stand) -> Worth:
         first[batch] = records(simulation)[0]
         seconds = stand.seconds(run_of(simulation), stand.backend.wait)
         speed = simulation.points * simulation.total_steps / seconds / 1e9
-        curve.append((simulation.setup.batch, speed))
+        curve.append((simulation.discretization.batch, speed))
         del simulation
     taken, speed = curve.pop()
     return Worth(

@@ -73,9 +73,9 @@ def measure(stand: Stand) -> Worth:
     snapshots = {"snapshots": [{"name": "volume", "fields": ["p"], "steps": EVERY}]}
     document = layered("acoustic", 3, 8, n) | {"output": snapshots}
     simulation = simulate(stand.backend, document, EVERY * FRAMES)
-    setup, shots = simulation.setup, simulation.setup.shots
-    entry = setup.scenario.output.snapshots[0]
-    series = make_series(entry, setup.grid, setup.physics, setup.clock)
+    discretization, shots = simulation.discretization, simulation.discretization.shots
+    entry = discretization.scenario.output.snapshots[0]
+    series = make_series(entry, discretization.grid, discretization.physics, discretization.clock)
 
     def runner(backend: Any) -> tuple[Any, Nowhere]:
         sink = Nowhere(backend, series.cut.points)

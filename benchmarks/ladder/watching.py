@@ -50,7 +50,7 @@ def telemetry(stand: Stand) -> Worth:
     run, speeds, answers = run_of(simulation), [], []
     health = stand.backend.health()  # the first one loads a library
     for sampled in (False, True):
-        simulation.load(simulation.setup.shots)
+        simulation.load(simulation.discretization.shots)
         run(1)
         stand.backend.wait()
         answers.append(simulation.field("p"))

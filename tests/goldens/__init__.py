@@ -11,3 +11,10 @@
 
 `record.py` compares or writes all but the last, `kernels.py` the last.
 """
+
+import sys
+from pathlib import Path
+
+# Tests whose cases and mistakes are recorded are found by their names, as pytest finds them.
+_TESTS = Path(__file__).resolve().parents[1]
+sys.path += [str(folder) for folder in _TESTS.rglob("*") if any(folder.glob("*.py"))]

@@ -31,17 +31,17 @@ def changes_to_small(scenario: Scenario, updates: int = 0) -> dict[str, Any]:
         wider = {a: step if step == "auto" else factor * step for a, step in spacing.items()}
         try:
             coarse = scenario.changed({"grid.spacing": wider})
-            setup = discretize(coarse)
-            if setup.points >= fewest:
+            discretization = discretize(coarse)
+            if discretization.points >= fewest:
                 continue
-            steps = max(STEPS, updates // setup.points)
-            duration = min(coarse.time.duration, steps * setup.clock.dt)
+            steps = max(STEPS, updates // discretization.points)
+            duration = min(coarse.time.duration, steps * discretization.clock.dt)
             changes = {"grid.spacing": wider, "time.duration": duration}
             discretize(scenario.changed(changes))
         except SeismoError as error:
             problem = str(error)
             continue
-        fewest, smallest = setup.points, changes
+        fewest, smallest = discretization.points, changes
         if fewest <= POINTS:
             break
     if smallest is None:

@@ -32,18 +32,18 @@ def preview(scenario: ScenarioInput) -> Results:
         ScenarioError: the scenario, or a file that it names, will not do.
     """
     checked = load_placed(scenario)
-    setup = discretize(checked)
+    discretization = discretize(checked)
     stem = Path(scenario).stem if isinstance(scenario, str | Path) else "scenario"
-    return temporary_results(f"{stem}.h5", partial(_write, checked, setup))
+    return temporary_results(f"{stem}.h5", partial(_write, checked, discretization))
 
 
-def _write(scenario: Scenario, setup: Discretization, path: Path) -> None:
-    attributes = file_contents.attributes_of(setup, assess(setup))
+def _write(scenario: Scenario, discretization: Discretization, path: Path) -> None:
+    attributes = file_contents.attributes_of(discretization, assess(discretization))
     with ResultsWriter(
         path, scenario_text=scenario.text, resolved=scenario.to_yaml(), attributes=attributes
     ) as writer:
-        writer.write_model(*file_contents.model_of(setup))
-        file_contents.write_ground(writer, setup)
-        file_contents.write_sources(writer, setup)
-        file_contents.create_traces(writer, setup)
+        writer.write_model(*file_contents.model_of(discretization))
+        file_contents.write_ground(writer, discretization)
+        file_contents.write_sources(writer, discretization)
+        file_contents.create_traces(writer, discretization)
         writer.finish({}, {"status": PREVIEW, "message": "nothing has been computed"})

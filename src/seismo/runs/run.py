@@ -1,6 +1,6 @@
 """Runs from a scenario to a results file: `run(scenario) -> Results`, and `resume(folder)`.
 
-    scenario -> setup -> lock -> [complete already? checkpoint to go on from?] -> Run -> file
+    scenario -> discretization -> lock -> [complete? checkpoint to go on from?] -> Run -> file
 
 While it runs, parts of the results, checkpoints and the lock are in a folder beside the results,
 `RESULTS.run`; it goes when the results are complete.
@@ -216,18 +216,20 @@ def _run(
     share = request.share
     profile = watch(backend, request.profile and ranks.first, ranks.has_others)
     backend = profile.backend
-    setup = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
+    discretization = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
     path = request.path_of(checked)
     if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")
     if path is None:
-        return _run_in_passing(_shared(setup, backend, ranks, report), report, profile, ranks)
+        return _run_in_passing(
+            _shared(discretization, backend, ranks, report), report, profile, ranks
+        )
     final = results_target(path)
     folder = run_folder(final)
-    identity = identity_of(setup, backend)
+    identity = identity_of(discretization, backend)
     with (
         Lock(folder) if ranks.first else contextlib.nullcontext(),
-        _with_heartbeat(ranks, choice, setup, final, report) as report,
+        _with_heartbeat(ranks, choice, discretization, final, report) as report,
     ):
         start = take_up(folder, request.resume, identity, report, ranks)
         begun = bool(start.paths)
@@ -243,24 +245,29 @@ def _run(
             return open_results(path) if ranks.first else None
         if ranks.first and not begun and (note := replaced(final, identity)):
             report(Progress("device", note=note))
-        setup = _shared(setup, backend, ranks, report, start.header.get("together"))
+        discretization = _shared(
+            discretization, backend, ranks, report, start.header.get("together")
+        )
         facts = beginning_of(
-            setup, identity=identity, backend=backend.name, shots=share and str(share),
+            discretization, identity=identity, backend=backend.name, shots=share and str(share),
             results=final.name, ranks=ranks.count, gpus=choice.together,
         )  # fmt: skip
-        memory = memory_of(setup, backend)
+        memory = memory_of(discretization, backend)
         size = memory.state // ranks.count
         stop = StopRequest(request.signals, time_of_end(request.time_limit), size)
-        checkpoints = Checkpoints(folder, checked.checkpoint, facts, stop, ranks, setup.total_steps)
+        checkpoints = Checkpoints(
+            folder, checked.checkpoint, facts, stop, ranks, discretization.total_steps
+        )
         with profile.kept(final, report):
             Run(
-                setup, memory, path, report, profile, ranks, digest(identity), start, checkpoints
-            ).go()
+                discretization, memory, path, report, profile, ranks, digest(identity), start,
+                checkpoints,
+            ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
 
 
 def _with_heartbeat(
-    ranks: SerialCommunicator, choice: BackendChoice, setup: Discretization, final: Path,
+    ranks: SerialCommunicator, choice: BackendChoice, discretization: Discretization, final: Path,
     report: Reporter,
 ) -> contextlib.AbstractContextManager[Reporter]:  # fmt: skip
     """Return the reporter of a rank; that of the first leaves signs of life in the run folder."""
@@ -269,40 +276,40 @@ def _with_heartbeat(
     facts = {
         "results": final.name,
         "device": choice.note.partition("; ")[0] + f", {ranks.count} ranks" * ranks.has_others,
-        "duration": setup.clock.steps * setup.clock.dt,
+        "duration": discretization.clock.steps * discretization.clock.dt,
     }
     return Heartbeat(run_folder(final), facts, report)
 
 
 def _shared(
-    setup: Discretization,
+    discretization: Discretization,
     backend: Backend,
     ranks: SerialCommunicator,
     report: Reporter,
     batch: int | None = None,
 ) -> Discretization:
     """Let ranks share a run as suits all of them; see `placement.place_run`."""
-    placed, why = ranks.same(lambda: place_run(setup, backend, ranks, batch))
+    placed, why = ranks.same(lambda: place_run(discretization, backend, ranks, batch))
     if why:
         report(Progress("device", note=why))
     grids, batch = min(ranks.allgather((placed.grids, placed.batch)))
     if grids < ranks.count and (detour := ranks.detour(backend)):
         report(Progress("device", note=detour))
-    return setup.sharing(batch, grids)
+    return discretization.sharing(batch, grids)
 
 
 def _run_in_passing(
-    setup: Discretization, report: Reporter, profile: Unprofiled, ranks: SerialCommunicator
+    discretization: Discretization, report: Reporter, profile: Unprofiled, ranks: SerialCommunicator
 ) -> Results | None:
     """Run to a temporary file, without checkpoints."""
-    memory = memory_of(setup, profile.backend)
+    memory = memory_of(discretization, profile.backend)
     if not ranks.first:
-        Run(setup, memory, Path(), report, profile, ranks).go()
+        Run(discretization, memory, Path(), report, profile, ranks).go()
         return None
 
     def write(path: Path) -> None:
         with profile.kept(path, report):
-            Run(setup, memory, path, report, profile, ranks).go()
+            Run(discretization, memory, path, report, profile, ranks).go()
 
     return temporary_results("results.h5", write)
 

@@ -84,7 +84,7 @@ def discretize(
     """
     scenario = with_plane(scenario)
     try:
-        setup = _on_grids(scenario, share)
+        discretization = _on_grids(scenario, share)
     except PlaneAboveGroundError as error:
         # What is wrong with the plane that the ground needs is told as well, as that of it.
         try:
@@ -93,8 +93,8 @@ def discretize(
             at = f" (with the plane at z = {error.enough:g} m, which the ground needs)"
             raise ScenarioError(*error.messages, *(text + at for text in others.messages)) from None
         raise
-    refuse_unreadable(setup)
-    return batched(setup, batch_points)
+    refuse_unreadable(discretization)
+    return batched(discretization, batch_points)
 
 
 def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
@@ -103,9 +103,9 @@ def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
     region = make_grid(scenario)
     if not scenario.grid.planes:
         ground = topography_of(scenario, region)
-        setup = _on_grid(Level(scenario, region), ground, region, scenario, share)
-        refuse_background(setup)
-        return setup
+        discretization = _on_grid(Level(scenario, region), ground, region, scenario, share)
+        refuse_background(discretization)
+        return discretization
     # Two grids: each with its own spacing, order, closure and layers, on its side of the plane.
     fine, coarse = levels(scenario)
     on_grid = partial(
@@ -114,22 +114,22 @@ def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
     )  # fmt: skip
     grids = gathered(partial(on_grid, level) for level in (fine, coarse))
     # S waves of one side cross the plane.
-    if are_converted(*(setup.waves for setup in grids)):
+    if are_converted(*(discretization.waves for discretization in grids)):
         fine, coarse = (replace(level, converted=True) for level in (fine, coarse))
         grids = [
-            setup if setup.waves.shear else on_grid(level)
-            for setup, level in zip(grids, (fine, coarse), strict=True)
+            discretization if discretization.waves.shear else on_grid(level)
+            for discretization, level in zip(grids, (fine, coarse), strict=True)
         ]
     # One time step: the shortest of both, and of what moves at the plane.
-    clocks = [setup.clock for setup in grids]
+    clocks = [discretization.clock for discretization in grids]
     clocks.append(make_clock(scenario, plane_limit(*grids), 1.0))
     dt = min(clock.dt for clock in clocks)
     shortest = next(clock for clock in clocks if clock.dt == dt)
     clock = replace(shortest, limit=min(clock.limit for clock in clocks))
     above, below = (
-        setup if setup.clock.dt == dt
+        discretization if discretization.clock.dt == dt
         else on_grid(level.stepped(dt))
-        for setup, level in zip(grids, (fine, coarse), strict=True)
+        for discretization, level in zip(grids, (fine, coarse), strict=True)
     )  # fmt: skip
     # What lies across the plane is refused; what lies above it is shown by the finer grid.
     plane = coarse.plane
@@ -200,38 +200,39 @@ def _on_grid(
     clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
     if not scenario.time.dispersion_removal:
         waves = replace(waves, dt=clock.dt)
-    setup = Discretization(
+    discretization = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
         shots, groups, contacts=contacts, interfaces=interfaces, topography=topography,
         finer=level.finer, meets=level.meets,
     )  # fmt: skip
-    setup = _with_tables(setup, relaxation)
+    discretization = _with_tables(discretization, relaxation)
     # What depends on how the medium relaxes; of the shots, those of this run.
     taken_shots = shots if share is None else share.take(shots)
-    setup = replace(setup, shots=taken_shots, guided_damping=_guided(setup, setup.fastest))
-    return replace(setup, even=even_planes(setup))
+    guided = _guided(discretization, discretization.fastest)
+    discretization = replace(discretization, shots=taken_shots, guided_damping=guided)
+    return replace(discretization, even=even_planes(discretization))
 
 
-def _with_tables(setup: Discretization, relaxation: Relaxation | None) -> Discretization:
-    """Return a setup with the equations' tables of losses, numbers of 16 bits and curved rows."""
+def _with_tables(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
+    """Return the run with the equations' tables of losses, 16-bit numbers and curved rows."""
     if relaxation is not None:
-        setup = relaxing(setup, relaxation)
-    if setup.scenario.in_16_bits:
-        setup = halved(setup)
-    return curved(setup)
+        discretization = relaxing(discretization, relaxation)
+    if discretization.scenario.in_16_bits:
+        discretization = halved(discretization)
+    return curved(discretization)
 
 
-def _guided(setup: Discretization, fastest: float) -> GuidedDamping:
+def _guided(discretization: Discretization, fastest: float) -> GuidedDamping:
     """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
-    faces = setup.scenario.boundaries
+    faces = discretization.scenario.boundaries
     on_rigid = faces.bottom == "rigid"
     advised = damping(
-        setup.earth, setup.grid, setup.closure is not None, on_rigid, fastest,
-        has_means(setup.physics.medium),
+        discretization.earth, discretization.grid, discretization.closure is not None, on_rigid,
+        fastest, has_means(discretization.physics.medium),
     )  # fmt: skip
-    if setup.meets is not None:
+    if discretization.meets is not None:
         advised = advised.at_least(REFINED)
-    return advised.replaced(faces.layer.damping, setup.total_steps)
+    return advised.replaced(faces.layer.damping, discretization.total_steps)
 
 
 def _depths(groups: Sequence[ReceiverGroup]) -> np.ndarray:
@@ -239,18 +240,18 @@ def _depths(groups: Sequence[ReceiverGroup]) -> np.ndarray:
     return np.array([z for group in groups for z in group.read_positions[:, 2]])
 
 
-def batched(setup: Discretization, batch_points: int, grids: int = 1) -> Discretization:
+def batched(discretization: Discretization, batch_points: int, grids: int = 1) -> Discretization:
     """Let small shots advance together up to so many points, unless the scenario says how many.
 
     Args:
-        setup: the run.
+        discretization: the run.
         batch_points: of the shots on each grid.
         grids: that stand side by side.
     """
-    shots = len(setup.shots)
-    survey = setup.scenario.survey
+    shots = len(discretization.shots)
+    survey = discretization.scenario.survey
     if survey is None or survey.batch == "auto":
-        together = evenly(shots, batch_points // setup.points, grids)
+        together = evenly(shots, batch_points // discretization.points, grids)
     else:
         together = min(shots, survey.batch * grids)
-    return setup.sharing(together, grids)
+    return discretization.sharing(together, grids)

@@ -70,9 +70,9 @@ class Simulation:
     """A batch of shots on the grid, ready to step."""
 
     def __init__(
-        self, setup: Discretization, backend: Backend, counts: tuple[int, int] | None = None,
-        ranks: SerialCommunicator | None = None, *, from_rest: bool = False,
-        below: Partition | None = None,
+        self, discretization: Discretization, backend: Backend,
+        counts: tuple[int, int] | None = None, ranks: SerialCommunicator | None = None,
+        *, from_rest: bool = False, below: Partition | None = None,
     ) -> None:  # fmt: skip
         """Allocate and bind everything; see `build`.
 
@@ -80,56 +80,61 @@ class Simulation:
         that no wave has reached (`moving_part`). That of the finer of two grids is stepped with the
         coarser one, whose parts are `below`.
         """
-        refuse_processor(setup, backend)
-        self.setup = setup
+        refuse_processor(discretization, backend)
+        self.discretization = discretization
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
         if below is None:
-            self.division = divide(setup, backend, self.ranks, counts)
+            self.division = divide(discretization, backend, self.ranks, counts)
         else:
-            self.division = divide_finer(setup, backend, below)
-        self.phases = phases(setup, from_rest)
+            self.division = divide_finer(discretization, backend, below)
+        self.phases = phases(discretization, from_rest)
         self._numbered = {
-            n: SubdomainSolver(setup, backend, self.division.subdomains[n], self.phases)
+            n: SubdomainSolver(discretization, backend, self.division.subdomains[n], self.phases)
             for n in self.division.local_numbers
         }
         self.solvers = list(self._numbered.values())
         # The finer grid above, whose steps are taken with these.
         self.fine: Simulation | None = None
         self.exchanges: list[RefinedExchange] = []
-        if setup.fine is not None:
-            self.fine = Simulation(setup.fine, backend, ranks=self.ranks, below=self.division)
+        if discretization.fine is not None:
+            self.fine = Simulation(
+                discretization.fine, backend, ranks=self.ranks, below=self.division
+            )
             self.exchanges = [
-                RefinedExchange(backend, coarse, fine, setup)
+                RefinedExchange(backend, coarse, fine, discretization)
                 for coarse, fine in zip(self.solvers, self.fine.solvers, strict=True)
             ]
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
         peer_fields = self.ranks.peers(backend, fields)
-        every = [(setup.physics.exchanged(s), setup.reached(s)) for s in setup.physics.stages]
+        every = [
+            (discretization.physics.exchanged(s), discretization.reached(s))
+            for s in discretization.physics.stages
+        ]
         self.halos = [
             [Halo(backend, self.division, peer_fields, changed, parity) for changed in every]
-            for parity in setup.physics.parities
+            for parity in discretization.physics.parities
         ]
         self.step = 0
         self._programs: list[Callable[[int, int], None]] = []  # for each phase
         self._searches: dict[tuple[str, int], list[Search]] = {}
-        self.total_steps = setup.total_steps
+        self.total_steps = discretization.total_steps
         # Receivers and maps read what a step has left.
-        self.sampled = RankFields(backend, list(fields.values()), setup.batch, self.ranks)
+        self.sampled = RankFields(backend, list(fields.values()), discretization.batch, self.ranks)
         above = None if self.fine is None else self.fine.recorder
-        self.recorder: Recorder = Recorder(setup, self.division, self.sampled, above)
-        reading = MapReading(setup.interpolation, never_cut(setup))
-        self.maps = PeakMaps(self.sampled, reading, setup.maps, setup.clock)
+        self.recorder: Recorder = Recorder(discretization, self.division, self.sampled, above)
+        reading = MapReading(discretization.interpolation, never_cut(discretization))
+        self.maps = PeakMaps(self.sampled, reading, discretization.maps, discretization.clock)
         if below is None:
             # Averages of the earth are freed before fields take their pages.
             machine.release_freed_memory()
-            self.load(setup.shots[: setup.batch])
+            self.load(discretization.shots[: discretization.batch])
 
     @property
     def points(self) -> int:
         """Points that one step updates, absorbing layers and shots included."""
-        return self.setup.points * self.setup.batch
+        return self.discretization.points * self.discretization.batch
 
     @property
     def levels(self) -> list[Simulation]:
@@ -144,17 +149,17 @@ class Simulation:
     def bytes_per_point(self) -> int:
         """Bytes a perfect kernel moves for one point and step."""
         item = np.dtype(self.backend.precision).itemsize
-        return round(self.setup.physics.numbers_per_point * item)
+        return round(self.discretization.physics.numbers_per_point * item)
 
     @property
     def dt(self) -> float:
         """Time step in s."""
-        return self.setup.clock.dt
+        return self.discretization.clock.dt
 
     @property
     def steps(self) -> int:
         """Steps of the wanted duration."""
-        return self.setup.clock.steps
+        return self.discretization.clock.steps
 
     def load(self, shots: list[Shot]) -> None:
         """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
@@ -171,11 +176,14 @@ class Simulation:
         # Sources of this rank's shots; subfaults at faces act as point sources.
         local_shots = self.division.shots
         sources = [
-            [*shot.points, *(s for one in self.setup.subfaults if shot.faults for s in one.lone)]
+            [
+                *shot.points,
+                *(s for one in self.discretization.subfaults if shot.faults for s in one.lone),
+            ]
             for shot in shots[local_shots.start : local_shots.stop]
         ]
         # Another grid has those on the other side of the plane where it meets this one.
-        sources = [[s for s in some if self.setup.has(s.position)] for some in sources]
+        sources = [[s for s in some if self.discretization.has(s.position)] for some in sources]
         tables = [solver.injection.tables(sources, self.total_steps) for solver in self.solvers]
         fine = None if self.fine is None else self.fine.prepare(shots)
         return Prepared(tables, self.recorder.rows_of(shots), fine)
@@ -192,7 +200,7 @@ class Simulation:
         # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
             one = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()
-            parities = self.setup.physics.parities
+            parities = self.discretization.physics.parities
             # One program for each phase, of both parities.
             steps = [tuple(self._bind(p, n) for p in parities) for n in range(len(self.phases))]
             self._programs = [one.program(self.backend, some) for some in steps]
@@ -238,12 +246,12 @@ class Simulation:
     @property
     def parity(self) -> int:
         """The parity of the next step, for `Fields.written`."""
-        return self.step % len(self.setup.physics.parities)
+        return self.step % len(self.discretization.physics.parities)
 
     @property
     def last_parity(self) -> int:
         """The parity of the last step, for `Fields.written`."""
-        return (self.step - 1) % len(self.setup.physics.parities)
+        return (self.step - 1) % len(self.discretization.physics.parities)
 
     def advance(self, steps: int) -> None:
         """Advance by a number of steps, at most to `total_steps`."""
@@ -308,7 +316,10 @@ class Simulation:
             if self.fine is None or in_fine is None:
                 return largest
             size, index = in_fine()
-            return max(largest, (size, self.setup.grid.nearest(self.fine.setup.grid, index)))
+            return max(
+                largest,
+                (size, self.discretization.grid.nearest(self.fine.discretization.grid, index)),
+            )
 
         return wait
 
@@ -319,7 +330,7 @@ class Simulation:
     def field(self, name: str) -> np.ndarray:
         """Return a field (shot, z, y, x) as the last step left it, layers included."""
         # Assemble the owned boxes of all subdomains.
-        nx, ny, nz = self.setup.grid.points
+        nx, ny, nz = self.discretization.grid.points
         assembled = np.empty((len(self.division.shots), nz, ny, nx), self.backend.precision)
         for owned, view in self.views(name):
             (_, y0, z0) = owned.lo
@@ -329,7 +340,7 @@ class Simulation:
         return assembled
 
     def _scale(self, name: str) -> float:
-        return self.setup.physics.named(name).scale
+        return self.discretization.physics.named(name).scale
 
 
 def build(

@@ -55,39 +55,42 @@ def _profile(subdomain: Subdomain, axis: str, layers: dict[str, np.ndarray]) -> 
     return padded
 
 
-def _closed_width(setup: Discretization) -> int:
+def _closed_width(discretization: Discretization) -> int:
     """Return the width of the closed differences below a free surface; 0 without one."""
-    if setup.curved_rows is not None:
-        return setup.curved_rows.plain
-    return setup.closure.up.shape[1] if setup.closure else 0
+    if discretization.curved_rows is not None:
+        return discretization.curved_rows.plain
+    return discretization.closure.up.shape[1] if discretization.closure else 0
 
 
-def _surface_rows(setup: Discretization) -> tuple[np.ndarray, ...]:
+def _surface_rows(discretization: Discretization) -> tuple[np.ndarray, ...]:
     """Return the closed differences below a free surface, up and down, in 1/m."""
-    closure = setup.closure
+    closure = discretization.closure
     if closure is None:
         return np.zeros((1, 1)), np.zeros((1, 1))
-    if setup.curved_rows is not None:
-        return setup.curved_rows.up, setup.curved_rows.down
-    rows = closure.up / setup.grid.spacing[2], closure.down / setup.grid.spacing[2]
-    if not setup.physics.interpolates:
+    if discretization.curved_rows is not None:
+        return discretization.curved_rows.up, discretization.curved_rows.down
+    rows = (
+        closure.up / discretization.grid.spacing[2],
+        closure.down / discretization.grid.spacing[2],
+    )
+    if not discretization.physics.interpolates:
         return rows
     # And interpolation adjoint in the norms of the closure.
     return tuple(np.hstack(pair) for pair in zip(rows, midpoint_weights(closure), strict=True))
 
 
 def _tables(
-    setup: Discretization,
+    discretization: Discretization,
     subdomain: Subdomain,
     at_once: bool,
     layers: dict[str, np.ndarray],
 ) -> KernelConstants:
-    grid = setup.grid
-    spacing = np.array(grid.spacing)[:, None] / setup.physics.length
+    grid = discretization.grid
+    spacing = np.array(grid.spacing)[:, None] / discretization.physics.length
     # Difference coefficients over the spacing of each axis.
-    first = np.array([setup.stencil.along(axis) for axis in AXES]) / spacing
-    second = setup.stencil.second[None, :] / spacing**2
-    on_nodes = setup.stencil.on_nodes[None, :] / spacing
+    first = np.array([discretization.stencil.along(axis) for axis in AXES]) / spacing
+    second = discretization.stencil.second[None, :] / spacing**2
+    on_nodes = discretization.stencil.on_nodes[None, :] / spacing
     profiles = [_profile(subdomain, axis, layers) for axis in AXES]
     # Fused second derivative: weights of the field and of the flux memory.
     if at_once:
@@ -100,31 +103,31 @@ def _tables(
     ends = zip(within.lo, within.hi, subdomain.offset, strict=True)
     x, y, z = ((lo + shift, hi + shift) for lo, hi, shift in ends)
     # Closed differences below a free surface.
-    up, down = _surface_rows(setup)
+    up, down = _surface_rows(discretization)
     return KernelConstants(
         strides=np.array(subdomain.strides),
         first=first,
         second=second,
         on_nodes=on_nodes,
-        numbers=np.array(list(setup.physics.numbers.values()), float),
+        numbers=np.array(list(discretization.physics.numbers.values()), float),
         profiles=(profiles[0], profiles[1], profiles[2]),
         inside=(x, y, z),
         up=up,
         down=down,
         surface=subdomain.offset[2],
-        even_layers=not setup.guided_damping.averaged,
+        even_layers=not discretization.guided_damping.averaged,
     )
 
 
 def _refined(
-    setup: Discretization, subdomain: Subdomain, tables: KernelConstants
+    discretization: Discretization, subdomain: Subdomain, tables: KernelConstants
 ) -> KernelConstants | None:
     """Return the tables of the rows beside the plane where two spacings meet; None without one."""
-    beside = setup.refined_rows
+    beside = discretization.refined_rows
     if beside is None:
         return None
     # As the closed differences of a free surface, counted from a row of their own.
-    up, down = (weights / setup.grid.spacing[2] for weights in (beside.up, beside.down))
+    up, down = (weights / discretization.grid.spacing[2] for weights in (beside.up, beside.down))
     return replace(tables, up=up, down=down, surface=subdomain.offset[2] + beside.base)
 
 
@@ -132,57 +135,61 @@ class SubdomainSolver:
     """One subdomain: its arrays, stages bound in each phase of the steps, and sources."""
 
     def __init__(
-        self, setup: Discretization, backend: Backend, subdomain: Subdomain,
+        self, discretization: Discretization, backend: Backend, subdomain: Subdomain,
         phases: tuple[Phase, ...],
     ) -> None:  # fmt: skip
         """Allocate and bind everything, for the steps of each phase."""
-        physics = setup.physics
-        scenario = setup.scenario
+        physics = discretization.physics
+        scenario = discretization.scenario
         self.subdomain = subdomain
         self._backend = backend
         self.fields = Fields(
-            backend, physics, subdomain, setup.uneven, setup.reach, setup.curved_rows
-        )
+            backend, physics, subdomain, discretization.uneven, discretization.reach,
+            discretization.curved_rows,
+        )  # fmt: skip
         # Medium on the nodes; rows at contacts of fluid and solid have their own.
-        contacts = ContactRows(setup, subdomain)
-        medium = medium_of(setup, subdomain, contacts)
-        faces = setup.image_faces
-        with_means, spread = in_side_layers(setup, subdomain, medium)
-        coefficients = coefficients_of(setup, subdomain, with_means)
-        self.fields.set_planes(planes(setup, subdomain, coefficients))
+        contacts = ContactRows(discretization, subdomain)
+        medium = medium_of(discretization, subdomain, contacts)
+        faces = discretization.image_faces
+        with_means, spread = in_side_layers(discretization, subdomain, medium)
+        coefficients = coefficients_of(discretization, subdomain, with_means)
+        self.fields.set_planes(planes(discretization, subdomain, coefficients))
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
-        tables = [_tables(setup, subdomain, at_once, some) for some in setup.pml_profiles]
+        profiles = discretization.pml_profiles
+        tables = [_tables(discretization, subdomain, at_once, layers) for layers in profiles]
         first = Binding(
-            backend, subdomain, self.fields, tables[0], setup.stencil.order,
-            setup.row_groups(backend.lane_width),
-            _closed_width(setup), setup.even, setup.grid.box, setup.guided_damping.late > 0.0,
-            setup.curved_rows, setup.closed_rows,
+            backend, subdomain, self.fields, tables[0], discretization.stencil.order,
+            discretization.row_groups(backend.lane_width), _closed_width(discretization),
+            discretization.even, discretization.grid.box, discretization.guided_damping.late > 0.0,
+            discretization.curved_rows, discretization.closed_rows,
         )  # fmt: skip
-        refined = [_refined(setup, subdomain, some) for some in tables]
+        refined = [_refined(discretization, subdomain, some) for some in tables]
         # Stages bound in all phases of the steps; the memory is shared.
         bindings = [
             replace(first, tables=tables[p.layers], moving=p.box, refined=refined[p.layers])
             for p in phases
         ]
-        self.phases: list[list[BoundStage]] = bind_stages(bindings, physics.stages, setup.pad)
-        closed = tables[0].down if setup.closure else ()
+        self.phases: list[list[BoundStage]] = bind_stages(
+            bindings, physics.stages, discretization.pad
+        )
+        closed = tables[0].down if discretization.closure else ()
         arrays = self.fields.arrays(0)
         bound = [(stages, one.tables) for stages, one in zip(self.phases, bindings, strict=True)]
         # Rows at contacts of fluid and solid.
         contacts.correct(backend, bound, medium, arrays, closed)
         if scenario.averaging == "effective":
-            self._correct_slip(setup, medium, tables[0], arrays)
+            self._correct_slip(discretization, medium, tables[0], arrays)
         self.injection = Injection(
-            backend, setup.interpolation, self.fields, faces, setup.clock,
+            backend, discretization.interpolation, self.fields, faces, discretization.clock,
             scenario.time.dispersion_removal,
         )  # fmt: skip
         self.faults = [
             FaultInjection(backend, self.fields, FaultPieces(subfaults, subdomain))
-            for subfaults in setup.subfaults
+            for subfaults in discretization.subfaults
         ]
-        self.incident = IncidentInjection(backend, self.fields, setup.incident_terms)
+        self.incident = IncidentInjection(backend, self.fields, discretization.incident_terms)
         # Images outside mirror faces, after the stage that writes the field.
         self.images = [
             {s.name: self._images(faces, physics, s, parity) for s in physics.stages}
@@ -190,14 +197,18 @@ class SubdomainSolver:
         ]
 
     def _correct_slip(
-        self, setup: Discretization, medium: dict[str, np.ndarray], tables: KernelConstants,
-        arrays: dict[str, np.ndarray],
+        self, discretization: Discretization, medium: dict[str, np.ndarray],
+        tables: KernelConstants, arrays: dict[str, np.ndarray],
     ) -> None:  # fmt: skip
         """Add off-diagonal inverse densities where fluids meet along a dip."""
-        solid = setup.extremes.vs_max > 0.0
-        terms = setup.stencil.order // 2
-        neighbourhood = Neighbourhood(setup.earth, solid, setup.closed_rows, terms)
-        slip = SlipTerms(setup.physics, self.subdomain, neighbourhood, medium, setup.clock.dt)
+        solid = discretization.extremes.vs_max > 0.0
+        terms = discretization.stencil.order // 2
+        neighbourhood = Neighbourhood(
+            discretization.earth, solid, discretization.closed_rows, terms
+        )
+        slip = SlipTerms(
+            discretization.physics, self.subdomain, neighbourhood, medium, discretization.clock.dt
+        )
         slip.correct(self._backend, self.phases, tables, arrays)
 
     @property

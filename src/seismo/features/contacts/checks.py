@@ -85,27 +85,29 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
     return float(ratio[np.argmin(np.abs(ratio - 1.0))] - 1.0)
 
 
-def sea_bed(setup: Discretization) -> WarningLines:
+def sea_bed(discretization: Discretization) -> WarningLines:
     """Name contacts that the grid carries badly, and receivers that their place makes ambiguous."""
-    if not setup.physics.fluid_meets_solid or not setup.earth.layered:
+    if not discretization.physics.fluid_meets_solid or not discretization.earth.layered:
         return
-    if setup.scenario.averaging == "point":
+    if discretization.scenario.averaging == "point":
         return
-    kept = {contact.row: contact for contact in setup.contacts}
-    for contact in setup.interfaces:
+    kept = {contact.row: contact for contact in discretization.contacts}
+    for contact in discretization.interfaces:
         contact = kept.get(contact.row, contact)
-        z = f"{setup.grid.coordinate('z', contact.z_index):.6g} m"
-        yield from _waves(setup, contact, contact.row in kept, z)
-        yield from _receivers(setup, contact, z)
-    yield from thin_solid_lines(setup)
+        z = f"{discretization.grid.coordinate('z', contact.z_index):.6g} m"
+        yield from _waves(discretization, contact, contact.row in kept, z)
+        yield from _receivers(discretization, contact, z)
+    yield from thin_solid_lines(discretization)
 
 
-def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> WarningLines:
-    spacing = setup.grid.spacing[2]
-    wavelength = scholte_velocity(contact) / setup.highest_frequency / spacing
+def _waves(discretization: Discretization, contact: Contact, kept: bool, z: str) -> WarningLines:
+    spacing = discretization.grid.spacing[2]
+    wavelength = scholte_velocity(contact) / discretization.highest_frequency / spacing
     where = f"model: the contact of fluid and solid at z = {z}"
-    if not kept and not upright_beside(setup.earth, setup.grid, contact, setup.stencil.order // 2):
-        cells = upright_cells(setup.stencil.order // 2)
+    if not kept and not upright_beside(
+        discretization.earth, discretization.grid, contact, discretization.stencil.order // 2
+    ):
+        cells = upright_cells(discretization.stencil.order // 2)
         yield (
             f"{where} has rock beside it whose normal and shear strains are coupled, and the "
             "averages of the cell that it cuts: waves along it err by up to tens of percent of "
@@ -120,13 +122,13 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Warni
         yield (
             f"{where} is too near to a surface, an absorbing layer or another contact for "
             f"one-sided differences and has {how}: waves along it err by up to {most} with 10 "
-            f"points per wavelength; {_sufficient_spacing(setup, contact)}"
+            f"points per wavelength; {_sufficient_spacing(discretization, contact)}"
         )
         return
-    if wavelength < LEAST_ROWS or not _felt(setup, contact):
+    if wavelength < LEAST_ROWS or not _felt(discretization, contact):
         return  # `cautions` has said that the grid does not carry them
-    error, way = scholte_trace_error(setup, contact)
-    wanted = setup.scenario.grid.accuracy
+    error, way = scholte_trace_error(discretization, contact)
+    wanted = discretization.scenario.grid.accuracy
     if error > wanted:
         finer = spacing * (wanted / error) ** (1.0 / 3.0)
         yield (
@@ -138,18 +140,20 @@ def _waves(setup: Discretization, contact: Contact, kept: bool, z: str) -> Warni
         )
 
 
-def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
+def _sufficient_spacing(discretization: Discretization, contact: Contact) -> str:
     """Name the spacing with which a contact has room for one-sided differences."""
-    contact_depth = setup.grid.coordinate("z", contact.z_index)
-    spacing = setup.grid.spacing[2]
+    contact_depth = discretization.grid.coordinate("z", contact.z_index)
+    spacing = discretization.grid.spacing[2]
     for number in range(1, _FINER_GRIDS + 1):
         factor = _FINER**number
         try:
-            grid = make_grid(of_spacing(setup, factor))
+            grid = make_grid(of_spacing(discretization, factor))
         except SeismoError:
             break
-        interfaces = all_contacts(setup.earth, grid)
-        contacts = separate_contacts(interfaces, grid, setup.stencil.order // 2, setup.closed_rows)
+        interfaces = all_contacts(discretization.earth, grid)
+        contacts = separate_contacts(
+            interfaces, grid, discretization.stencil.order // 2, discretization.closed_rows
+        )
         same_contact = [
             one
             for one in contacts
@@ -164,14 +168,14 @@ def _sufficient_spacing(setup: Discretization, contact: Contact) -> str:
     return "compare with a finer grid.spacing"
 
 
-def _felt(setup: Discretization, contact: Contact) -> bool:
+def _felt(discretization: Discretization, contact: Contact) -> bool:
     """Whether Scholte waves of a contact reach from any source to any receiver.
 
     At a distance d from the contact they fall as exp(-k d sqrt(1 - c^2/v^2)), with v the speed of
     the fluid, or vs in the solid: on both ways together not below exp(-2 pi).
     """
     c = scholte_velocity(contact)
-    z = setup.grid.coordinate("z", contact.z_index)
+    z = discretization.grid.coordinate("z", contact.z_index)
     fluid = contact.below if contact.solid_above else contact.above
     up, down = (contact.solid.vs, fluid.vp)[:: 1 if contact.solid_above else -1]
 
@@ -180,21 +184,23 @@ def _felt(setup: Discretization, contact: Contact) -> bool:
         decay = np.sqrt(1.0 - np.minimum(c / np.where(d < 0.0, up, down), 1.0) ** 2)
         return (np.abs(d) * decay).min(initial=np.inf)
 
-    acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
-    reading = away([depth for group in setup.groups for depth in group.all_positions[:, 2]])
-    return bool(setup.dominant_frequency / c * (acting + reading) < 1.0)
+    acting = away([source.position[2] for shot in discretization.shots for source in shot.sources])
+    reading = away(
+        [depth for group in discretization.groups for depth in group.all_positions[:, 2]]
+    )
+    return bool(discretization.dominant_frequency / c * (acting + reading) < 1.0)
 
 
-def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float, float]:
+def scholte_trace_error(discretization: Discretization, contact: Contact) -> tuple[float, float]:
     """Return the relative error of a trace of Scholte waves alone, and the way in m they have gone.
 
     Their error is computed for some wavelengths, and falls with the third power of longer ones.
     """
-    waves = setup.waves
+    waves = discretization.waves
     velocity = scholte_velocity(contact)
     way = min(waves.longest, velocity * waves.duration)
-    rows = velocity / waves.spectra.frequency / setup.grid.spacing[2]
-    first = tuple(float(n) for n in setup.stencil.first)
+    rows = velocity / waves.spectra.frequency / discretization.grid.spacing[2]
+    first = tuple(float(n) for n in discretization.stencil.first)
     errors = [scholte_error(contact, first, length) for length in _WAVELENGTHS]
     shorter = np.interp(rows, _WAVELENGTHS, errors)
     ratio = shorter * (_WAVELENGTHS[-1] / rows.clip(_WAVELENGTHS[-1])) ** 3
@@ -202,22 +208,22 @@ def scholte_trace_error(setup: Discretization, contact: Contact) -> tuple[float,
     return waves.spectra.error(phase), way
 
 
-def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
-    for group in setup.groups:
-        is_on = partial(_nearer, setup, contact, ON_CONTACT)
+def _receivers(discretization: Discretization, contact: Contact, z: str) -> WarningLines:
+    for group in discretization.groups:
+        is_on = partial(_nearer, discretization, contact, ON_CONTACT)
         if count := group.count_where(is_on):
             yield (
-                f"receivers {group.name}: {named(setup, group, is_on, count)} on the contact of "
-                f"fluid and solid at z = {z}, where horizontal motion jumps: they record that "
-                "of the solid, and pressure as the mean of its normal stresses; move them up or "
-                "down by any little to choose a side"
+                f"receivers {group.name}: {named(discretization, group, is_on, count)} on the "
+                f"contact of fluid and solid at z = {z}, where horizontal motion jumps: they "
+                "record that of the solid, and pressure as the mean of its normal stresses; "
+                "move them up or down by any little to choose a side"
             )
-        reach = setup.stencil.order // 2 + 3
-        is_beside = partial(_nearer, setup, contact, reach)
+        reach = discretization.stencil.order // 2 + 3
+        is_beside = partial(_nearer, discretization, contact, reach)
         count = group.count_where(is_beside)
         if count and any(quantity in DIFFERENTIATED for quantity in group.quantities):
             yield (
-                f"receivers {group.name}: {named(setup, group, is_beside, count)} record "
+                f"receivers {group.name}: {named(discretization, group, is_beside, count)} record "
                 f"divergence, rotation or strain within {reach} points of the contact of fluid and "
                 f"solid at z = {z}: their differences reach over it; move them away, or "
                 "record velocity"
@@ -225,7 +231,7 @@ def _receivers(setup: Discretization, contact: Contact, z: str) -> WarningLines:
 
 
 def _nearer(
-    setup: Discretization, contact: Contact, points: float, positions: np.ndarray
+    discretization: Discretization, contact: Contact, points: float, positions: np.ndarray
 ) -> np.ndarray:
     """Return which positions (n, 3) m lie less than so many points off a contact."""
-    return np.abs(setup.grid.index("z", positions[:, 2]) - contact.z_index) < points
+    return np.abs(discretization.grid.index("z", positions[:, 2]) - contact.z_index) < points

@@ -22,13 +22,13 @@ from seismo.solver.steps.row_corrections import RowCorrections
 class ContactRows:
     """The contacts of a run, as one subdomain sees them."""
 
-    def __init__(self, setup: Discretization, subdomain: Subdomain) -> None:
+    def __init__(self, discretization: Discretization, subdomain: Subdomain) -> None:
         """Take the run and the subdomain."""
-        self._contacts = setup.contacts
-        self._earth = setup.earth
-        self._responses = setup.physics.strain_responses
+        self._contacts = discretization.contacts
+        self._earth = discretization.earth
+        self._responses = discretization.physics.strain_responses
         self._subdomain = subdomain
-        self._dt = setup.clock.dt
+        self._dt = discretization.clock.dt
         self._first = subdomain.owned.lo[2] - subdomain.halo
 
     def adjust(self, medium: dict[str, np.ndarray]) -> None:

@@ -49,14 +49,14 @@ class ThinSolid(NamedTuple):
     error: float
 
 
-def thin_solids(setup: Discretization) -> list[ThinSolid]:
+def thin_solids(discretization: Discretization) -> list[ThinSolid]:
     """List the solid layers on fluids that have fewer cells than these have closed rows."""
-    if not setup.contacts:
+    if not discretization.contacts:
         return []
-    contact_indices = setup.grid.index("z", setup.contact_depths)
-    rows = closed_rows(len(setup.stencil.first))
+    contact_indices = discretization.grid.index("z", discretization.contact_depths)
+    rows = closed_rows(len(discretization.stencil.first))
     solids = []
-    for contact in setup.contacts:
+    for contact in discretization.contacts:
         cells = (
             (contact.z_index - contact_indices)
             if contact.solid_above
@@ -64,52 +64,54 @@ def thin_solids(setup: Discretization) -> list[ThinSolid]:
         )
         among = cells[(cells > _LEAST_CELLS) & (cells < rows)]
         if among.size:
-            thin = _thin_solid(setup, contact, float(among.min()))
+            thin = _thin_solid(discretization, contact, float(among.min()))
             solids += [thin] if thin.error > 0.0 else []
     return solids
 
 
-def thin_solid_lines(setup: Discretization) -> WarningLines:
+def thin_solid_lines(discretization: Discretization) -> WarningLines:
     """Name layers that err by more than `_LEAST`, and the spacing that gives them the rows."""
-    rows = closed_rows(len(setup.stencil.first))
-    for thin in thin_solids(setup):
+    rows = closed_rows(len(discretization.stencil.first))
+    for thin in thin_solids(discretization):
         if thin.error > _LEAST:
             yield (
                 f"model: {thin.cells:.2g} cells of solid between the fluid at z = {thin.fluid:.6g} "
                 f"m and the solid at z = {thin.solid:.6g} m: one-sided differences of {rows} rows "
-                f"reach over it: traces err by {up_to(thin.error)}; use a "
-                f"grid.spacing of {setup.grid.spacing[2] * thin.cells / rows:.3g} m or less, which "
-                f"gives it {rows} cells"
+                f"reach over it: traces err by {up_to(thin.error)}; use a grid.spacing of "
+                f"{discretization.grid.spacing[2] * thin.cells / rows:.3g} m or less, which gives "
+                f"it {rows} cells"
             )
 
 
-def _thin_solid(setup: Discretization, contact: Contact, cells: float) -> ThinSolid:
+def _thin_solid(discretization: Discretization, contact: Contact, cells: float) -> ThinSolid:
     """Return the layer of so many cells beside a contact."""
-    grid = setup.grid
+    grid = discretization.grid
     side = -1.0 if contact.solid_above else 1.0
     ends = contact.z_index + side * np.array([0.0, cells])
     fluid, solid = grid.coordinate("z", ends)
     beside = grid.coordinate("z", ends[1] + side * np.array([-0.01, 0.01]))
-    medium = setup.earth.sample(beside, None)
+    medium = discretization.earth.sample(beside, None)
     shear = medium["rho"] * medium["vs"] ** 2
-    error = _error(setup, contact, cells, shear) if shear.min() > 0.0 else 0.0
+    error = _error(discretization, contact, cells, shear) if shear.min() > 0.0 else 0.0
     return ThinSolid(float(fluid), float(solid), cells, error)
 
 
-def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndarray) -> float:
+def _error(
+    discretization: Discretization, contact: Contact, cells: float, shear: np.ndarray
+) -> float:
     """Return the error of a layer of so many cells between the shear moduli (2) in Pa."""
     side = -1.0 if contact.solid_above else 1.0
 
     def away(z) -> np.ndarray:
-        return side * (setup.grid.index("z", np.array(z)) - contact.z_index)
+        return side * (discretization.grid.index("z", np.array(z)) - contact.z_index)
 
     def within(distances: np.ndarray) -> bool:
         return bool(((distances >= 0.0) & (distances <= cells + _REACH)).any())
 
-    acting = away([source.position[2] for shot in setup.shots for source in shot.sources])
-    reading = away([z for group in setup.groups for z in group.all_positions[:, 2]])
-    sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** _POWER
-    strained = away(_strained(setup))
+    acting = away([source.position[2] for shot in discretization.shots for source in shot.sources])
+    reading = away([z for group in discretization.groups for z in group.all_positions[:, 2]])
+    sampling = (10.0 / discretization.waves.points(discretization.waves.slowest)) ** _POWER
+    strained = away(_strained(discretization))
     if cells < _FEW and ((strained >= 0.0) & (strained <= cells)).any():
         factor = _MOMENTS
         sampling = 1.0
@@ -123,9 +125,11 @@ def _error(setup: Discretization, contact: Contact, cells: float, shear: np.ndar
     return min(1.0, factor * strength * sampling)
 
 
-def _strained(setup: Discretization) -> list[float]:
+def _strained(discretization: Discretization) -> list[float]:
     """List the depths in m of moments, and of receivers of divergence, rotation or strain."""
-    sources = [source for shot in setup.shots for source in shot.sources]
-    groups = [g for g in setup.groups if any(name in DIFFERENTIATED for name in g.quantities)]
+    sources = [source for shot in discretization.shots for source in shot.sources]
+    groups = [
+        g for g in discretization.groups if any(name in DIFFERENTIATED for name in g.quantities)
+    ]
     moments = [source.position[2] for source in sources if source.kind != "force"]
     return moments + [z for group in groups for z in group.all_positions[:, 2]]

@@ -15,9 +15,9 @@ MOST_GRAIN = 0.05  # of the moment rate, at the frequency of the subfaults
 _POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
 
 
-def _moments(setup: Discretization) -> WarningLines:
+def _moments(discretization: Discretization) -> WarningLines:
     """Name faults whose moment is another one by the file than by the model or its slip rates."""
-    for fault in (s for s in setup.shots[0].summaries if isinstance(s, FaultSummary)):
+    for fault in (s for s in discretization.shots[0].summaries if isinstance(s, FaultSummary)):
         yield from (f"source {fault.name}: {text}" for text in fault.assumed)
         of_file, of_model = fault.moments
         if of_file > 0.0 and of_model > 0.0 and abs(of_model / of_file - 1.0) > MOST_OFF:
@@ -33,9 +33,9 @@ def _moments(setup: Discretization) -> WarningLines:
             )
 
 
-def _grain(setup: Discretization) -> WarningLines:
+def _grain(discretization: Discretization) -> WarningLines:
     """Name faults whose subfaults radiate one by one what a rupture radiates as a whole."""
-    for k, fault in enumerate(setup.shots[0].summaries):
+    for k, fault in enumerate(discretization.shots[0].summaries):
         grain = fault.directivity.grain if isinstance(fault, FaultSummary) else None
         if grain is not None and grain.share > MOST_GRAIN:
             yield (
@@ -47,17 +47,17 @@ def _grain(setup: Discretization) -> WarningLines:
             )
 
 
-def lower_frequencies(setup: Discretization, share: float) -> str:
+def lower_frequencies(discretization: Discretization, share: float) -> str:
     """Name sources of lower frequencies: so many times as low; of faults, smoothed ones."""
-    for k, source in enumerate(setup.scenario.sources):
+    for k, source in enumerate(discretization.scenario.sources):
         if source.type == "finite_fault":
-            points = _POINTS * max(setup.waves.spacing)
-            half_duration = half_duration_of(setup.waves.slowest / points)
+            points = _POINTS * max(discretization.waves.spacing)
+            half_duration = half_duration_of(discretization.waves.slowest / points)
             return (
                 f"sources[{k}].smoothing of about {half_duration:.2g} s, with which waves have "
                 f"{_POINTS:g} points in the shortest wavelength"
             )
-    frequency = setup.dominant_frequency
+    frequency = discretization.dominant_frequency
     return (
         f"a dominant frequency of about {rounded_down(share * frequency):g} Hz instead of "
         f"{frequency:.4g} Hz"

@@ -11,22 +11,26 @@ from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 
 
-def hypocentre_of(setup: Discretization, point: np.ndarray) -> dict[str, float]:
+def hypocentre_of(discretization: Discretization, point: np.ndarray) -> dict[str, float]:
     """Return the coordinates of a point (3) m in true depth: those of `coordinates_of`."""
     x, y, z = point.tolist()
-    coordinates = {"x": x, "y": y, "z": z, "depth": z - setup.scenario.ground}
-    if setup.ground is not None:
-        ground = float(setup.ground.ground(y, x))
+    coordinates = {"x": x, "y": y, "z": z, "depth": z - discretization.scenario.ground}
+    if discretization.ground is not None:
+        ground = float(discretization.ground.ground(y, x))
         coordinates["depth"] = z - ground
-        coordinates["elevation"] = datum_of(setup.scenario.topography) - ground
-    longitude, latitude = Projection(setup.scenario.geographic).to_geographic(x, y)
+        coordinates["elevation"] = datum_of(discretization.scenario.topography) - ground
+    longitude, latitude = Projection(discretization.scenario.geographic).to_geographic(x, y)
     return coordinates | {"longitude": float(longitude), "latitude": float(latitude)}
 
 
-def fault_distances(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def fault_distances(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return the distances in m of positions (receiver, 3) m from the only source, if a fault."""
-    summaries = setup.shots[0].summaries
+    summaries = discretization.shots[0].summaries
     if len(summaries) != 1 or not isinstance(summaries[0], FaultSummary):
         return {}
     geometry = summaries[0].geometry
-    return {} if geometry is None else geometry.distances(true_positions(setup.ground, positions))
+    return (
+        {}
+        if geometry is None
+        else geometry.distances(true_positions(discretization.ground, positions))
+    )

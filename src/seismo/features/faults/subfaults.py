@@ -36,30 +36,30 @@ class Subfaults:
     """
 
     def __init__(
-        self, fault: ActingFault, around: PointInterpolation, faces: list[Face],
+        self, fault: ActingFault, interpolation: PointInterpolation, faces: list[Face],
         breaks: np.ndarray, dt: float, make_signals: Callable[[float], FaultSignals],
     ) -> None:  # fmt: skip
         """Place a fault on a grid.
 
         Args:
             fault: the fault.
-            around: the grid and its medium.
+            interpolation: the grid and its medium.
             faces: that are images.
             breaks: depths (n) in m where the medium of a layered earth ends suddenly.
             dt: time step in s.
             make_signals: makes its signals, of times that are so many steps late.
         """
         self.fault = fault
-        self._around = around
+        self._interpolation = interpolation
         self._dt = dt
-        self.depths = MomentDepths(around, fault.positions, fault.strengths, breaks)
+        self.depths = MomentDepths(interpolation, fault.positions, fault.strengths, breaks)
         fields = self.depths.targets
         # Time level of the signals, as of point sources (`Injection`).
-        late = any(f.late for f in fields) or around.physics.differences != "first"
+        late = any(f.late for f in fields) or interpolation.physics.differences != "first"
         self.signals = make_signals(0.0 if late else 0.5)
         self._coordinates = {
-            a: np.asarray(around.grid.index(a, fault.positions[:, AXES.index(a)]), float)
-            for a in around.grid.axes
+            a: np.asarray(interpolation.grid.index(a, fault.positions[:, AXES.index(a)]), float)
+            for a in interpolation.grid.axes
         }
         self.spread = np.flatnonzero(self._inside({f.axis for f in faces}, fields))
 
@@ -90,14 +90,14 @@ class Subfaults:
         With those along x and y (`level`) they are what a field gets per unit of their signals.
         """
         # A moment rate dM/dt acts on a stress as -dM/dt / cell (stress glut).
-        drives = self._around.physics.drives["moment_tensor"]
-        scale = drives[0].scale(lambda name: 1.0, self._dt) / self._around.grid.cell
+        drives = self._interpolation.physics.drives["moment_tensor"]
+        scale = drives[0].scale(lambda name: 1.0, self._dt) / self._interpolation.grid.cell
         down = scale * self.depths.weights(field, numbers)
         rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
         # Over the share of a cell that each row stands for.
         x, y = (self._among(field, a, numbers)[:, None] for a in "xy")
         at = (one.ravel() for one in np.broadcast_arrays(x, y, rows))
-        return np.asarray(down / self._around.norm(field, *at).reshape(rows.shape))
+        return np.asarray(down / self._interpolation.norm(field, *at).reshape(rows.shape))
 
     def _among(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:
         """Return where some subfaults stand among the points of a field along an axis."""
@@ -120,8 +120,8 @@ class Subfaults:
 
     def _inside(self, imaged: set[str], fields: list[Field]) -> np.ndarray:
         """Return (subfault) whether all points lie in the grid, beside no face that is an image."""
-        grid = self._around.grid
-        inside = np.full(len(self.fault), not self._around.physics.broad_sources)
+        grid = self._interpolation.grid
+        inside = np.full(len(self.fault), not self._interpolation.physics.broad_sources)
         for field in fields:
             for axis in grid.axes:
                 first = self.first(field, axis)

@@ -38,25 +38,28 @@ BESIDE_CONTACTS = 4  # rows on either side that keep their medium
 Media = dict[str, np.ndarray]  # (z, y, x)
 
 
-def share_along(setup: Discretization, axis: str, index: np.ndarray) -> np.ndarray:
+def share_along(discretization: Discretization, axis: str, index: np.ndarray) -> np.ndarray:
     """Return t (n) of the layers along an axis at indices (n)."""
-    grid = setup.grid
+    grid = discretization.grid
     n = AXES.index(axis)
     depth = np.zeros(index.shape)
     behind = grid.points[n] - 1 - grid.high[n]
     for width, beyond in ((grid.low[n], grid.low[n] - index), (grid.high[n], index - behind)):
         if width:
             # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
-            half = 0.5 * setup.finer
+            half = 0.5 * discretization.finer
             depth = np.maximum(depth, (beyond - half) / (width - half))
     first = min(
-        LATEST, depth_of(strength(setup, 0.0), setup.scenario.boundaries.layer.points, RATE)
+        LATEST,
+        depth_of(
+            strength(discretization, 0.0), discretization.scenario.boundaries.layer.points, RATE
+        ),
     )
     return np.clip((depth - first) / (1.0 - first), 0.0, 1.0) ** POWER
 
 
 def in_side_layers(
-    setup: Discretization, subdomain: Subdomain, medium: Media
+    discretization: Discretization, subdomain: Subdomain, medium: Media
 ) -> tuple[Media, Callable[[np.ndarray], np.ndarray]]:
     """Return the medium with the means of the layers, and what spreads arrays of it over (y, x).
 
@@ -64,19 +67,19 @@ def in_side_layers(
     changed in place.
 
     Args:
-        setup: the run.
+        discretization: the run.
         subdomain: whose points, and halo along y and z.
         medium: averages (z, y, x) without them.
     """
-    if not setup.guided_damping.averaged:
+    if not discretization.guided_damping.averaged:
         return medium, lambda array: array
-    nodes = {axis: np.array(some) for axis, some in every_node(setup, subdomain).items()}
-    share = _shares(setup, nodes)
-    free = _free_rows(setup, nodes["z"])
-    if not setup.earth.layered:
+    nodes = {axis: np.array(some) for axis, some in every_node(discretization, subdomain).items()}
+    share = _shares(discretization, nodes)
+    free = _free_rows(discretization, nodes["z"])
+    if not discretization.earth.layered:
         # Along the normal of a layer one column is that of all points.
-        for box, index in _pieces(setup, nodes):
-            for name, mean in means_at(setup, index, share[box]).items():
+        for box, index in _pieces(discretization, nodes):
+            for name, mean in means_at(discretization, index, share[box]).items():
                 medium[name][free, *box] = mean[free]
         return medium, lambda array: array
     # One column for each depth in a layer; the first is that of the interior.
@@ -84,46 +87,50 @@ def in_side_layers(
     number = np.searchsorted(columns, share)
     shape = (len(nodes["z"]), 1, columns.size)
     changed = {name: np.broadcast_to(array, shape).copy() for name, array in medium.items()}
-    for name, mean in means_at(setup, _column(nodes), columns[None, :]).items():
+    for name, mean in means_at(discretization, _column(nodes), columns[None, :]).items():
         changed[name][free] = mean[free]
     return changed, lambda array: array[:, 0][:, number]
 
 
-def mixed_rows(setup: Discretization, is_even: Callable[[Media], np.ndarray]) -> np.ndarray:
+def mixed_rows(
+    discretization: Discretization, is_even: Callable[[Media], np.ndarray]
+) -> np.ndarray:
     """Return of every row (z) whether the means of some layer are not even, as a stage asks."""
-    grid = setup.grid
+    grid = discretization.grid
     nodes = {a: np.arange(grid.points[AXES.index(a)]) for a in "zyx" if a in grid.axes}
     # The mean alone, t = 1: with less of it nothing else is mixed.
     all_mean = np.ones((1, 1))
     mixed = np.zeros(nodes["z"].size, bool)
-    if setup.earth.layered:
+    if discretization.earth.layered:
         columns = [_column(nodes)]
     else:
-        columns = [index for _, index in _pieces(setup, nodes)]
+        columns = [index for _, index in _pieces(discretization, nodes)]
     for index in columns:
-        mixed |= ~is_even(means_at(setup, index, all_mean)).all((1, 2))
-    return mixed & _free_rows(setup, nodes["z"])
+        mixed |= ~is_even(means_at(discretization, index, all_mean)).all((1, 2))
+    return mixed & _free_rows(discretization, nodes["z"])
 
 
-def means_at(setup: Discretization, index: Mapping[str, np.ndarray], share: np.ndarray) -> Media:
+def means_at(
+    discretization: Discretization, index: Mapping[str, np.ndarray], share: np.ndarray
+) -> Media:
     """Return the medium (z, y, x) at nodes, with shares (y, x) of the running means."""
     # Rows beyond the grid have the rock of its ends (`Earth.clamp`).
     rows = index["z"]
     wide = np.arange(rows[0] - REACH, rows[-1] + REACH + 1)
-    return averages_at(setup, {**index, "z": wide}, RunningMeans(share))
+    return averages_at(discretization, {**index, "z": wide}, RunningMeans(share))
 
 
-def _shares(setup: Discretization, nodes: Mapping[str, np.ndarray]) -> np.ndarray:
+def _shares(discretization: Discretization, nodes: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return t (y, x) of some nodes."""
     # In corners the larger of both.
-    along = {axis: share_along(setup, axis, nodes[axis]) for axis in nodes if axis != "z"}
+    along = {axis: share_along(discretization, axis, nodes[axis]) for axis in nodes if axis != "z"}
     return np.maximum(along.get("y", np.zeros(1))[:, None], along["x"][None, :])
 
 
-def _free_rows(setup: Discretization, rows: np.ndarray) -> np.ndarray:
+def _free_rows(discretization: Discretization, rows: np.ndarray) -> np.ndarray:
     """Return which rows (z) may change."""
     # Corrected rows have operators for their own constants.
-    contacts = np.array([contact.row for contact in setup.contacts])
+    contacts = np.array([contact.row for contact in discretization.contacts])
     return (np.abs(rows[:, None] - contacts) > BESIDE_CONTACTS).all(1)
 
 
@@ -132,17 +139,17 @@ def _column(nodes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _pieces(
-    setup: Discretization, nodes: Mapping[str, np.ndarray]
+    discretization: Discretization, nodes: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[tuple[slice, slice], dict[str, np.ndarray]]]:
     """Yield parts (y, x) of the layers, and nodes whose columns they have: along a normal one."""
     # The layers across x keep their columns in corners; those across y have the rest.
-    inside = _span(share_along(setup, "x", nodes["x"]) == 0.0)
+    inside = _span(share_along(discretization, "x", nodes["x"]) == 0.0)
     for axis in (a for a in nodes if a != "z"):
         n = AXES.index(axis)
         index = nodes[axis]
-        ends = (setup.grid.extent.lo[n], setup.grid.extent.hi[n] - 1)
+        ends = (discretization.grid.extent.lo[n], discretization.grid.extent.hi[n] - 1)
         for edge, beyond in zip(ends, (index < ends[0], index > ends[1]), strict=True):
-            span = _span(beyond & (share_along(setup, axis, index) > 0.0))
+            span = _span(beyond & (share_along(discretization, axis, index) > 0.0))
             if span.start == span.stop or (axis == "y" and inside.start == inside.stop):
                 continue
             column = {**nodes, axis: np.array([edge])}

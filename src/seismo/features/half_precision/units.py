@@ -58,7 +58,7 @@ _SOFT = 10.0  # vp / vs; with n times as much, n times as much noise
 _MOST_SOFT = 5.0  # times as much
 
 
-def rounding_error(setup: Discretization) -> float:
+def rounding_error(discretization: Discretization) -> float:
     """Return the relative error of the traces by fields of 16 bits; 0 where they have more.
 
     Each step rounds every number by 2^-12 of itself at most: noise that grows as the root of the
@@ -68,43 +68,47 @@ def rounding_error(setup: Discretization) -> float:
     what moment stays there is rounded until the end. Rock that is soft in shear turns noise of
     normal stresses into more motion. Acoustic waves, 2e-3 to 6e-3, have none of these.
     """
-    if not setup.scenario.in_16_bits:
+    if not discretization.scenario.in_16_bits:
         return 0.0
-    changing = any(quantity.of_change for one in setup.maps for quantity in one.quantities)
-    changing |= any(not _CHANGES.isdisjoint(group.quantities) for group in setup.groups)
+    changing = any(quantity.of_change for one in discretization.maps for quantity in one.quantities)
+    changing |= any(not _CHANGES.isdisjoint(group.quantities) for group in discretization.groups)
     noise = _NOISE * (_LOUDER if changing else 1.0)
-    noise *= min(_MOST_SOFT, max(1.0, setup.extremes.ratio_max / _SOFT))
-    strained = [s for shot in setup.shots for s in shot.sources if _terms(setup, s)]
+    noise *= min(_MOST_SOFT, max(1.0, discretization.extremes.ratio_max / _SOFT))
+    strained = [
+        s for shot in discretization.shots for s in shot.sources if _terms(discretization, s)
+    ]
     if strained:
-        noise *= max(1.0, _points_per_wavelength(setup, strained) / _FINE)
-        noise *= _LASTING if _lasts(setup, strained) else 1.0
-    return min(1.0, noise * math.sqrt(max(1.0, setup.total_steps / _STEPS)))
+        noise *= max(1.0, _points_per_wavelength(discretization, strained) / _FINE)
+        noise *= _LASTING if _lasts(discretization, strained) else 1.0
+    return min(1.0, noise * math.sqrt(max(1.0, discretization.total_steps / _STEPS)))
 
 
-def _terms(setup: Discretization, source: PointSource) -> list[SourceTerm]:
+def _terms(discretization: Discretization, source: PointSource) -> list[SourceTerm]:
     """Return how a source acts on stresses of a solid."""
-    physics = setup.physics
+    physics = discretization.physics
     if "vs" not in physics.needs:
         return []
     terms = [t for t in physics.drives[source.kind] if physics.named(t.field).unit == STRESS]
     return [term for term in terms if source.strength.get(term.component)]
 
 
-def _points_per_wavelength(setup: Discretization, sources: Sequence[PointSource]) -> float:
+def _points_per_wavelength(discretization: Discretization, sources: Sequence[PointSource]) -> float:
     """Return the most points that an S wave of the dominant frequency has at a source."""
     x, y, z = np.array([source.position for source in sources]).T
-    rock = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
-    return float(rock["vs"].max()) / (setup.dominant_frequency * min(setup.waves.spacing))
+    rock = discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    return float(rock["vs"].max()) / (
+        discretization.dominant_frequency * min(discretization.waves.spacing)
+    )
 
 
-def _lasts(setup: Discretization, sources: Sequence[PointSource]) -> bool:
+def _lasts(discretization: Discretization, sources: Sequence[PointSource]) -> bool:
     """Whether a source leaves a moment, or a volume, behind."""
     if any(isinstance(source.wavelet, SlipRate) for source in sources):
         return True
     signals = {
         (id(source.wavelet), source.derivative, term.derivative): (source, term.derivative)
         for source in sources
-        for term in _terms(setup, source)
+        for term in _terms(discretization, source)
     }
     for source, derivative in signals.values():
         # Moment: the integral of the rate that acts on stresses.
@@ -115,90 +119,101 @@ def _lasts(setup: Discretization, sources: Sequence[PointSource]) -> bool:
     return False
 
 
-def refuse_processor(setup: Discretization, backend: Backend) -> None:
+def refuse_processor(discretization: Discretization, backend: Backend) -> None:
     """Refuse fields of 16 bits on a backend that has none.
 
     Raises:
         DeviceError: it is this machine's processor.
     """
-    if setup.scenario.in_16_bits and not backend.has_float16:
+    if discretization.scenario.in_16_bits and not backend.has_float16:
         raise DeviceError(
             "precision: float16 is for GPUs, and this run is on the CPU: give float32, or take it "
             "to a GPU (--backend gpu)"
         )
 
 
-def halved(setup: Discretization) -> Discretization:
+def halved(discretization: Discretization) -> Discretization:
     """Return a run whose fields are kept in 16 bits.
 
     Raises:
         ScenarioError: they cannot be.
     """
-    physics = setup.physics
-    problem = _problem(setup)
+    physics = discretization.physics
+    problem = _problem(discretization)
     if not problem:
-        sources = [source for shot in setup.shots for source in shot.sources]
-        largest = (_pressures if physics.in_increments else _velocities)(setup, sources)
+        sources = [source for shot in discretization.shots for source in shot.sources]
+        largest = (_pressures if physics.in_increments else _velocities)(discretization, sources)
         problem = unlike(sources, largest)
     if problem:
-        raise setup.scenario.mistake(
+        raise discretization.scenario.mistake(
             "precision", problem=f"too few bits: {problem}; leave precision out, or give float32"
         )
     # Units: by the largest velocity, or pressure, that is expected.
     scale = scale_to(float(largest.max()) or 1.0, _PEAK)
     if physics.in_increments:
         # (c dt)^2 in these units is 2 at most, and above 1e-3 where rock is a tenth as fast.
-        length = scale_to(1.0 / min(setup.waves.spacing), 0)
-        fits = (setup.extremes.vp_min * setup.clock.dt / length) ** 2 > _LEAST
-        return replace(setup, physics=pressures_in_16_bits(physics, scale, length, fits))
+        length = scale_to(1.0 / min(discretization.waves.spacing), 0)
+        fits = (discretization.extremes.vp_min * discretization.clock.dt / length) ** 2 > _LEAST
+        return replace(discretization, physics=pressures_in_16_bits(physics, scale, length, fits))
     # Of stress by the impedance at the strongest source; what a slow one leaves has to fit, too.
-    heavier = scale_to(_impedance(setup, sources[int(largest.argmax())].position), 0)
-    static = _static_velocity(setup, sources)
+    heavier = scale_to(_impedance(discretization, sources[int(largest.argmax())].position), 0)
+    static = _static_velocity(discretization, sources)
     scale = min(scale, scale_to(static, _PEAK + _FURTHER)) if static else scale
-    fits = _model_fits(setup, heavier)
-    return replace(setup, physics=in_16_bits(physics, scale, scale * heavier, fits))
+    fits = _model_fits(discretization, heavier)
+    return replace(discretization, physics=in_16_bits(physics, scale, scale * heavier, fits))
 
 
-def _velocities(setup: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
+def _velocities(discretization: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
     """Estimate the largest velocities (source) in m/s, in the cells of the sources."""
-    dt = setup.clock.dt
-    end = setup.total_steps * dt
-    rates = strain_rates(setup.physics, setup.earth, sources, setup.grid.cell, dt, end)
-    return rates * setup.grid.spacing[0]
+    dt = discretization.clock.dt
+    end = discretization.total_steps * dt
+    rates = strain_rates(
+        discretization.physics, discretization.earth, sources, discretization.grid.cell, dt, end
+    )
+    return rates * discretization.grid.spacing[0]
 
 
-def _static_velocity(setup: Discretization, sources: Sequence[PointSource]) -> float:
+def _static_velocity(discretization: Discretization, sources: Sequence[PointSource]) -> float:
     """Estimate the largest stress that a moment holds in its cell, over the impedance, in m/s.
 
     A share of what it adds stays, where nothing moves any more: the strain times the velocity.
     """
-    strained = [source for source in sources if _terms(setup, source)]
+    strained = [source for source in sources if _terms(discretization, source)]
     if not strained:
         return 0.0
     # The rate of what is one derivative lower.
     lower = [replace(source, derivative=source.derivative + 1) for source in strained]
-    dt = setup.clock.dt
-    end = setup.total_steps * dt
-    strains = strain_rates(setup.physics, setup.earth, lower, setup.grid.cell, dt, end)
-    speeds = [_rock(setup, source.position)["vs"].item() for source in strained]
+    dt = discretization.clock.dt
+    end = discretization.total_steps * dt
+    strains = strain_rates(
+        discretization.physics, discretization.earth, lower, discretization.grid.cell, dt, end
+    )
+    speeds = [_rock(discretization, source.position)["vs"].item() for source in strained]
     return float((_STRAIN * strains * speeds).max())
 
 
-def _pressures(setup: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
+def _pressures(discretization: Discretization, sources: Sequence[PointSource]) -> np.ndarray:
     """Estimate the largest pressures (source) in Pa, in the cells of the sources."""
-    dt = setup.clock.dt
-    grid = setup.grid
+    dt = discretization.clock.dt
+    grid = discretization.grid
     spacings = [grid.spacing[AXES.index(axis)] for axis in grid.axes]
-    return pressures(setup.physics, setup.earth, sources, spacings, dt, setup.total_steps * dt)
+    return pressures(
+        discretization.physics,
+        discretization.earth,
+        sources,
+        spacings,
+        dt,
+        discretization.total_steps * dt,
+    )
 
 
-def _model_fits(setup: Discretization, heavier: float) -> bool:
+def _model_fits(discretization: Discretization, heavier: float) -> bool:
     """Whether densities and stiffnesses, so many times as large, have all bits in 16."""
-    rock = setup.extremes
-    dt = setup.clock.dt
+    rock = discretization.extremes
+    dt = discretization.clock.dt
     # What formulas read: rho / dt, moduli times dt, and the inverse of these.
     softest = heavier * rock.rho_min * rock.vs_min**2 * dt
-    stiffest = heavier * rock.rho_max * setup.fastest**2 * dt
+    stiffest = heavier * rock.rho_max * discretization.fastest**2 * dt
     numbers = (
         heavier * rock.rho_min / dt, heavier * rock.rho_max / dt,
         softest, stiffest, 1.0 / softest, 1.0 / stiffest,
@@ -206,26 +221,28 @@ def _model_fits(setup: Discretization, heavier: float) -> bool:
     return rock.ratio_max < _SOFTEST and all(_LEAST < number < _MOST for number in numbers)
 
 
-def _problem(setup: Discretization) -> str:
+def _problem(discretization: Discretization) -> str:
     """Return why fields cannot be kept in 16 bits; "" where they can."""
-    scenario = setup.scenario
-    if not can_be_short(setup.physics):
+    scenario = discretization.scenario
+    if not can_be_short(discretization.physics):
         name = scenario.equation.name
         return f"they do for lossless elastic and acoustic waves, not for {name}"
-    if setup.interfaces or setup.extremes.fluid:
+    if discretization.interfaces or discretization.extremes.fluid:
         return "rows beside fluids (vs = 0) take 32 bits"
     if any(source.type == "plane_wave" for source in scenario.sources):
         return "plane waves are added to fields of 32 bits"
     return ""
 
 
-def _impedance(setup: Discretization, position: tuple[float, float, float]) -> float:
+def _impedance(discretization: Discretization, position: tuple[float, float, float]) -> float:
     """Return rho vs in Pa s/m at a position."""
-    rock = _rock(setup, position)
+    rock = _rock(discretization, position)
     return float((rock["rho"] * rock["vs"]).item())
 
 
-def _rock(setup: Discretization, position: tuple[float, float, float]) -> dict[str, np.ndarray]:
+def _rock(
+    discretization: Discretization, position: tuple[float, float, float]
+) -> dict[str, np.ndarray]:
     """Return the parameters (1) at a position."""
     x, y, z = np.array(position)[:, None]
-    return setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+    return discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)

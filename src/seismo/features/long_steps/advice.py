@@ -15,10 +15,10 @@ from seismo.solver.discretize import discretize
 _WORTH = 0.92  # share of the steps from which on it is named
 
 
-def no_longer_steps(setup: Discretization) -> WarningLines:
+def no_longer_steps(discretization: Discretization) -> WarningLines:
     """Name the choice of longer steps where there are none."""
-    if setup.scenario.grid.stencil == "long_steps" and not setup.stencil.bounds:
-        cells = _cells_apart(setup)
+    if discretization.scenario.grid.stencil == "long_steps" and not discretization.stencil.bounds:
+        cells = _cells_apart(discretization)
         why = (
             "dispersion or the free surface would err by more than 0.3 of grid.accuracy, the grid "
             "would ring at frequencies of the sources, contacts lie within 8 cells of each other, "
@@ -31,9 +31,9 @@ def no_longer_steps(setup: Discretization) -> WarningLines:
         yield f"grid.stencil: long_steps makes no step longer: {why}; leave it out"
 
 
-def _cells_apart(setup: Discretization) -> float:
+def _cells_apart(discretization: Discretization) -> float:
     """Return the cells between a source and what is nearest of it; 0 where maps are wanted."""
-    return setup.waves.nearest / max(setup.waves.spacing)
+    return discretization.waves.nearest / max(discretization.waves.spacing)
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,21 @@ class LongerSteps:
         )
 
 
-def longer_steps(setup: Discretization, expected: Expected) -> LongerSteps | None:
+def longer_steps(discretization: Discretization, expected: Expected) -> LongerSteps | None:
     """Return what bounded differences save, if it is much and they keep to the wanted accuracy."""
-    spec = setup.scenario.grid
+    spec = discretization.scenario.grid
     if spec.stencil != "fitted" or expected.error > spec.accuracy:
         return None
-    if reason_against(setup.scenario, setup.physics, setup.earth):
+    if reason_against(discretization.scenario, discretization.physics, discretization.earth):
         return None
-    if _cells_apart(setup) < LEAST_CELLS:
+    if _cells_apart(discretization) < LEAST_CELLS:
         return None
     try:
-        longer = discretize(setup.scenario.changed({"grid.stencil": "long_steps"}))
+        longer = discretize(discretization.scenario.changed({"grid.stencil": "long_steps"}))
         error = expected_error(longer).error
     except SeismoError:
         return None
-    steps = longer.clock.steps / setup.clock.steps
+    steps = longer.clock.steps / discretization.clock.steps
     if steps > _WORTH or error > spec.accuracy:
         return None
     return LongerSteps(steps, error)

@@ -118,13 +118,17 @@ class AttenuationFit:
         }
 
 
-def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
+def attenuation_fit(discretization: Discretization) -> AttenuationFit | None:
     """Return how well a run attenuates; None where it does not."""
-    relaxation = setup.earth.relaxation
-    equation = setup.scenario.equation
+    relaxation = discretization.earth.relaxation
+    equation = discretization.scenario.equation
     if relaxation is None:
         return None
-    lows = [setup.extremes.others[name][0] for name in ("qp", "qs") if name in setup.earth.needs]
+    lows = [
+        discretization.extremes.others[name][0]
+        for name in ("qp", "qs")
+        if name in discretization.earth.needs
+    ]
     least = min(lows)
     loss = 0.0
     velocity = 0.0
@@ -134,46 +138,62 @@ def attenuation_fit(setup: Discretization) -> AttenuationFit | None:
         loss, velocity = _law_errors(relaxation, least)
         y = relaxation.cell_value("p", least, 1.0, 0.0)
         rise = float(max(relaxation.velocity_ratio(wave, y).max() for wave in ("p", "s")))
-        omega = 2.0 * math.pi * setup.dominant_frequency
+        omega = 2.0 * math.pi * discretization.dominant_frequency
         faster = float(relaxation.law.phase_velocity(1.0 / least, omega))
-    plain = lossless(equation, setup.grid.dimensions)
+    plain = lossless(equation, discretization.grid.dimensions)
     return AttenuationFit(
-        relaxation, least, loss, velocity, rise, setup.dominant_frequency, faster,
-        _spread(setup), _weakened(setup),
-        setup.physics.numbers_per_point,
-        plain.physics(setup.grid.dimensions).numbers_per_point,
+        relaxation, least, loss, velocity, rise, discretization.dominant_frequency, faster,
+        _spread(discretization), _weakened(discretization),
+        discretization.physics.numbers_per_point,
+        plain.physics(discretization.grid.dimensions).numbers_per_point,
     )  # fmt: skip
 
 
-def _weakened(setup: Discretization) -> str:
+def _weakened(discretization: Discretization) -> str:
     """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
-    storage = setup.scenario.attenuation.storage if setup.scenario.attenuation else "auto"
-    if storage == 32 or (storage == "auto" and setup.grid.dimensions == 2):
+    storage = (
+        discretization.scenario.attenuation.storage
+        if discretization.scenario.attenuation
+        else "auto"
+    )
+    if storage == 32 or (storage == "auto" and discretization.grid.dimensions == 2):
         return ""
-    relaxation = setup.earth.relaxation
-    if relaxation is None or too_few_bits(relaxation, setup.scenario, setup.physics):
+    relaxation = discretization.earth.relaxation
+    if relaxation is None or too_few_bits(
+        relaxation, discretization.scenario, discretization.physics
+    ):
         return ""
-    sources = [source for shot in setup.shots for source in shot.sources]
-    return beside_contacts(setup.contacts, setup.grid) or weakened(
-        setup.scenario, setup.earth, setup.grid.dimensions, sources, setup.groups
+    sources = [source for shot in discretization.shots for source in shot.sources]
+    return beside_contacts(discretization.contacts, discretization.grid) or weakened(
+        discretization.scenario,
+        discretization.earth,
+        discretization.grid.dimensions,
+        sources,
+        discretization.groups,
     )
 
 
-def short_of_bits(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
+def short_of_bits(
+    discretization: Discretization, layers: Sequence[LayerResolution]
+) -> Iterator[str]:
     """Name memory variables that the scenario keeps in 16 bits where waves become too weak."""
-    relaxation = setup.earth.relaxation
-    if relaxation is not None and relaxation.scale and (reason := _weakened(setup)):
+    relaxation = discretization.earth.relaxation
+    if relaxation is not None and relaxation.scale and (reason := _weakened(discretization)):
         yield f"attenuation.storage: 16: {reason}; leave it out, or give 32"
 
 
-def _spread(setup: Discretization) -> tuple[float, float]:
+def _spread(discretization: Discretization) -> tuple[float, float]:
     """Return the largest differences of 1/Q from 1/qp and 1/qs, of all directions."""
-    if setup.earth.relaxation is None or not {"qp", "qs"} <= set(setup.earth.needs):
+    if discretization.earth.relaxation is None or not {"qp", "qs"} <= set(
+        discretization.earth.needs
+    ):
         return 0.0, 0.0
-    if not {"epsilon", "root1"} & set(setup.earth.needs):
+    if not {"epsilon", "root1"} & set(discretization.earth.needs):
         return 0.0, 0.0
-    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
-    medium = setup.earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+    axes = {
+        a: np.linspace(*discretization.grid.limits(a), _TRIED) for a in discretization.grid.axes
+    }
+    medium = discretization.earth.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
     lossy = np.isfinite(medium["qp"]) & np.isfinite(medium["qs"]) & (medium["vs"] > 0.0)
     if not lossy.any():
         return 0.0, 0.0
@@ -181,22 +201,26 @@ def _spread(setup: Discretization) -> tuple[float, float]:
     return float(np.abs(p - 1.0).max()), float(np.abs(s - 1.0).max())
 
 
-def fit_error(setup: Discretization, other: Relaxation | None = None) -> float:
+def fit_error(discretization: Discretization, other: Relaxation | None = None) -> float:
     """Return the relative error of the traces by mechanisms that are no law, of all passages.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         other: mechanisms of the same law, in place of its own.
     """
-    relaxation = setup.earth.relaxation
+    relaxation = discretization.earth.relaxation
     if relaxation is None or relaxation.law is None:
         return 0.0
-    return math.hypot(*_passage_errors(setup, relaxation, other or relaxation, relaxation.law))
+    return math.hypot(
+        *_passage_errors(discretization, relaxation, other or relaxation, relaxation.law)
+    )
 
 
-def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) -> Iterator[str]:
+def follows_loosely(
+    discretization: Discretization, layers: Sequence[LayerResolution]
+) -> Iterator[str]:
     """Name mechanisms that are far from the law inside their band, and how many are nearer."""
-    fitted = attenuation_fit(setup)
+    fitted = attenuation_fit(discretization)
     if fitted is None or fitted.loss <= _LOOSE:
         return
     relaxation = fitted.relaxation
@@ -221,21 +245,24 @@ def follows_loosely(setup: Discretization, layers: Sequence[LayerResolution]) ->
     )
 
 
-def fit_remedy(setup: Discretization) -> str:
+def fit_remedy(discretization: Discretization) -> str:
     """Return what makes traces err less by their mechanisms, "" where nothing does."""
-    relaxation = setup.earth.relaxation
-    error = fit_error(setup)
+    relaxation = discretization.earth.relaxation
+    error = fit_error(discretization)
     if relaxation is None or relaxation.law is None or not error:
         return ""
-    low, high = band_of(setup.scenario)
+    low, high = band_of(discretization.scenario)
     wider = min(low, relaxation.band[0]), max(high, relaxation.band[1])
-    if wider != relaxation.band and fit_error(setup, fit(relaxation.law, wider)) < _CLOSER * error:
+    if (
+        wider != relaxation.band
+        and fit_error(discretization, fit(relaxation.law, wider)) < _CLOSER * error
+    ):
         return f"widen attenuation.band to {wider[0]:.3g} .. {wider[1]:.3g} Hz, or leave it out"
-    errors = {n: fit_error(setup, other) for n, other in _others(relaxation)}
+    errors = {n: fit_error(discretization, other) for n, other in _others(relaxation)}
     best = min(errors, key=lambda n: errors[n])
     if errors[best] >= _CLOSER * error:
         return ""
-    wanted = max(_ENOUGH * setup.scenario.grid.accuracy, errors[best])
+    wanted = max(_ENOUGH * discretization.scenario.grid.accuracy, errors[best])
     count = next(n for n, remaining in errors.items() if remaining <= wanted)
     return f"take attenuation.mechanisms: {count}"
 
@@ -258,11 +285,13 @@ def _counted(mechanisms: int) -> str:
 
 
 def _passage_errors(
-    setup: Discretization, reference: Relaxation, relaxation: Relaxation, law: Law
+    discretization: Discretization, reference: Relaxation, relaxation: Relaxation, law: Law
 ) -> Iterator[float]:
     """Return the error of each passage that loses energy, of the velocities of `reference`."""
-    omega = _frequencies(setup)
-    lossy = [passage for passage in setup.waves.passages if math.isfinite(_wave(passage)[1])]
+    omega = _frequencies(discretization)
+    lossy = [
+        passage for passage in discretization.waves.passages if math.isfinite(_wave(passage)[1])
+    ]
     loss = np.array([1.0 / _wave(passage)[1] for passage in lossy])
     slownesses = law.modulus(loss[:, None], omega) ** -0.5
     for passage, of_law in zip(lossy, slownesses, strict=True):
@@ -271,17 +300,17 @@ def _passage_errors(
         as_given = passage.velocity / reference.velocity_ratio(wave, y)
         unrelaxed = as_given * relaxation.velocity_ratio(wave, y)
         run = relaxation.modulus(wave, y, omega) ** -0.5 / unrelaxed
-        yield _trace_error(setup, passage, of_law / as_given, run)
+        yield _trace_error(discretization, passage, of_law / as_given, run)
 
 
-def step_error(setup: Discretization) -> float:
+def step_error(discretization: Discretization) -> float:
     """Return the relative error of the traces by relaxation times whose modulus steps change."""
-    relaxation = setup.earth.relaxation
-    omega = _frequencies(setup)
+    relaxation = discretization.earth.relaxation
+    omega = _frequencies(discretization)
     errors = []
     if relaxation is None or relaxation.law:
         return 0.0
-    for passage in setup.waves.passages:
+    for passage in discretization.waves.passages:
         wave = _wave(passage)[0]
         medium = passage.medium
         y = float(relaxation.cell_value(wave, math.inf, medium.vp or 1.0, medium.vs or 0.0))
@@ -289,26 +318,28 @@ def step_error(setup: Discretization) -> float:
             one.modulus(wave, y, omega) ** -0.5 / passage.velocity
             for one in (relaxation.with_step(0.0), relaxation)
         )
-        errors.append(_trace_error(setup, passage, wanted, run))
+        errors.append(_trace_error(discretization, passage, wanted, run))
     return math.hypot(*errors)
 
 
-def _frequencies(setup: Discretization) -> np.ndarray:
+def _frequencies(discretization: Discretization) -> np.ndarray:
     """Return the angular frequencies [rad/s] of the traces' spectra, above 0, that steps carry."""
-    frequency = np.minimum(setup.waves.spectra.frequency, _STEPPED / setup.clock.dt)
+    frequency = np.minimum(
+        discretization.waves.spectra.frequency, _STEPPED / discretization.clock.dt
+    )
     return 2.0 * math.pi * np.maximum(frequency, 1e-3 * frequency.max())
 
 
 def _trace_error(
-    setup: Discretization, passage: Passage, wanted: np.ndarray, run: np.ndarray
+    discretization: Discretization, passage: Passage, wanted: np.ndarray, run: np.ndarray
 ) -> float:
     """Return the relative error of traces after a passage with a complex slowness of a run.
 
     A(w) exp(-i w s d) arrives; logarithms of that, over the largest wanted one, are numbers at any
     distance d.
     """
-    exponents = -1j * _frequencies(setup) * passage.distance
-    strengths = 0.5 * np.log(np.maximum(setup.waves.spectra.energy, np.finfo(float).tiny))
+    exponents = -1j * _frequencies(discretization) * passage.distance
+    strengths = 0.5 * np.log(np.maximum(discretization.waves.spectra.energy, np.finfo(float).tiny))
     right = strengths + exponents * wanted
     right -= right.real.max(axis=1, keepdims=True)
     computed = right + exponents * (run - wanted)

@@ -50,42 +50,51 @@ _MOST_ENDS = 100  # sources, and receivers, that are looked at
 _PEAK = 13  # power of two
 
 
-def relaxing(setup: Discretization, relaxation: Relaxation) -> Discretization:
+def relaxing(discretization: Discretization, relaxation: Relaxation) -> Discretization:
     """Return a run in whose medium mechanisms relax, with what its memory variables are kept in.
 
     Raises:
         ScenarioError: 16 bits are asked for, and will not do.
     """
-    relaxation = _with_storage(relaxation, setup)
-    name = setup.scenario.equation.name
-    slopes = setup.topography is not None
-    physics = physics_for(name, setup.grid.dimensions, relaxation, slopes)
-    earth = replace(setup.earth, relaxation=relaxation)
+    relaxation = _with_storage(relaxation, discretization)
+    name = discretization.scenario.equation.name
+    slopes = discretization.topography is not None
+    physics = physics_for(name, discretization.grid.dimensions, relaxation, slopes)
+    earth = replace(discretization.earth, relaxation=relaxation)
     # Media beside contacts have the unrelaxed velocities of the steps.
     interfaces, contacts = contacts_of(
-        setup.scenario, physics, earth, setup.grid, setup.stencil, setup.closure
+        discretization.scenario,
+        physics,
+        earth,
+        discretization.grid,
+        discretization.stencil,
+        discretization.closure,
     )
-    return replace(setup, physics=physics, earth=earth, interfaces=interfaces, contacts=contacts)
+    return replace(
+        discretization, physics=physics, earth=earth, interfaces=interfaces, contacts=contacts
+    )
 
 
-def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
+def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Relaxation:
     """Return the mechanisms with the scale of their variables, where these are kept in 16 bits."""
-    scenario = setup.scenario
-    grid = setup.grid
+    scenario = discretization.scenario
+    grid = discretization.grid
     storage = scenario.attenuation.storage if scenario.attenuation else "auto"
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
-    problem = too_few_bits(relaxation, scenario, setup.physics)
-    problem = problem or beside_contacts(setup.contacts, grid)
+    problem = too_few_bits(relaxation, scenario, discretization.physics)
+    problem = problem or beside_contacts(discretization.contacts, grid)
     if any(source.type == "plane_wave" for source in scenario.sources):
         problem = "plane waves are added to memory variables of 32 bits"
-    sources = [source for shot in setup.shots for source in shot.sources]
+    sources = [source for shot in discretization.shots for source in shot.sources]
     peak = 1.0
     if not problem:
         # Scale from the strongest source; refuse sources too unlike for one scale.
-        dt = setup.clock.dt
-        duration = setup.total_steps * dt
-        rates = strain_rates(setup.physics, setup.earth, sources, grid.cell, dt, duration)
+        dt = discretization.clock.dt
+        duration = discretization.total_steps * dt
+        rates = strain_rates(
+            discretization.physics, discretization.earth, sources, grid.cell, dt, duration
+        )
         problem = unlike(sources, rates)
         peak = float(rates.max()) or 1.0
     if storage == 16 and problem:
@@ -93,7 +102,9 @@ def _with_storage(relaxation: Relaxation, setup: Discretization) -> Relaxation:
             "attenuation", "storage", problem=f"too few bits: {problem}; leave storage out"
         )
     if not problem and storage == "auto":
-        problem = weakened(scenario, setup.earth, grid.dimensions, sources, setup.groups)
+        problem = weakened(
+            scenario, discretization.earth, grid.dimensions, sources, discretization.groups
+        )
     if problem:
         return relaxation
     return replace(relaxation, scale=scale_to(peak, _PEAK))

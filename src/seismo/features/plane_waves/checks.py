@@ -15,23 +15,23 @@ from seismo.solver.discretization import Discretization
 READ = 5.0  # points about a position from which motion is read, half points among them
 
 
-def outside_box(setup: Discretization) -> WarningLines:
+def outside_box(discretization: Discretization) -> WarningLines:
     """Name receivers and maps that lie outside the box of a plane wave."""
-    for wave in plane_waves(setup):
-        box = box_of(setup, wave)
-        for group in setup.groups:
-            count = group.count_where(partial(_outside, setup, box))
+    for wave in plane_waves(discretization):
+        box = box_of(discretization, wave)
+        for group in discretization.groups:
+            count = group.count_where(partial(_outside, discretization, box))
             if count:
                 yield (
                     f"receivers {group.name}: {count} lie outside the box of plane wave "
                     f"{wave.name} or on its edge, where only scattered waves are recorded: move "
                     "them inside, or make its margin smaller"
                 )
-        for one in setup.maps:
+        for one in discretization.maps:
             nodes = dict(one.cut.axes)
             ends = [_ends(nodes, one.cut.plane, axis) for axis in AXES]
             corners = np.array(np.meshgrid(*ends)).reshape(3, -1).T
-            if _outside(setup, box, corners).any():
+            if _outside(discretization, box, corners).any():
                 yield (
                     f"maps {one.name}: reach beyond the box of plane wave {wave.name}, where they "
                     "show scattered waves alone"
@@ -44,9 +44,9 @@ def _ends(nodes: dict[str, np.ndarray], plane: dict[str, float], axis: str) -> n
     return np.array([along.min(), along.max()])
 
 
-def _outside(setup: Discretization, box: WaveBox, positions: np.ndarray) -> np.ndarray:
+def _outside(discretization: Discretization, box: WaveBox, positions: np.ndarray) -> np.ndarray:
     """Return which positions (n, 3) m some of whose points may lie outside the box."""
-    grid = setup.grid
+    grid = discretization.grid
     beyond = np.zeros(len(positions), bool)
     for axis in box.faces:
         a = AXES.index(axis)

@@ -42,18 +42,18 @@ class IncidentTerm(NamedTuple):
     filters: RetardedFilters
 
 
-def incident_waves(setup: Discretization) -> list[IncidentWave]:
+def incident_waves(discretization: Discretization) -> list[IncidentWave]:
     """Return the plane waves on the grid of a run."""
-    waves = plane_waves(setup)
+    waves = plane_waves(discretization)
     if not waves:
         return []
     kind = import_module("seismo.features.plane_waves.wave").IncidentWave
-    return [kind(setup, wave) for wave in waves]
+    return [kind(discretization, wave) for wave in waves]
 
 
-def incident_terms(setup: Discretization) -> list[IncidentTerm]:
+def incident_terms(discretization: Discretization) -> list[IncidentTerm]:
     """Return all that the plane waves of a run add to its fields."""
-    return [term for wave in setup.incident_waves for term in wave.terms()]
+    return [term for wave in discretization.incident_waves for term in wave.terms()]
 
 
 class IncidentSize(NamedTuple):
@@ -74,10 +74,10 @@ class IncidentSize(NamedTuple):
         return self.points * (_POINT_BYTES + item) + (self.signals + self.samples) * item
 
 
-def incident_size(setup: Discretization) -> IncidentSize:
+def incident_size(discretization: Discretization) -> IncidentSize:
     """Return the size of a run's plane waves, without finding them."""
     total = IncidentSize()
-    for wave in setup.incident_waves:
+    for wave in discretization.incident_waves:
         # Each face of the box: columns times rows of points, each column with its delay.
         band = wave.band(wave.spectrum())
         for one in wave.injected:

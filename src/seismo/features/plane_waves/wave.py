@@ -61,24 +61,25 @@ class IncidentWave:
         samples: steps of its signals.
     """
 
-    def __init__(self, setup: Discretization, wave: PlaneWave) -> None:
-        self._setup = setup
+    def __init__(self, discretization: Discretization, wave: PlaneWave) -> None:
+        self._discretization = discretization
         self._wave = wave
-        grid = setup.grid
-        self._removal = setup.scenario.time.dispersion_removal
-        self.box = box_of(setup, wave)
-        block = setup.stencil.order // 2
+        grid = discretization.grid
+        self._removal = discretization.scenario.time.dispersion_removal
+        self.box = box_of(discretization, wave)
+        block = discretization.stencil.order // 2
         rows = block * -(-(self.box.last[2] + 2 * block + 2) // block)
         self._rows = rows
-        model, even = background(setup, self.box, rows + 3 * block)
+        model, even = background(discretization, self.box, rows + 3 * block)
         index = np.minimum(np.arange(rows + 3 * block), grid.points[2] - 1)
         heights = np.array([grid.heights(index), grid.heights(index + 0.5)])
         # Rows down to some below the box, and blocks of the half-space behind them.
         spacing = grid.spacing[2]
         self._height = spacing * float(heights[0, -1])
         self._column = IncidentColumn(
-            setup.physics, differences(setup.stencil, setup.closure, spacing, heights), model, even,
-            rows, block, wave.impedance, self._height, self.box.last[2],
+            discretization.physics,
+            differences(discretization.stencil, discretization.closure, spacing, heights),
+            model, even, rows, block, wave.impedance, self._height, self.box.last[2],
         )  # fmt: skip
         self.injected = self._column.injected
         # Signals begin before step 0: high frequencies come earlier than their delay.
@@ -86,9 +87,9 @@ class IncidentWave:
             abs(along) * (self.box.last[a] - self.box.first[a]) * grid.spacing[a]
             for a, along in enumerate(wave.level)
         )
-        early = span / wave.velocity / setup.clock.dt * _EARLIER if self._removal else 0.0
+        early = span / wave.velocity / discretization.clock.dt * _EARLIER if self._removal else 0.0
         self._ahead = _SPARE + int(early)
-        self.samples = setup.total_steps + self._ahead + _SPARE
+        self.samples = discretization.total_steps + self._ahead + _SPARE
 
     def terms(self) -> Iterator[IncidentTerm]:
         """Yield what each stage's differences lack."""
@@ -128,7 +129,7 @@ class IncidentWave:
                 (columns.x.points, columns.y.points, rows),
                 columns.numbers,
                 columns.scales,
-                np.array(signals, self._setup.scenario.arithmetic),
+                np.array(signals, self._discretization.scenario.arithmetic),
                 segments,
                 filters[kind]._replace(lags=filters[kind].lags - self._ahead),
             )
@@ -142,7 +143,7 @@ class IncidentWave:
             ScenarioError: the column's motion is not of the wave's size.
         """
         transfer = np.zeros((rows, spectrum.s.size), complex)
-        physics = self._setup.physics
+        physics = self._discretization.physics
         every_row = sparse.eye_array(self._rows, format="csr")
         moved = [
             self._column.reading(physics.stages[0].name, field.name, every_row)
@@ -175,8 +176,8 @@ class IncidentWave:
         bottom = float(peaks[self.box.last[2]])
         if _LEAST * wave_peak <= peaks.max() and bottom <= _MOST * wave_peak:
             return  # not where either is not a number
-        scenario = self._setup.scenario
-        number_of_source = self._setup.shots[0].points.index(self._wave)
+        scenario = self._discretization.scenario
+        number_of_source = self._discretization.shots[0].points.index(self._wave)
         problem = (
             f"a plane wave of {wave_peak:.3g} m/s moves the bottom of its box at {bottom:.3g} m/s, "
             "which no layers above it reflect: the grid's equations have no such wave in this "
@@ -194,7 +195,7 @@ class IncidentWave:
 
     def _signals(self, spectrum: Spectrum, transfer: np.ndarray, delay: float) -> np.ndarray:
         """Return signals (row, step), dispersed as after a delay in steps, but not so late."""
-        dt = self._setup.clock.dt
+        dt = self._discretization.clock.dt
         s = spectrum.s
         level = 2.0 / dt * np.sinh(0.5 * s * dt) if self._removal else s
         # exp(-level d) is what the columns want, exp(-s d) what their lags make.
@@ -203,8 +204,8 @@ class IncidentWave:
 
     def spectrum(self) -> Spectrum:
         """Return the particle velocity of the incident wave where it comes to the box first."""
-        setup = self._setup
-        dt = setup.clock.dt
+        discretization = self._discretization
+        dt = discretization.clock.dt
         # The wavelet, with the dispersion that is taken from the traces again (Koene et al. 2018).
         samples = self._wave.signal(np.arange(self.samples) * dt, 0)
         samples = samples * self._wave.strength[""]
@@ -235,9 +236,9 @@ class IncidentWave:
 
     def _mode(self, s: complex) -> Mode:
         """Return the incident wave of a frequency, as the difference equations have it."""
-        setup = self._setup
-        dt = setup.clock.dt
-        first = setup.stencil.first
+        discretization = self._discretization
+        dt = discretization.clock.dt
+        first = discretization.stencil.first
         arms = np.arange(len(first)) + 0.5
         rate = 2.0 / dt * np.sinh(0.5 * s * dt)  # d/dt
         level = rate if self._removal else s
@@ -249,7 +250,7 @@ class IncidentWave:
         # Horizontal derivatives of exp(-s p . x): p is that of the true wave.
         slowness = 1.0 / self._wave.velocity
         symbols = {
-            axis: slope(-level * along * slowness, setup.grid.spacing[AXES.index(axis)])
+            axis: slope(-level * along * slowness, discretization.grid.spacing[AXES.index(axis)])
             for axis, along in zip("xy", self._wave.level, strict=True)
         }
         # Dispersion relation: (d/dt)^2 = c^2 (d/dx^2 + d/dy^2 + d/dz^2), z up.
@@ -266,7 +267,7 @@ class IncidentWave:
                 break
         velocity = self._velocity(symbols, across, rate * slowness)
         named = {f"v{a}": velocity[a] for a in "xyz"}
-        moved = {f.name: named[f.name] for f in setup.physics.fields if f.name in named}
+        moved = {f.name: named[f.name] for f in discretization.physics.fields if f.name in named}
         z = np.exp(s * dt)
         return Mode(s, z, kappa, symbols, moved)
 
@@ -301,7 +302,7 @@ class IncidentWave:
 
     def shares(self, one: Injected) -> tuple[np.ndarray, dict]:
         """Return the rows that a term acts in, and matrices (row, row of the column) for these."""
-        named = self._setup.physics.named
+        named = self._discretization.physics.named
         index = np.arange(self._rows)
         is_inside = self.box.inside("z", "z" in named(one.field).half, index)
         matrices = {name: matrix[: self._rows, : self._rows] for name, matrix in one.terms.items()}
@@ -323,11 +324,11 @@ class IncidentWave:
 
     def columns(self, one: Injected) -> WaveColumns | None:
         """Return the columns that a term acts in, and how late the wave comes to them."""
-        return wave_columns(self._setup, self._wave, self.box, one.axis, one.field)
+        return wave_columns(self._discretization, self._wave, self.box, one.axis, one.field)
 
     def _kind(self, one: Injected) -> tuple[str, bool, bool]:
         """Return what the columns of a term depend on."""
-        half = self._setup.physics.named(one.field).half
+        half = self._discretization.physics.named(one.field).half
         return one.axis, "x" in half, "y" in half
 
 

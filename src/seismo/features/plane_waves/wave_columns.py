@@ -50,44 +50,49 @@ class WaveColumns(NamedTuple):
 
 
 def wave_columns(
-    setup: Discretization, wave: PlaneWave, box: WaveBox, axis: str, field: str
+    discretization: Discretization, wave: PlaneWave, box: WaveBox, axis: str, field: str
 ) -> WaveColumns | None:
     """Return the columns in which a field lacks derivatives of a wave, None if there are none.
 
     Args:
-        setup: the run.
+        discretization: the run.
         wave: its plane wave.
         box: of the wave.
         axis: of the derivatives.
         field: name of what they change.
     """
-    half = setup.physics.named(field).half
-    x, y = (_along(setup, wave, box, a, a == axis, a in half) for a in "xy")
+    half = discretization.physics.named(field).half
+    x, y = (_along(discretization, wave, box, a, a == axis, a in half) for a in "xy")
     return WaveColumns(x, y) if x.points.size and y.points.size else None
 
 
 def _along(
-    setup: Discretization, wave: PlaneWave, box: WaveBox, axis: str, crossing: bool, half: bool
+    discretization: Discretization,
+    wave: PlaneWave,
+    box: WaveBox,
+    axis: str,
+    crossing: bool,
+    half: bool,
 ) -> ColumnsAlong:
     """Return the columns along x or y, across the faces of the box or along them.
 
     Args:
-        setup: the run.
+        discretization: the run.
         wave: its plane wave.
         box: of the wave.
         axis: "x" or "y".
         crossing: whether the derivatives are those along it.
         half: whether the points lie half a cell further.
     """
-    grid = setup.grid
+    grid = discretization.grid
     at: np.ndarray = np.arange(grid.points[AXES.index(axis)])
     points: np.ndarray = at[box.inside(axis, half, at)]
     lacking: np.ndarray = np.ones((points.size, 1))
     offset = 0.5 * half + np.zeros(1)
     # Across the face the sum of a difference, each of whose values comes with its own delay.
     if crossing:
-        points, lacking = _across(setup, box, axis, half)
-        arms = np.arange(len(setup.stencil.first)) + 0.5
+        points, lacking = _across(discretization, box, axis, half)
+        arms = np.arange(len(discretization.stencil.first)) + 0.5
         offset = 0.5 * half + np.concatenate([arms, -arms])
     # Horizontal slowness times velocity: the wave's direction along the axis.
     along = wave.level[AXES.index(axis)]
@@ -96,7 +101,7 @@ def _along(
         together = AxisDelays(np.zeros((1, 1)), np.ones((1, 1)))
         return ColumnsAlong(points, np.zeros(points.size, np.int64), lacking.sum(1), together)
     # Steps that the wave takes for a cell, counted from the corner that it comes to first.
-    steps = along * grid.spacing[AXES.index(axis)] / wave.velocity / setup.clock.dt
+    steps = along * grid.spacing[AXES.index(axis)] / wave.velocity / discretization.clock.dt
     corner = float(grid.index(axis, wave.position[AXES.index(axis)]))
     offsets = (points[:, None] + offset - corner) * steps
     ones = np.ones(points.size)
@@ -104,15 +109,15 @@ def _along(
 
 
 def _across(
-    setup: Discretization, box: WaveBox, axis: str, half: bool
+    discretization: Discretization, box: WaveBox, axis: str, half: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the points along an axis whose differences cross the boundary, and their weights.
 
     Returns:
         (n) indices; (n, 2 M) c_m (chi_i - chi_j) / h for j ahead, then those for j behind.
     """
-    grid = setup.grid
-    first = setup.stencil.first / grid.spacing[AXES.index(axis)]
+    grid = discretization.grid
+    first = discretization.stencil.first / grid.spacing[AXES.index(axis)]
     at = np.arange(grid.points[AXES.index(axis)])
     is_inside = box.inside(axis, half, at).astype(float)
     columns = []

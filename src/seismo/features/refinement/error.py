@@ -82,25 +82,29 @@ AMONG_ERROR = 0.7  # of stresses there, with a contact among the rows above it
 
 
 @derived_once
-def refinement_error(setup: Discretization) -> float:
+def refinement_error(discretization: Discretization) -> float:
     """Return the relative error of waves that cross the plane, 0 without one.
 
     Where nothing acts or is read below it, and there is one rock, only what the plane sends back.
     """
-    if setup.fine is None:
+    if discretization.fine is None:
         return 0.0
-    waves = setup.waves
+    waves = discretization.waves
     largest = max(waves.spacing)
-    order = setup.stencil.order
+    order = discretization.stencil.order
     ways = [(waves.slowest, 1.0)]
-    if setup.extremes == setup.fine.extremes and setup.extremes.uniform and setup.ground is None:
-        ways = _ways_back(setup) or ways
+    if (
+        discretization.extremes == discretization.fine.extremes
+        and discretization.extremes.uniform
+        and discretization.ground is None
+    ):
+        ways = _ways_back(discretization) or ways
     return max(
         share * crossing_error(waves.spectra, order, velocity, largest) for velocity, share in ways
     )
 
 
-def _ways_back(setup: Discretization) -> list[tuple[float, float]]:
+def _ways_back(discretization: Discretization) -> list[tuple[float, float]]:
     """Return the ways from sources to receivers by the plane that err most; none from below it.
 
     A wave at an angle to the vertical has 1 / cos as many points along z. As it spreads along its
@@ -110,13 +114,15 @@ def _ways_back(setup: Discretization) -> list[tuple[float, float]]:
         the velocity in m/s that has those points at vertical incidence, and what comes back over
         what goes straight.
     """
-    if any(grid.maps for grid in setup.grids_of_spacing):
+    if any(grid.maps for grid in discretization.grids_of_spacing):
         return []
-    sources = np.array([source.position for shot in setup.shots for source in shot.sources])
-    plane = float(setup.grid.coordinate("z", setup.meets))
-    power = 0.5 * (setup.grid.dimensions - 1)
+    sources = np.array(
+        [source.position for shot in discretization.shots for source in shot.sources]
+    )
+    plane = float(discretization.grid.coordinate("z", discretization.meets))
+    power = 0.5 * (discretization.grid.dimensions - 1)
     ways = []
-    for pair in paths_of(sources, setup.groups):
+    for pair in paths_of(sources, discretization.groups):
         acting, reading = (ends[:: -(-len(ends) // _MOST_ENDS)] for ends in pair)
         if max(acting[:, 2].max(), reading[:, 2].max()) > plane:
             return []
@@ -127,43 +133,45 @@ def _ways_back(setup: Discretization) -> list[tuple[float, float]]:
         shares = (np.linalg.norm(offset, axis=-1) / way) ** power
         # Those that err most: errors grow with about the fourth power of the cosine.
         for n in np.argsort(-shares * cosines**4, axis=None)[:_MOST_WAYS]:
-            ways.append((setup.waves.slowest / cosines.flat[n], float(shares.flat[n])))
+            ways.append((discretization.waves.slowest / cosines.flat[n], float(shares.flat[n])))
     return ways
 
 
-def along_error(setup: Discretization) -> float:
+def along_error(discretization: Discretization) -> float:
     """Return the relative error of Rayleigh waves that travel above the plane, and below it."""
-    fine = setup.fine
+    fine = discretization.fine
     if fine is None or fine.waves.surface is None:
         return 0.0
     # The rock at the plane is what carries waves so deep.
-    rock = min((passage.medium for passage in setup.waves.passages), key=lambda one: one.top)
+    rock = min(
+        (passage.medium for passage in discretization.waves.passages), key=lambda one: one.top
+    )
     if not (rock.vp and rock.vs):
         return 0.0
     waves = fine.waves
     frequency = waves.spectra.frequency
-    points = rock.slowest / (frequency * max(setup.waves.spacing))
+    points = rock.slowest / (frequency * max(discretization.waves.spacing))
     depth = (fine.grid.coordinate("z", fine.meets) - fine.grid.origin[2]) * frequency
     decay = np.exp(-RAYLEIGH_DECAY * depth / (RAYLEIGH * rock.slowest))
-    law = RAYLEIGH_ALONG.get(setup.stencil.order, _RAYLEIGH_ALONG)
+    law = RAYLEIGH_ALONG.get(discretization.stencil.order, _RAYLEIGH_ALONG)
     return waves.spectra.error(rayleigh_phase(waves, rock.slowest, law(points) * decay))
 
 
 @derived_once
-def contact_error(setup: Discretization) -> float:
+def contact_error(discretization: Discretization) -> float:
     """Return the relative error by contacts among the rows below the plane."""
-    waves = setup.waves
+    waves = discretization.waves
     points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    worst = max(_AMONG_ROWS * _reflections(setup))
+    worst = max(_AMONG_ROWS * _reflections(discretization))
     return waves.spectra.error(worst * AMONG_ROWS(points))
 
 
 @derived_once
-def _reflections(setup: Discretization) -> np.ndarray:
+def _reflections(discretization: Discretization) -> np.ndarray:
     """Return what is sent back at vertical incidence from between rows below the plane, (rows)."""
     rows = np.arange(_SAMPLES * len(_AMONG_ROWS) + 1) / _SAMPLES
     worst = np.zeros(len(_AMONG_ROWS))
-    for one in _sent_back(setup, setup.live_grid.coordinate("z", rows)):
+    for one in _sent_back(discretization, discretization.live_grid.coordinate("z", rows)):
         between = one.reshape(len(worst), _SAMPLES, -1)
         # All of what a row holds together, or one of the sides of what is thinner.
         largest = np.maximum(np.abs(between.sum(axis=1)), np.abs(between).max(axis=1))
@@ -171,13 +179,13 @@ def _reflections(setup: Discretization) -> np.ndarray:
     return worst
 
 
-def _sent_back(setup: Discretization, z: np.ndarray) -> list[np.ndarray]:
+def _sent_back(discretization: Discretization, z: np.ndarray) -> list[np.ndarray]:
     """Return what P and S waves at vertical incidence send back between depths z (n) in m."""
-    rows = setup.live_grid
+    rows = discretization.live_grid
     count = _LINES[rows.dimensions]
     x = np.linspace(*rows.limits("x"), count)
     y = np.linspace(*rows.limits("y"), count)[:, None] if "y" in rows.axes else None
-    samples = setup.earth.sample(z[:, None, None], y, x)
+    samples = discretization.earth.sample(z[:, None, None], y, x)
     rho = samples.get("rho", 1.0)
     coefficients = []
     for speed in (samples[name] for name in ("vp", "vs") if name in samples):
@@ -195,12 +203,12 @@ def _sent_back_above(fine: Discretization) -> list[np.ndarray]:
     return _sent_back(fine, fine.grid.coordinate("z", fine.plane_rows.plane - rows))
 
 
-def thin_error(setup: Discretization) -> float:
+def thin_error(discretization: Discretization) -> float:
     """Return the relative error by soft layers that end among the closed rows above the plane."""
-    if setup.fine is None:
+    if discretization.fine is None:
         return 0.0
     worst = 0.0
-    for coefficients in _sent_back_above(setup.fine):
+    for coefficients in _sent_back_above(discretization.fine):
         by_row = coefficients.reshape(_ROWS_ABOVE, _SAMPLES, -1)
         sides = [np.maximum(sign * by_row, 0.0).sum(axis=1) for sign in (1.0, -1.0)]
         for ending, beginning in (sides, sides[::-1]):
@@ -210,25 +218,25 @@ def thin_error(setup: Discretization) -> float:
     return min(1.0, worst)
 
 
-def narrow_error(setup: Discretization) -> float:
+def narrow_error(discretization: Discretization) -> float:
     """Return the relative error by bodies that lie between the nodes below the plane.
 
     Layers that reach across the grid are evaluated as they are (`layered_error`).
     """
-    if setup.fine is None or in_layers(setup):
+    if discretization.fine is None or in_layers(discretization):
         return 0.0
-    return hidden_error(on_side(setup), _SAMPLES, NARROW_SHARE)
+    return hidden_error(on_side(discretization), _SAMPLES, NARROW_SHARE)
 
 
-def refined_error(setup: Discretization) -> Expected:
+def refined_error(discretization: Discretization) -> Expected:
     """Predict the error of the traces of a run on two grids."""
-    each = [_error_on(grid) for grid in setup.grids_of_spacing]
+    each = [_error_on(grid) for grid in discretization.grids_of_spacing]
     causes = {
-        CROSSING: refinement_error(setup),
-        ALONG: along_error(setup),
-        AMONG: contact_error(setup),
-        THIN: thin_error(setup),
-        NARROW: narrow_error(setup),
+        CROSSING: refinement_error(discretization),
+        ALONG: along_error(discretization),
+        AMONG: contact_error(discretization),
+        THIN: thin_error(discretization),
+        NARROW: narrow_error(discretization),
     }
     for what, error in (cause for one in each for cause in one.causes):
         causes[what] = max(error, causes.get(what, 0.0))
@@ -256,15 +264,17 @@ def _without(expected: Expected, cause: str) -> Expected:
     return replace(expected, causes=tuple(one for one in expected.causes if one[0] != cause))
 
 
-def refined_remedy(setup: Discretization, expected: Expected) -> str:
+def refined_remedy(discretization: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy on two grids, where a miss is not warned of."""
-    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
+    if expected.error <= discretization.scenario.grid.accuracy or warned_of(
+        discretization, expected
+    ):
         return ""
-    return _remedy(setup, expected)
+    return _remedy(discretization, expected)
 
 
-def _remedy(setup: Discretization, expected: Expected) -> str:
-    accuracy = setup.scenario.grid.accuracy
+def _remedy(discretization: Discretization, expected: Expected) -> str:
+    accuracy = discretization.scenario.grid.accuracy
     # Each cause that alone errs more has its own, the others a finer grid.
     causes = [what for what, error in expected.causes if error > accuracy]
     remedies = dict(_REMEDIES)
@@ -272,39 +282,41 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     for_layers = math.sqrt(max(0.0, accuracy**2 - others**2))
     if dict(expected.causes).get(SENT_BACK, 0.0) > max(for_layers, _LEFT * accuracy):
         causes.append(SENT_BACK)
-        remedies[SENT_BACK] = thicker_refined(setup, max(for_layers, _LEFT * accuracy))
+        remedies[SENT_BACK] = thicker_refined(discretization, max(for_layers, _LEFT * accuracy))
     texts = [text for what, text in remedies.items() if what in causes]
     if not causes or not remedies.keys() >= set(causes) or others > accuracy:
         texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
     return f"for {percent(accuracy)} {'; '.join(texts)}"
 
 
-def inaccurate_refined(setup: Discretization, expected: Expected) -> Iterator[str]:
+def inaccurate_refined(discretization: Discretization, expected: Expected) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
-    if expected.error > setup.scenario.grid.accuracy and warned_of(setup, expected):
-        yield f"grid: the traces will err by {expected}; {_remedy(setup, expected)}"
+    if expected.error > discretization.scenario.grid.accuracy and warned_of(
+        discretization, expected
+    ):
+        yield f"grid: the traces will err by {expected}; {_remedy(discretization, expected)}"
 
 
-def beside_plane(setup: Discretization) -> Iterator[str]:
+def beside_plane(discretization: Discretization) -> Iterator[str]:
     """Warn of what lies so near the plane that the closed rows beside it err."""
-    if setup.fine is None or setup.meets is None:
+    if discretization.fine is None or discretization.meets is None:
         return
-    yield from _beside_contacts(setup, setup.meets)
-    plane = float(setup.grid.coordinate("z", setup.meets))
+    yield from _beside_contacts(discretization, discretization.meets)
+    plane = float(discretization.grid.coordinate("z", discretization.meets))
     # Contacts among the closed rows spoil stresses further up.
-    most = max(np.abs(one).max() for one in _sent_back_above(setup.fine))
+    most = max(np.abs(one).max() for one in _sent_back_above(discretization.fine))
     is_among = most > _CONTACT
     rows_above = READ_AMONG if is_among else READ_ABOVE
     error = AMONG_ERROR if is_among else READ_ERROR
-    above = plane - rows_above * setup.fine.grid.spacing[2]
-    below = plane + READ_BELOW * setup.grid.spacing[2]
+    above = plane - rows_above * discretization.fine.grid.spacing[2]
+    below = plane + READ_BELOW * discretization.grid.spacing[2]
 
     def is_beside(positions: np.ndarray) -> np.ndarray:
         return (above < positions[:, 2]) & (positions[:, 2] < below)
 
     rows = (
         (one.name, grid.grid.coordinate("z", np.array(one.cut.index[2])))
-        for grid in setup.grids_of_spacing
+        for grid in discretization.grids_of_spacing
         for one in grid.maps
     )
     for name, z in rows:
@@ -313,11 +325,11 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
                 f"output.maps {name}: has points next to the plane of grid.refinement, where "
                 f"fields err by up to {percent(error)}: leave {above:g} to {below:g} m out"
             )
-    for group in setup.groups:
-        recorded = {base for _, base, _ in group.components(setup.physics).values()}
+    for group in discretization.groups:
+        recorded = {base for _, base, _ in group.components(discretization.physics).values()}
         if count := group.count_where(is_beside):
             # Rock that attenuates has strains that stresses do not tell.
-            lossy = setup.earth.relaxation is not None and _STRAINS & recorded
+            lossy = discretization.earth.relaxation is not None and _STRAINS & recorded
             of_strains = f", strains and rotation by up to {percent(STRAIN_ERROR)}" if lossy else ""
             yield (
                 f"receivers {group.name}: {count} next to the plane of grid.refinement, where "
@@ -326,15 +338,15 @@ def beside_plane(setup: Discretization) -> Iterator[str]:
             )
 
 
-def _beside_contacts(setup: Discretization, plane: int) -> Iterator[str]:
+def _beside_contacts(discretization: Discretization, plane: int) -> Iterator[str]:
     """Warn of contacts among the rows below the plane, whose number is that of its nodes."""
-    error = contact_error(setup)
-    if error <= setup.scenario.grid.accuracy:
+    error = contact_error(discretization)
+    if error <= discretization.scenario.grid.accuracy:
         return
     # The row below the contact that errs most, and the plane from which it is clear of the rows.
-    row = plane + int(np.argmax(_AMONG_ROWS * _reflections(setup))) + 1
+    row = plane + int(np.argmax(_AMONG_ROWS * _reflections(discretization))) + 1
     rows = (row - 1, row, row - len(_AMONG_ROWS) - 1)
-    above, below, high = (float(setup.grid.coordinate("z", n)) for n in rows)
+    above, below, high = (float(discretization.grid.coordinate("z", n)) for n in rows)
     yield (
         f"grid.refinement: a contact of media between z = {above:g} and {below:g} m lies next to "
         f"the plane, below it, by which the traces err by {percent(error)}: use below: {below:g} m "

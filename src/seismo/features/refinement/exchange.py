@@ -31,7 +31,7 @@ class RefinedExchange:
 
     def __init__(
         self, backend: Backend, coarse: SubdomainSolver, fine: SubdomainSolver,
-        setup: Discretization,
+        discretization: Discretization,
     ) -> None:  # fmt: skip
         """Bind nothing yet.
 
@@ -39,15 +39,19 @@ class RefinedExchange:
             backend: where both are.
             coarse: of the grid below.
             fine: of the grid above.
-            setup: of the grid below, which knows that above.
+            discretization: of the grid below, which knows that above.
         """
-        assert setup.fine is not None
+        assert discretization.fine is not None
         self._backend = backend
-        self._axes = setup.grid.axes
-        self._periodic = {face.axis for face in setup.image_faces if face.kind == "periodic"}
-        self._fields = [f for f in setup.physics.fields if not f.remembers and f.buffer is None]
-        self._points = [one.grid.points for one in (setup, setup.fine)]
-        self._rows = [setup.plane_rows, setup.fine.plane_rows]
+        self._axes = discretization.grid.axes
+        self._periodic = {
+            face.axis for face in discretization.image_faces if face.kind == "periodic"
+        }
+        self._fields = [
+            f for f in discretization.physics.fields if not f.remembers and f.buffer is None
+        ]
+        self._points = [one.grid.points for one in (discretization, discretization.fine)]
+        self._rows = [discretization.plane_rows, discretization.fine.plane_rows]
         self._solvers = [coarse, fine]
         self._arrays = [solver.fields.arrays(0) for solver in self._solvers]
 

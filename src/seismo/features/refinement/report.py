@@ -17,20 +17,24 @@ _NONE = (
 )
 
 
-def refinement_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+def refinement_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield how the grid is refined above a plane, against one that is as fine everywhere."""
-    if setup.fine is None:
-        if setup.scenario.grid.plane_is_open:
+    if discretization.fine is None:
+        if discretization.scenario.grid.plane_is_open:
             yield "refinement", _NONE
         return
-    fine = setup.fine.grid
-    size = " x ".join(str(setup.fine.live.shape[AXES.index(a)]) for a in fine.axes)
-    uniform = setup.live.size * setup.fine.finer**fine.dimensions + setup.fine.live.size
+    fine = discretization.fine.grid
+    size = " x ".join(str(discretization.fine.live.shape[AXES.index(a)]) for a in fine.axes)
+    uniform = (
+        discretization.live.size * discretization.fine.finer**fine.dimensions
+        + discretization.fine.live.size
+    )
     yield (
         "refinement",
-        f"above z = {with_unit(float(fine.coordinate('z', setup.fine.meets)), 'm')} "
+        f"above z = {with_unit(float(fine.coordinate('z', discretization.fine.meets)), 'm')} "
         f"{size} points of {fine.spacing[0]:.4g} m, below it points of "
-        f"{setup.grid.spacing[0]:.4g} m: {setup.points / 1e6:.3g} million are updated in a step, "
-        f"{setup.points / uniform:.2g} of those that a uniform grid has; waves that cross the "
-        f"plane err by {percent(refinement_error(setup))}",
+        f"{discretization.grid.spacing[0]:.4g} m: "
+        f"{discretization.points / 1e6:.3g} million are updated in a step, "
+        f"{discretization.points / uniform:.2g} of those that a uniform grid has; waves that "
+        f"cross the plane err by {percent(refinement_error(discretization))}",
     )

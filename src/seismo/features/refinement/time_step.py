@@ -94,46 +94,46 @@ def plane_limit(above: Discretization, below: Discretization) -> float:
     return (1.0 if above.earth.relaxation is None else _LOSSY) * 2.0 / largest
 
 
-def _side(setup: Discretization) -> _Side:
+def _side(discretization: Discretization) -> _Side:
     """Return one grid from the plane on, with the bounds of its rock."""
-    rows = plane_column(setup.stencil)
+    rows = plane_column(discretization.stencil)
     count = rows.node_norm.size
-    nodes = GridCells.of(setup.live_grid)
-    if setup.earth.layered:
+    nodes = GridCells.of(discretization.live_grid)
+    if discretization.earth.layered:
         nodes = nodes.column
     # Rows at the plane, some at a time.
-    depths = nodes.z[-count:] if setup.finer > 1 else nodes.z[:count]
+    depths = nodes.z[-count:] if discretization.finer > 1 else nodes.z[:count]
     across = nodes.x.size * (1 if nodes.y is None else nodes.y.size)
     slabs = np.array_split(depths, min(depths.size, 1 + depths.size * across // _SLAB))
-    bounds = [_bounds(setup, replace(nodes, z=slab)) for slab in slabs]
+    bounds = [_bounds(discretization, replace(nodes, z=slab)) for slab in slabs]
     rock = {}
     for name in bounds[0]:
         downwards = np.concatenate([bound[name] for bound in bounds])
-        from_plane = downwards[::-1] if setup.finer > 1 else downwards
+        from_plane = downwards[::-1] if discretization.finer > 1 else downwards
         rock[name] = np.pad(from_plane, (0, count - depths.size), "edge")
-    axes = [a for a in setup.grid.axes if f"c{a}{a}" in rock]
+    axes = [a for a in discretization.grid.axes if f"c{a}{a}" in rock]
     normal = np.zeros((count, len(axes), len(axes)))
     for (m, a), (n, b) in product(enumerate(axes), repeat=2):
         normal[:, m, n] = rock[f"c{a}{b}"]
     squares, vectors = np.linalg.eigh(normal)
     root = np.sqrt(squares.clip(min=0.0))[:, :, None] * np.swapaxes(vectors, 1, 2)
     shear = {name[1:]: moduli for name, moduli in rock.items() if name[0] == "s"}
-    return _Side(setup.grid.spacing[2], rows, rock["rho"], root, shear)
+    return _Side(discretization.grid.spacing[2], rows, rock["rho"], root, shear)
 
 
-def _bounds(setup: Discretization, nodes: GridCells) -> dict[str, np.ndarray]:
+def _bounds(discretization: Discretization, nodes: GridCells) -> dict[str, np.ndarray]:
     """Return the least rho, the largest normal stiffnesses cab and shear ones sab of rows (n)."""
-    names = without_losses(setup.physics.medium)
-    averaging = setup.scenario.averaging
-    medium = cell_average(setup.own_earth, nodes, names, averaging, dtype=np.float64)
+    names = without_losses(discretization.physics.medium)
+    averaging = discretization.scenario.averaging
+    medium = cell_average(discretization.own_earth, nodes, names, averaging, dtype=np.float64)
     beside = tuple(range(1, medium["rho"].ndim))
-    stresses = {field.name for field in setup.physics.fields}
+    stresses = {field.name for field in discretization.physics.fields}
     bounds = {"rho": medium["rho"].min(axis=beside)}
     for a, b in ("xz", "yz", "xy"):
         if f"s{a}{b}" in stresses:
             bounds[f"s{a}{b}"] = shear_stiffness(medium, a, b).max(axis=beside)
     if "szz" in stresses:
-        for a, b in product(setup.grid.axes, repeat=2):
+        for a, b in product(discretization.grid.axes, repeat=2):
             bounds[f"c{a}{b}"] = normal_stiffness(medium, a, b).max(axis=beside)
     return bounds
 
@@ -152,9 +152,9 @@ def _waves(
     """
     fine, coarse = setups
 
-    def symbol(setup: Discretization, axis: str, angle: float) -> float:
-        spacing = setup.grid.spacing[AXES.index(axis)]
-        return float(staggered_symbol(setup.stencil.first, np.array([angle]))[0]) / spacing
+    def symbol(discretization: Discretization, axis: str, angle: float) -> float:
+        spacing = discretization.grid.spacing[AXES.index(axis)]
+        return float(staggered_symbol(discretization.stencil.first, np.array([angle]))[0]) / spacing
 
     for aliases in product(_ALIASES, repeat=len(shares)):
         angles = {

@@ -26,54 +26,59 @@ _CHANGED = 0.5  # of P, times epsilon - delta, by a sphere: 3 to 5 % where that 
 _MOST_ENDS = 200  # sources, and receivers, that are looked at
 
 
-def slow_wave_error(setup: Discretization) -> float:
+def slow_wave_error(discretization: Discretization) -> float:
     """Return the largest share of slow waves in a trace, of P (L2)."""
-    slow = setup.physics.slow_waves
-    if slow is None or not setup.groups:
+    slow = discretization.physics.slow_waves
+    if slow is None or not discretization.groups:
         return 0.0
-    sources = [source for shot in setup.shots for source in shot.sources]
-    time = setup.clock.steps * setup.clock.dt - min(source.start for source in sources)
-    axes = [AXES.index(axis) for axis in setup.grid.axes]
+    sources = [source for shot in discretization.shots for source in shot.sources]
+    time = discretization.clock.steps * discretization.clock.dt - min(
+        source.start for source in sources
+    )
+    axes = [AXES.index(axis) for axis in discretization.grid.axes]
     worst = 0.0
-    for ends in paths_of(_positions(setup), setup.groups):
+    for ends in paths_of(_positions(discretization), discretization.groups):
         acting, reading = (end[:: -(-len(end) // _MOST_ENDS)] for end in ends)
-        receivers = reading[_sends(setup, setup.earth, reading)]
-        for position in acting[_sends(setup, setup.earth, acting)]:
+        receivers = reading[_sends(discretization, discretization.earth, reading)]
+        for position in acting[_sends(discretization, discretization.earth, acting)]:
             offsets = (receivers - position)[:, axes]
             medium = {
-                n: float(v[0]) for n, v in _medium(setup.earth, setup, position[None]).items()
+                n: float(v[0])
+                for n, v in _medium(discretization.earth, discretization, position[None]).items()
             }
-            wavelength = medium["vp"] / setup.dominant_frequency
-            points = wavelength / max(setup.grid.spacing)
+            wavelength = medium["vp"] / discretization.dominant_frequency
+            points = wavelength / max(discretization.grid.spacing)
             comes = np.linalg.norm(offsets, axis=1) < time * slow.velocity(offsets, medium)
             shares = slow.share(offsets, medium, points)[comes]
             worst = max(worst, float(shares.max(initial=0.0)))
     return worst
 
 
-def sphere_error(setup: Discretization) -> float:
+def sphere_error(discretization: Discretization) -> float:
     """Return what spheres about sources change of P."""
-    if setup.earth.spheres is None:
+    if discretization.earth.spheres is None:
         return 0.0
-    plain = replace(setup.earth, spheres=None)
-    medium = _medium(plain, setup, _positions(setup))
+    plain = replace(discretization.earth, spheres=None)
+    medium = _medium(plain, discretization, _positions(discretization))
     return _CHANGED * float(np.max(medium["epsilon"] - medium["delta"]))
 
 
-def _positions(setup: Discretization) -> np.ndarray:
+def _positions(discretization: Discretization) -> np.ndarray:
     """Return the positions (n, 3) m of all sources."""
-    return np.array([source.position for shot in setup.shots for source in shot.sources])
+    return np.array([source.position for shot in discretization.shots for source in shot.sources])
 
 
-def _medium(earth: Earth, setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def _medium(
+    earth: Earth, discretization: Discretization, positions: np.ndarray
+) -> dict[str, np.ndarray]:
     """Return the parameters at positions (n, 3) m."""
     x, y, z = positions.T
-    return earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+    return earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
 
 
-def _sends(setup: Discretization, earth: Earth, positions: np.ndarray) -> np.ndarray:
+def _sends(discretization: Discretization, earth: Earth, positions: np.ndarray) -> np.ndarray:
     """Return where rock at positions (n, 3) m has slow waves."""
-    medium = _medium(earth, setup, positions)
-    fulfilled = [condition.holds(medium) for condition in setup.physics.about_sources]
+    medium = _medium(earth, discretization, positions)
+    fulfilled = [condition.holds(medium) for condition in discretization.physics.about_sources]
     sends: np.ndarray = ~np.logical_and.reduce(fulfilled)
     return sends

@@ -27,55 +27,56 @@ if TYPE_CHECKING:
 Planes = dict[str, np.ndarray]  # (y, x) of a subdomain, halo along both
 
 
-def curved(setup: Discretization) -> Discretization:
+def curved(discretization: Discretization) -> Discretization:
     """Return a run with the table of its wave equation on a ground that slopes."""
-    rows = setup.curved_rows
-    if setup.topography is None or rows is None:
-        return setup
-    physics = with_slopes(setup.physics)
+    rows = discretization.curved_rows
+    if discretization.topography is None or rows is None:
+        return discretization
+    physics = with_slopes(discretization.physics)
     if physics.curved_surface is None:
-        return replace(setup, physics=physics)
+        return replace(discretization, physics=physics)
     # Iterations by the steepest dip and the largest c44 / c33, the same for all parts of the grid.
-    extremes = setup.extremes
+    extremes = discretization.extremes
     # c44 / c33 = vs^2 / vp^2; below 3/4 in any solid (bulk modulus > 0).
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
-    residual = RESIDUALS[computed_in(setup.scenario.precision)]
-    count = iterations(setup.topography.steepest, shear, residual)
-    return replace(setup, physics=on_ground(physics, count, rows.to_node))
+    residual = RESIDUALS[computed_in(discretization.scenario.precision)]
+    count = iterations(discretization.topography.steepest, shear, residual)
+    return replace(discretization, physics=on_ground(physics, count, rows.to_node))
 
 
-def plane_names(setup: Discretization) -> tuple[str, ...]:
+def plane_names(discretization: Discretization) -> tuple[str, ...]:
     """Return the names of the planes that formulas on curved rows take; none where it is flat."""
-    if setup.curved_rows is None:
+    if discretization.curved_rows is None:
         return ()
-    axes = setup.grid.axes
-    names = PLANES[: len(axes) + 1] if setup.physics.curved_surface else ()
+    axes = discretization.grid.axes
+    names = PLANES[: len(axes) + 1] if discretization.physics.curved_surface else ()
     return (*planes_of(axes), *names)
 
 
 def planes(
-    setup: Discretization, subdomain: Subdomain, coefficients: Mapping[str, np.ndarray]
+    discretization: Discretization, subdomain: Subdomain, coefficients: Mapping[str, np.ndarray]
 ) -> Planes:
     """Return the planes of a subdomain, halo included.
 
     Args:
-        setup: the run.
+        discretization: the run.
         subdomain: whose columns.
         coefficients: arrays (z, y, x) of the formulas at nodes, with halo along y and z.
     """
-    topography = setup.topography
-    rows = setup.curved_rows
+    topography = discretization.topography
+    rows = discretization.curved_rows
     if topography is None or rows is None:
         return {}
+    axes = discretization.grid.axes
     ground = {name: _window(array, subdomain)
-              for name, array in _of_ground(topography, setup.grid.axes).items()}  # fmt: skip
+              for name, array in _of_ground(topography, axes).items()}  # fmt: skip
     # Planes of the surface's stresses, where this part has its row.
-    surface = setup.physics.curved_surface
+    surface = discretization.physics.curved_surface
     if surface is None or subdomain.owned.lo[2] > 0:
         empty = np.zeros_like(ground["ground_"])
-        return ground | dict.fromkeys(set(plane_names(setup)) - set(ground), empty)
-    c33, shear = surface.moduli(coefficients, setup.physics.numbers)
-    return ground | _of_surface(rows, setup, subdomain, ground, c33, shear)
+        return ground | dict.fromkeys(set(plane_names(discretization)) - set(ground), empty)
+    c33, shear = surface.moduli(coefficients, discretization.physics.numbers)
+    return ground | _of_surface(rows, discretization, subdomain, ground, c33, shear)
 
 
 def _of_ground(topography: Topography, axes: str) -> Planes:
@@ -99,18 +100,18 @@ def _window(array: np.ndarray, subdomain: Subdomain) -> np.ndarray:
 
 
 def _of_surface(
-    rows: RowWeights, setup: Discretization, subdomain: Subdomain, ground: Planes,
+    rows: RowWeights, discretization: Discretization, subdomain: Subdomain, ground: Planes,
     c33: np.ndarray, shear: Mapping[str, np.ndarray],
 ) -> Planes:  # fmt: skip
     """Return c33 / g, w_x, w_y and the diagonal of A (see `surface.traction`)."""
     top = subdomain.halo  # the row of the surface in arrays with halo
-    weights = midpoint_pairs(setup.stencil.order)
+    weights = midpoint_pairs(discretization.stencil.order)
     slope_of_share = rows.down[0, -2]
     # c33 / g of the nodes.
     planes = {"surface_c33": _padded(c33[top], subdomain)
               / (1.0 + ground["ground_"] * slope_of_share)}  # fmt: skip
     diagonal = planes["surface_c33"].copy()
-    for axis in (a for a in setup.grid.axes if a != "z"):
+    for axis in (a for a in discretization.grid.axes if a != "z"):
         # w = sum over rows of P0' P0 mu / g
         total = np.zeros_like(diagonal)
         for k in range(rows.closed):

@@ -51,7 +51,7 @@ class Plan:
     """What a scenario comes down to: its demands, and how good it will be where that is asked.
 
     Attributes:
-        setup: grid, physics, earth, clock, geometry.
+        discretization: grid, physics, earth, clock, geometry.
         memory: bytes in memory.
         demands: what is needed of each memory that takes part, and free there.
         output: bytes on the disk.
@@ -65,7 +65,7 @@ class Plan:
         exit_code: that `run` would end with for that, 0 where it would start.
     """
 
-    setup: Discretization
+    discretization: Discretization
     memory: Memory
     demands: list[MemoryDemand]
     output: OutputSize
@@ -80,7 +80,7 @@ class Plan:
 
     @cached_property
     def _assessment(self) -> Assessment:
-        return assess(self.setup)
+        return assess(self.discretization)
 
     @property
     def f_max(self) -> float:
@@ -90,7 +90,7 @@ class Plan:
     @property
     def f_dominant(self) -> float:
         """Lowest dominant frequency of the sources in Hz."""
-        return self.setup.dominant_frequency
+        return self.discretization.dominant_frequency
 
     @property
     def layers(self) -> list[LayerResolution]:
@@ -110,7 +110,7 @@ class Plan:
     @cached_property
     def errors(self) -> list[str]:
         """Why the grid does not carry the waves at all."""
-        grids = self.setup.grids_of_spacing
+        grids = self.discretization.grids_of_spacing
         lines = (text for grid in grids for text in uncarried(grid, layers_of(grid, self.f_max)))
         return list(dict.fromkeys(lines))
 
@@ -118,7 +118,9 @@ class Plan:
     def points_needed(self) -> float:
         """Points per wavelength with which dispersion keeps to the wanted accuracy."""
         # Of the grid whose waves have the fewest.
-        each = [(grid, layers_of(grid, self.f_max)) for grid in self.setup.grids_of_spacing]
+        each = [
+            (grid, layers_of(grid, self.f_max)) for grid in self.discretization.grids_of_spacing
+        ]
         return points_needed(
             *min(each, key=lambda one: min(layer.points_per_wavelength for layer in one[1]))
         )
@@ -126,25 +128,25 @@ class Plan:
     @cached_property
     def cheaper(self) -> CheaperGrid | None:
         """A grid that keeps to the wanted accuracy by much less work, if there is one."""
-        return cheaper_grid(self.setup, self.expected)
+        return cheaper_grid(self.discretization, self.expected)
 
     @cached_property
     def longer_steps(self) -> LongerSteps | None:
         """How many steps bounded differences save, if these keep to the wanted accuracy."""
-        return longer_steps(self.setup, self.expected)
+        return longer_steps(self.discretization, self.expected)
 
     @cached_property
     def attenuation(self) -> AttenuationFit | None:
         """How well media attenuate, of two grids those that do so more; None where none does."""
-        fits = [attenuation_fit(grid) for grid in self.setup.grids_of_spacing]
+        fits = [attenuation_fit(grid) for grid in self.discretization.grids_of_spacing]
         return min((fit for fit in fits if fit), key=lambda fit: fit.least, default=None)
 
     @cached_property
     def remedy(self) -> str:
         """What keeps to the wanted accuracy, where that is missed and no warning says so."""
-        if self.setup.fine is not None:
-            return refined_remedy(self.setup, self.expected)
-        return remedy_of_a_miss(self.setup, self.expected)
+        if self.discretization.fine is not None:
+            return refined_remedy(self.discretization, self.expected)
+        return remedy_of_a_miss(self.discretization, self.expected)
 
     def __str__(self) -> str:
         """The page that `seismo check` prints."""
@@ -158,12 +160,13 @@ class Plan:
 
     def __repr__(self) -> str:
         """Name the plan, its grid and its expected error in a line."""
-        setup = self.setup
-        size = " x ".join(str(n) for n in _described(setup)["points"].values())
+        discretization = self.discretization
+        size = " x ".join(str(n) for n in _described(discretization)["points"].values())
         count = len(self.warnings)
         return (
-            f"<Plan {setup.scenario.title!r}: {size} points, {setup.clock.steps} steps, expected "
-            f"trace error {self.expected}, {count} warning{'s' * (count != 1)}>"
+            f"<Plan {discretization.scenario.title!r}: {size} points, "
+            f"{discretization.clock.steps} steps, expected trace error {self.expected}, "
+            f"{count} warning{'s' * (count != 1)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -172,16 +175,16 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        setup = self.setup
+        discretization = self.discretization
         return {
-            **_described(setup),
+            **_described(discretization),
             "f_max": self.f_max,
             "f_dominant": self.f_dominant,
             "layers": [layer.as_dict() for layer in self.layers],
             "points_needed": self.points_needed,
-            "order": setup.stencil.order,
-            "stencil_tolerance": setup.stencil.tolerance,
-            "stencil_bounds": setup.stencil.bounds,
+            "order": discretization.stencil.order,
+            "stencil_tolerance": discretization.stencil.tolerance,
+            "stencil_bounds": discretization.stencil.bounds,
             "expected": self.expected.as_dict(),
             "remedy": self.remedy,
             "cheaper": self.cheaper and asdict(self.cheaper),
@@ -203,31 +206,31 @@ class Plan:
         }
 
 
-def _described(setup: Discretization) -> dict[str, Any]:
+def _described(discretization: Discretization) -> dict[str, Any]:
     """Describe grid, time steps, sources and receivers as plain data."""
-    grid = setup.grid
-    clock = setup.clock
+    grid = discretization.grid
+    clock = discretization.clock
     points = dict(zip("xyz", grid.points, strict=True))
     return {
-        "title": setup.scenario.title,
-        "physics": setup.scenario.physics,
-        "equation": setup.scenario.equation.name,
+        "title": discretization.scenario.title,
+        "physics": discretization.scenario.physics,
+        "equation": discretization.scenario.equation.name,
         "dimensions": grid.dimensions,
         "points": {a: points[a] for a in grid.axes},
-        "grid_points": setup.points,
+        "grid_points": discretization.points,
         "dt": clock.dt,
         "dt_limit": clock.limit,
         "steps": clock.steps,
-        "extra_steps": setup.extra_steps,
+        "extra_steps": discretization.extra_steps,
         "duration": clock.steps * clock.dt,
-        "shots": len(setup.shots),
-        "shots_together": setup.batch,
+        "shots": len(discretization.shots),
+        "shots_together": discretization.batch,
         "sources": [
             {"name": s.name, "type": s.kind, "wavelet": s.wavelet.type, "start": s.start,
-             "centre": s.centre, **size_and_depth(setup, s)}
-            for s in setup.shots[0].summaries
+             "centre": s.centre, **size_and_depth(discretization, s)}
+            for s in discretization.shots[0].summaries
         ],
-        "receivers": {g.name: len(g) for g in setup.groups},
+        "receivers": {g.name: len(g) for g in discretization.groups},
     }  # fmt: skip
 
 
@@ -275,29 +278,36 @@ def make_plan(
     """
     backend = (choice or choose("cpu")).make(scenario.precision)
     ranks = HypotheticalRanks(devices)
-    setup, sharing = place_run(prepared(scenario, backend, ranks, known=known), backend, ranks)
-    division = divide(setup, backend, ranks)
-    memory = memory_of(setup, backend)
-    output = output_of(setup)
+    discretization, sharing = place_run(
+        prepared(scenario, backend, ranks, known=known), backend, ranks
+    )
+    division = divide(discretization, backend, ranks)
+    memory = memory_of(discretization, backend)
+    output = output_of(discretization)
     needs = demands(memory, backend, ranks)
-    rate = speed.points_per_second(setup, backend)
-    together = setup.points * setup.batch / step_seconds(setup, backend, rate, division)
-    refused = _resource_problems(setup, needs, memory.checkpoints)
+    rate = speed.points_per_second(discretization, backend)
+    together = (
+        discretization.points
+        * discretization.batch
+        / step_seconds(discretization, backend, rate, division)
+    )
+    refused = _resource_problems(discretization, needs, memory.checkpoints)
     return Plan(
-        setup, memory, needs, output, backend.describe()["device"], division, sharing, together,
-        speed.seconds(setup, together, backend), speed.map_seconds(setup, backend),
+        discretization, memory, needs, output, backend.describe()["device"], division, sharing,
+        together, speed.seconds(discretization, together, backend),
+        speed.map_seconds(discretization, backend),
         [text for _, text in refused], next((code for code, _ in refused), 0),
     )  # fmt: skip
 
 
 def _resource_problems(
-    setup: Discretization, needs: list[MemoryDemand], checkpoints: int
+    discretization: Discretization, needs: list[MemoryDemand], checkpoints: int
 ) -> list[tuple[int, str]]:
     """Describe what `run` would refuse, in its order, each with the exit code.
 
     Results that cannot be written, too little memory or disk.
     """
-    scenario = setup.scenario
+    scenario = discretization.scenario
     memory = [
         (InsufficientMemoryError.exit_code, f"memory: {need}; it will be refused")
         for need in needs
@@ -309,6 +319,6 @@ def _resource_problems(
     except SeismoError as error:
         where = f"{scenario.where('output', 'path')}: output.path " if scenario.output.path else ""
         return [(error.exit_code, f"{where}{error}; the run will be refused"), *memory]
-    lack = lack_of_disk(setup, path, checkpoints)
+    lack = lack_of_disk(discretization, path, checkpoints)
     disk = [(StorageError.exit_code, f"disk: {lack}; the run will be refused")] if lack else []
     return memory + disk

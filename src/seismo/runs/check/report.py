@@ -49,35 +49,35 @@ def print_plan(plan: Plan, console: Console) -> None:
 
 
 def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
-    setup = plan.setup
-    grid = setup.grid
-    clock = setup.clock
-    scenario = setup.scenario
+    discretization = plan.discretization
+    grid = discretization.grid
+    clock = discretization.clock
+    scenario = discretization.scenario
     if scenario.title:
         yield "title", scenario.title
     yield (
         "physics",
-        f"{setup.scenario.equation.name}, {grid.dimensions}-D, order {setup.stencil.order} "
-        f"({_coefficients(plan)}), {scenario.precision}",
+        f"{discretization.scenario.equation.name}, {grid.dimensions}-D, "
+        f"order {discretization.stencil.order} ({_coefficients(plan)}), {scenario.precision}",
     )
     size = " x ".join(str(grid.points[AXES.index(a)]) for a in grid.axes)
     yield (
         "grid",
         f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
-        f"included{_rows(setup)}",
+        f"included{_rows(discretization)}",
     )
-    yield from refinement_facts(setup)
-    yield from ground_facts(setup)
+    yield from refinement_facts(discretization)
+    yield from ground_facts(discretization)
     yield (
         "time",
         f"{clock.steps} steps of {with_unit(clock.dt, 's')} = "
-        f"{with_unit(clock.steps * clock.dt, 's')}, and {setup.extra_steps} more to complete the "
-        "traces; "
+        f"{with_unit(clock.steps * clock.dt, 's')}, and {discretization.extra_steps} more to "
+        "complete the traces; "
         f"the stability limit is {with_unit(clock.limit, 's')} "
-        f"(vmax {setup.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
+        f"(vmax {discretization.fastest:.5g} m/s), the step {clock.dt / clock.limit:.2f} of it",
     )
     yield from _files(plan)
-    yield from sample_facts(setup)
+    yield from sample_facts(discretization)
     yield from _geometry(plan)
     yield "frequency", f"up to {plan.f_max:.4g} Hz (-40 dB), dominant {plan.f_dominant:.4g} Hz"
     yield "resolution", _resolution(plan)
@@ -88,7 +88,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "longer", str(plan.longer_steps)
     if plan.attenuation:
         yield "attenuation", str(plan.attenuation)
-    if noise := rounding_error(setup):
+    if noise := rounding_error(discretization):
         yield (
             "precision",
             f"float16, on GPUs: rounding adds some {percent(noise)} of noise to the traces, most "
@@ -96,16 +96,16 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
             "drowns phases and components some hundred times weaker than the strongest waves "
             "around them, and motion below 1e-6 of that beside the strongest source loses bits",
         )
-    yield from _damping(setup)
+    yield from _damping(discretization)
     yield from _resources(plan)
     yield from _speed(plan)
 
 
-def _damping(setup: Discretization) -> Iterator[tuple[str, str]]:
+def _damping(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield what layers do against guided waves, from when on, and what they reflect."""
-    if setup.guided_damping.averaged:
+    if discretization.guided_damping.averaged:
         yield "boundaries", "side layers have the mean of beds between which waves would grow"
-    (_, before), *later = layer_errors(setup)
+    (_, before), *later = layer_errors(discretization)
     for time, error in later:
         yield (
             "boundaries",
@@ -116,13 +116,13 @@ def _damping(setup: Discretization) -> Iterator[tuple[str, str]]:
         before = error
 
 
-def _rows(setup: Discretization) -> str:
+def _rows(discretization: Discretization) -> str:
     """Describe rows that grow with depth, against as many as an even grid would have."""
-    grid = setup.grid
+    grid = discretization.grid
     if grid.stretching is None:
         return ""
     low, high = (grid.spacing[2] * factor for factor in (1.0, grid.stretching.largest))
-    even = setup.scenario.grid.extent.z / low + 1.0 + grid.low[2] + grid.high[2]
+    even = discretization.scenario.grid.extent.z / low + 1.0 + grid.low[2] + grid.high[2]
     return (
         f"; rows grow from {low:.4g} to {high:.4g} m: {grid.points[2] / even:.2g} of the points "
         "of even rows"
@@ -130,9 +130,9 @@ def _rows(setup: Discretization) -> str:
 
 
 def _coefficients(plan: Plan) -> str:
-    stencil = plan.setup.stencil
+    stencil = plan.discretization.stencil
     texts = [f"along {a} bounded by {most:g}, to {100 * e:g} %" for a, most, e in stencil.bounds]
-    if set(plan.setup.grid.axes) > set(stencil.bounded):
+    if set(plan.discretization.grid.axes) > set(stencil.bounded):
         keeping = f"coefficients that keep wave speeds to {100.0 * stencil.tolerance:g} %"
         texts.insert(0, keeping if stencil.tolerance else "taylor coefficients")
     return ", ".join(texts)
@@ -196,18 +196,18 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
 def _resolution(plan: Plan) -> str:
     """Compare the points per wavelength with what the accuracy needs over these paths."""
     worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
-    wanted = plan.setup.scenario.grid.accuracy
+    wanted = plan.discretization.scenario.grid.accuracy
     return (
         f"{worst.points_per_wavelength:.2g} points in the shortest wavelength "
         f"({worst.slowest:.5g} m/s at {plan.f_max:.4g} Hz); over the paths of this run, order "
-        f"{plan.setup.stencil.order} keeps dispersion to {percent(wanted)} from "
+        f"{plan.discretization.stencil.order} keeps dispersion to {percent(wanted)} from "
         f"{plan.points_needed:.2g} on"
     )
 
 
 def _accuracy(plan: Plan) -> str:
     causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
-    wanted = plan.setup.scenario.grid.accuracy
+    wanted = plan.discretization.scenario.grid.accuracy
     missed = ""
     if plan.expected.error > wanted:
         missed = f"; {plan.remedy or f'{percent(wanted)} is wanted'}"
@@ -218,18 +218,18 @@ def _accuracy(plan: Plan) -> str:
 
 
 def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
-    setup = plan.setup
-    yield from source_facts(setup)
-    groups = [f"{g.name}: {len(g)} ({', '.join(g.quantities)}){_motion(setup, g)}"
-              for g in setup.groups]  # fmt: skip
+    discretization = plan.discretization
+    yield from source_facts(discretization)
+    groups = [f"{g.name}: {len(g)} ({', '.join(g.quantities)}){_motion(discretization, g)}"
+              for g in discretization.groups]  # fmt: skip
     yield "receivers", "; ".join(groups) or "none"
 
 
-def _motion(setup: Discretization, group: ReceiverGroup) -> str:
+def _motion(discretization: Discretization, group: ReceiverGroup) -> str:
     """Describe how receivers move with the shots; "" where they do not."""
     if group.motion is None:
         return ""
-    shots = [shot.name for shot in setup.shots]
+    shots = [shot.name for shot in discretization.shots]
     dropped = sum(int((~group.recording(shot)).sum()) for shot in shots)
     lost = f", {dropped} of {len(group) * len(shots)} traces dropped outside the grid"
     return " moving with the source" + lost * (dropped > 0)
@@ -237,9 +237,11 @@ def _motion(setup: Discretization, group: ReceiverGroup) -> str:
 
 def _files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Describe how axes of gridded files and depths were taken, which files do not tell."""
-    setup = plan.setup
+    discretization = plan.discretization
     descriptions = []
-    for model_part, section in zip(setup.earth.model_parts, setup.scenario.model, strict=True):
+    for model_part, section in zip(
+        discretization.earth.model_parts, discretization.scenario.model, strict=True
+    ):
         if isinstance(model_part, Volume):
             descriptions.append(model_part.described())
         grids = model_part.grids if isinstance(model_part, Gridded) else {}
@@ -248,10 +250,12 @@ def _files(plan: Plan) -> Iterator[tuple[str, str]]:
             shape = " x ".join(str(grid.samples.shape[grid.axes.index(axis)]) for axis in axes)
             ends = (f"{a} {grid.reach(a)[0]:.6g} to {grid.reach(a)[1]:.6g} m" for a in axes)
             descriptions.append(f"{name} {shape} points, the slowest axis first: {', '.join(ends)}")
-    descriptions += [f"receivers {g.name}: {g.vertical}" for g in setup.groups if g.vertical]
+    descriptions += [
+        f"receivers {g.name}: {g.vertical}" for g in discretization.groups if g.vertical
+    ]
     if descriptions:
         yield "files", "; ".join(descriptions)
-    for medium in (p for p in setup.earth.model_parts if isinstance(p, RandomMedium)):
+    for medium in (p for p in discretization.earth.model_parts if isinstance(p, RandomMedium)):
         yield "random", medium.described()
 
 
@@ -274,7 +278,7 @@ def _layers(plan: Plan) -> Table:
     if plan.attenuation and plan.attenuation.rise > 1.0:
         title += ", by unrelaxed velocities"
     table = Table(title=title, title_justify="left")
-    unit = _OF_SPACING * plan.setup.grid.spacing[2]
+    unit = _OF_SPACING * plan.discretization.grid.spacing[2]
     z = "z of such media (m)" if many else "z (m)"
     others = [name for name in plan.layers[0].others if name not in CONSTANTS]
     speeds = ("slowest", "fastest") if len(others) < len(plan.layers[0].others) else ()

@@ -14,12 +14,14 @@ _MEANINGS = {  # by their interpolation
 }
 
 
-def sample_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+def sample_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield a line for each meaning of samples in the model, and one of spheres about sources."""
-    gridded = (section for section in setup.scenario.model if isinstance(section, GriddedPart))
+    gridded = (
+        section for section in discretization.scenario.model if isinstance(section, GriddedPart)
+    )
     for interpolation in dict.fromkeys(section.interpolation for section in gridded):
         yield "samples", _MEANINGS[interpolation]
-    if (spheres := setup.earth.spheres) is not None:
+    if (spheres := discretization.earth.spheres) is not None:
         yield (
             "spheres",
             f"{len(spheres.centres)} of {with_unit(spheres.radius, 'm')} about sources: "

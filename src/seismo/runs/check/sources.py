@@ -22,11 +22,11 @@ _LATE = 0.1  # of a centre, from which on it is said to come after the origin ti
 MOST_SOURCES = 3  # that are described each
 
 
-def source_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+def source_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield labels and descriptions of the sources of a shot, the event, faults and plane waves."""
-    shots = len(setup.shots)
-    together = setup.batch
-    sources = setup.shots[0].summaries
+    shots = len(discretization.shots)
+    together = discretization.batch
+    sources = discretization.shots[0].summaries
     text = f"{len(sources)} source{'s' * (len(sources) > 1)}"
     if shots > 1:
         text = f"{shots} shots, {together} at a time, {text} each"
@@ -37,30 +37,34 @@ def source_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
     acts += ["..."] * (len(sources) > MOST_SOURCES)
     yield "sources", f"{text}: {', '.join(acts)}"
     rows = [
-        {"name": f"{s.name}{_counted(setup, entry)}", **size_and_depth(setup, s)}
-        for s, entry in zip(sources, setup.scenario.sources, strict=True)
+        {"name": f"{s.name}{_counted(discretization, entry)}", **size_and_depth(discretization, s)}
+        for s, entry in zip(sources, discretization.scenario.sources, strict=True)
     ]
     if shots > 1:
-        moved = [size_and_depth(setup, s) for shot in setup.shots for s in shot.summaries]
+        moved = [
+            size_and_depth(discretization, s)
+            for shot in discretization.shots
+            for s in shot.summaries
+        ]
         yield "", f"shots: {ranged(moved)}"
         rows = []
     yield from (("", line) for line in source_lines(rows))
-    if event := setup.scenario.event:
-        late = _after_origin(setup, event.at)
+    if event := discretization.scenario.event:
+        late = _after_origin(discretization, event.at)
         yield "event", f"{event.time} at t = {with_unit(event.at, 's')}{late}"
     faults = [s for s in sources if isinstance(s, FaultSummary)]
-    for fault, acting in zip(faults, setup.shots[0].faults, strict=True):
-        yield "fault", _fault(setup, fault, acting)
-    for wave in plane_waves(setup):
-        yield "plane wave", _plane_wave(setup, wave)
+    for fault, acting in zip(faults, discretization.shots[0].faults, strict=True):
+        yield "fault", _fault(discretization, fault, acting)
+    for wave in plane_waves(discretization):
+        yield "plane wave", _plane_wave(discretization, wave)
 
 
-def _after_origin(setup: Discretization, at: float) -> str:
+def _after_origin(discretization: Discretization, at: float) -> str:
     """Name by how much the centre of a symmetric wavelet comes after the origin time (s).
 
     Events and faults of files have their own times, counted from it.
     """
-    sections = zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
+    sections = zip(discretization.shots[0].summaries, discretization.scenario.sources, strict=True)
     centres = [
         source.centre
         for source, section in sections
@@ -75,17 +79,17 @@ def _after_origin(setup: Discretization, at: float) -> str:
     )
 
 
-def _counted(setup: Discretization, source: Source) -> str:
+def _counted(discretization: Discretization, source: Source) -> str:
     """Describe from where depths of a file count, over topography."""
-    if setup.ground is None or source.type not in ("event", "finite_fault"):
+    if discretization.ground is None or source.type not in ("event", "finite_fault"):
         return ""
     return f" (depths of its file count from the {source.depth_from or 'ground'})"
 
 
-def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
+def _plane_wave(discretization: Discretization, wave: PlaneWave) -> str:
     """Describe how a plane wave comes, and the box in which the run has all of it."""
-    grid = setup.grid
-    box = box_of(setup, wave)
+    grid = discretization.grid
+    box = box_of(discretization, wave)
     degrees = math.degrees(wave.incidence)
     text = (
         f"{wave.name}: {wave.wave}, {degrees:.4g} deg from the vertical at {wave.velocity:.5g} m/s"
@@ -106,14 +110,14 @@ def _plane_wave(setup: Discretization, wave: PlaneWave) -> str:
     return text
 
 
-def _fault(setup: Discretization, fault: FaultSummary, acting: ActingFault) -> str:
+def _fault(discretization: Discretization, fault: FaultSummary, acting: ActingFault) -> str:
     """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
     sizes = [(fault.moment, "acts")]
     sizes += zip(
         fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
     )
     named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
-    z = true_positions(setup.ground, acting.positions)[:, 2]
+    z = true_positions(discretization.ground, acting.positions)[:, 2]
     text = (
         f"{fault.name}: {fault.subfaults} subfaults that slip, at z = {z.min():.6g} to "
         f"{z.max():.6g} m; M0 {', '.join(named)}"

@@ -17,31 +17,31 @@ ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
 DECIMALS = 9  # of m, over topography
 
 
-def size_and_depth(setup: Discretization, source: PointSource) -> dict[str, float]:
+def size_and_depth(discretization: Discretization, source: PointSource) -> dict[str, float]:
     """Return z and depth below the ground in m, scalar moment in N m and magnitude of a source."""
     facts = {}
     if source.is_local:
-        metres = metres_of(setup, np.array([source.position]))
+        metres = metres_of(discretization, np.array([source.position]))
         z = float(metres["z"][0])
-        depth = metres["depth"][0] if "depth" in metres else z - setup.scenario.ground
+        depth = metres["depth"][0] if "depth" in metres else z - discretization.scenario.ground
         facts = {"z": z, "depth": float(depth)}
     if moment := source.scalar_moment:
         facts["scalar_moment"] = moment
-        if setup.grid.dimensions == 3:
+        if discretization.grid.dimensions == 3:
             facts["magnitude"] = magnitude_of(moment)
     return facts
 
 
-def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def coordinates_of(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return the coordinates (receiver) of receivers at positions (receiver, 3) m on the grid.
 
     They are x, (y,) z in m, over topography depth below the ground and elevation of the ground in
     m, and, where the grid has a place on the earth, longitude, latitude and the azimuth of +x there
     in degrees.
     """
-    coordinates = metres_of(setup, positions)
-    if setup.scenario.geographic is not None:
-        projection = Projection(setup.scenario.geographic)
+    coordinates = metres_of(discretization, positions)
+    if discretization.scenario.geographic is not None:
+        projection = Projection(discretization.scenario.geographic)
         (x, y, _) = positions.T
         longitude, coordinates["latitude"] = projection.to_geographic(x, y)
         coordinates["longitude"] = nearest_turn(longitude, 0.0)
@@ -49,15 +49,15 @@ def coordinates_of(setup: Discretization, positions: np.ndarray) -> dict[str, np
     return coordinates
 
 
-def metres_of(setup: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def metres_of(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
-    positions = true_positions(setup.ground, positions)
-    metres = {a: positions[:, AXES.index(a)] for a in setup.grid.axes}
-    if setup.ground is not None:
+    positions = true_positions(discretization.ground, positions)
+    metres = {a: positions[:, AXES.index(a)] for a in discretization.grid.axes}
+    if discretization.ground is not None:
         (x, y, z) = positions.T
-        ground = setup.ground.ground(y, x)
+        ground = discretization.ground.ground(y, x)
         metres["depth"] = z - ground
-        metres["elevation"] = datum_of(setup.scenario.topography) - ground
+        metres["elevation"] = datum_of(discretization.scenario.topography) - ground
         # What depth, height and mapping make together is 0, not 3e-14 m.
         metres = {name: np.round(numbers, DECIMALS) + 0.0 for name, numbers in metres.items()}
     return metres

@@ -46,23 +46,23 @@ _PARTIAL = (
 _TRACE_BLOCK = 1 << 17  # samples finished at once
 
 
-def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, Any]:
+def attributes_of(discretization: Discretization, assessment: Assessment) -> dict[str, Any]:
     """Return the attributes of the root."""
-    scenario = setup.scenario
-    half = {f.name: f.half for f in setup.physics.fields if f.half}
+    scenario = discretization.scenario
+    half = {f.name: f.half for f in discretization.physics.fields if f.half}
     plane = {}
-    if setup.meets is not None:
-        plane["refined_above"] = float(setup.grid.coordinate("z", setup.meets))
+    if discretization.meets is not None:
+        plane["refined_above"] = float(discretization.grid.coordinate("z", discretization.meets))
     return plane | {
         "title": scenario.title,
         "physics": scenario.physics,
         "equation": scenario.equation.name,
-        "dt": setup.clock.dt,
-        "dt_limit": setup.clock.limit,
-        "steps": setup.clock.steps,
-        "order": setup.stencil.order,
-        "stencil_tolerance": setup.stencil.tolerance,
-        "stencil_bounds": json.dumps(setup.stencil.bounds),
+        "dt": discretization.clock.dt,
+        "dt_limit": discretization.clock.limit,
+        "steps": discretization.clock.steps,
+        "order": discretization.stencil.order,
+        "stencil_tolerance": discretization.stencil.tolerance,
+        "stencil_bounds": json.dumps(discretization.stencil.bounds),
         "expected_error": assessment.expected.error,
         "f_max": assessment.f_max,
         "half_cell": json.dumps(half),
@@ -71,16 +71,16 @@ def attributes_of(setup: Discretization, assessment: Assessment) -> dict[str, An
     }
 
 
-def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, Any]:
+def marks_of(discretization: Discretization, first: int, step: int | None) -> dict[str, Any]:
     """Describe how far a run had come when a part of its results was closed, as attributes of that.
 
     Args:
-        setup: the run.
+        discretization: the run.
         first: shot of the batch that is under way, or comes next.
         step: of this batch, None where it has not begun.
     """
-    names = [shot.name for shot in setup.shots]
-    clock = setup.clock
+    names = [shot.name for shot in discretization.shots]
+    clock = discretization.clock
     message = f"until the end of {names[first - 1]}, {first} of {len(names)} shots"
     marks = {}
     if step is not None:
@@ -88,20 +88,20 @@ def marks_of(setup: Discretization, first: int, step: int | None) -> dict[str, A
         message = f"until t = {with_unit(marks['until'], 's')} of "
         message += with_unit(clock.steps * clock.dt, "s")
         if len(names) > 1:
-            under_way = names[first : first + setup.batch]
+            under_way = names[first : first + discretization.batch]
             message += " in " + " to ".join(dict.fromkeys((under_way[0], under_way[-1])))
     return marks | {"message": f"{message}; {_PARTIAL}"}
 
 
 def model_of(
-    setup: Discretization,
+    discretization: Discretization,
 ) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, str]]]:
     """Sample the earth at the nodes of the extent, slab by slab.
 
     Returns:
         Coordinates in m by name (z, [y,] x), and name -> (array float32, unit).
     """
-    grid = setup.grid
+    grid = discretization.grid
     axes = {
         a: grid.ticks(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
         for a, k in (("z", 2), ("y", 1), ("x", 0))
@@ -109,33 +109,33 @@ def model_of(
     }
     shape = tuple(len(ticks) for ticks in axes.values())
     # Parameters that only derive others are not part of the model.
-    kept = [name for name in setup.earth.needs if name in PARAMETERS]
+    kept = [name for name in discretization.earth.needs if name in PARAMETERS]
     arrays = {name: np.empty(shape, np.float32) for name in kept}
     count = max(1, SLAB // math.prod(shape[1:]))
     for first in range(0, shape[0], count):
         nodes = tensor(axes["z"][first : first + count], axes.get("y"), axes["x"])
-        samples = setup.earth.as_given.sample(*nodes)
+        samples = discretization.earth.as_given.sample(*nodes)
         for name, array in arrays.items():
             array[first : first + count] = samples[name]
     return axes, {name: (array, PARAMETERS[name].unit) for name, array in arrays.items()}
 
 
-def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
+def write_sources(writer: ResultsWriter, discretization: Discretization) -> None:
     """Store where the sources are, what they are, and their wavelets at the solver's steps."""
-    several = len(setup.shots) > 1
-    shots = [(shot, source) for shot in setup.shots for source in shot.summaries]
-    coordinates = coordinates_of(setup, np.array([source.position for _, source in shots]))
+    several = len(discretization.shots) > 1
+    shots = [(shot, source) for shot in discretization.shots for source in shot.summaries]
+    coordinates = coordinates_of(discretization, np.array([source.position for _, source in shots]))
     writer.write_sources(
         [
-            {**({"shot": shot.name} if several else {}), **_source_row(setup, source)}
+            {**({"shot": shot.name} if several else {}), **_source_row(discretization, source)}
             | {name: float(coordinates[name][k]) for name in ON_EARTH if name in coordinates}
             for k, (shot, source) in enumerate(shots)
         ],
-        **_units(setup, {source.kind for _, source in shots}),
+        **_units(discretization, {source.kind for _, source in shots}),
     )
-    times = np.arange(setup.clock.steps + 1) * setup.clock.dt
+    times = np.arange(discretization.clock.steps + 1) * discretization.clock.dt
     # Every shot of a survey has the same source.
-    sources = setup.shots[0].summaries
+    sources = discretization.shots[0].summaries
     samples = np.array([source.signal(times, source.derivative) for source in sources])
     # A moment rate is a share of the moment a second; of other sources the strength has the unit.
     units = {"1/s" if source.derivative else "1" for source in sources}
@@ -143,9 +143,9 @@ def write_sources(writer: ResultsWriter, setup: Discretization) -> None:
     writer.write_wavelets(times, samples, [source.name for source in sources], unit)
 
 
-def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
+def _units(discretization: Discretization, kinds: set[str]) -> dict[str, str]:
     """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
-    flat = setup.grid.axes == "xz"
+    flat = discretization.grid.axes == "xz"
     amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s"),
                "plane_wave": ("m/s", "m/s")}  # fmt: skip
     units = {amounts[kind][flat] for kind in kinds & amounts.keys()}
@@ -157,12 +157,14 @@ def _units(setup: Discretization, kinds: set[str]) -> dict[str, str]:
     } | amplitude
 
 
-def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
-    grid = setup.grid
+def _source_row(discretization: Discretization, source: PointSource) -> dict[str, Any]:
+    grid = discretization.grid
     axes = [a for a in AXES if a in grid.axes]
     on_grid = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
     position = np.array([source.position])
-    coordinates = {name: float(line[0]) for name, line in metres_of(setup, position).items()}
+    coordinates = {
+        name: float(line[0]) for name, line in metres_of(discretization, position).items()
+    }
     requested = {a: coordinates[a] for a in axes}
     index = {a: float(grid.index(a, on_grid[a])) for a in axes}
     nearest = {a: round(i) for a, i in index.items()}
@@ -179,9 +181,9 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     }
     if source.centre is not None:
         row["centre"] = source.centre
-    row |= size_and_depth(setup, source)
+    row |= size_and_depth(discretization, source)
     if isinstance(source, FaultSummary) and source.geometry is not None:
-        row["hypocentre"] = hypocentre_of(setup, source.geometry.hypocentre)
+        row["hypocentre"] = hypocentre_of(discretization, source.geometry.hypocentre)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
@@ -190,9 +192,9 @@ def _source_row(setup: Discretization, source: PointSource) -> dict[str, Any]:
     return row | {"moment" if source.kind == "explosion" else "amplitude": source.strength[""]}
 
 
-def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
+def write_ground(writer: ResultsWriter, discretization: Discretization) -> None:
     """Store the ground at the nodes of the extent, and how rows follow it; nothing where flat."""
-    topography = setup.ground
+    topography = discretization.ground
     if topography is None:
         return
     # Of two grids the finer one has columns for both.
@@ -206,7 +208,7 @@ def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
     facts = {
         "level": topography.level,
         "depth": topography.depth,
-        "datum": datum_of(setup.scenario.topography),
+        "datum": datum_of(discretization.scenario.topography),
         "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
         "depth; the axis z of other groups is s",
     }
@@ -215,53 +217,60 @@ def write_ground(writer: ResultsWriter, setup: Discretization) -> None:
     writer.write_arrays("ground", axes, {"ground": (ground, "m")}, facts)
 
 
-def _receiver_places(setup: Discretization, group: receivers.ReceiverGroup) -> dict[str, Any]:
+def _receiver_places(
+    discretization: Discretization, group: receivers.ReceiverGroup
+) -> dict[str, Any]:
     """Return the coordinates of a set: (receiver), or (shot, receiver) where receivers move."""
     if group.motion is None:
-        return coordinates_of(setup, group.coordinates)
-    every = np.concatenate([group.at(shot.name) for shot in setup.shots])
-    shape = (len(setup.shots), len(group))
-    return {name: array.reshape(shape) for name, array in coordinates_of(setup, every).items()}
+        return coordinates_of(discretization, group.coordinates)
+    every = np.concatenate([group.at(shot.name) for shot in discretization.shots])
+    shape = (len(discretization.shots), len(group))
+    return {
+        name: array.reshape(shape) for name, array in coordinates_of(discretization, every).items()
+    }
 
 
-def create_traces(writer: ResultsWriter, setup: Discretization) -> None:
+def create_traces(writer: ResultsWriter, discretization: Discretization) -> None:
     """Lay out the traces of all receiver sets and shots."""
-    for group in setup.groups:
-        every = setup.clock.steps_between(group.interval)
-        components = group.components(setup.physics)
-        coordinates = _receiver_places(setup, group)
+    for group in discretization.groups:
+        every = discretization.clock.steps_between(group.interval)
+        components = group.components(discretization.physics)
+        coordinates = _receiver_places(discretization, group)
         requested = {n: numbers for n, numbers in coordinates.items() if n not in _DERIVED}
         facts: dict[str, object] = {}
         if group.motion is not None:
             facts["relative_to"] = "source"
             if group.motion.drops:
-                masks = [group.recording(shot.name) for shot in setup.shots]
+                masks = [group.recording(shot.name) for shot in discretization.shots]
                 coordinates[RECORDING] = np.array(masks, float)
         if group.motion is None:
-            coordinates |= fault_distances(setup, group.coordinates) | group.of_list
+            coordinates |= fault_distances(discretization, group.coordinates) | group.of_list
         if group.fibre is not None:
             coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length
         writer.create_traces(
             group.name,
-            shots=[shot.name for shot in setup.shots],
+            shots=[shot.name for shot in discretization.shots],
             codes=group.codes,
             positions=coordinates,
             requested=requested,
-            time=setup.clock.times(np.arange(0, setup.clock.steps + 1, every), group.interval),
+            time=discretization.clock.times(
+                np.arange(0, discretization.clock.steps + 1, every), group.interval
+            ),
             quantities={
-                name: receivers.unit_of(c[0], setup.physics) for name, c in components.items()
+                name: receivers.unit_of(c[0], discretization.physics)
+                for name, c in components.items()
             },
             facts=facts,
         )
 
 
-def create_maps(writer: ResultsWriter, setup: Discretization) -> None:
+def create_maps(writer: ResultsWriter, discretization: Discretization) -> None:
     """Lay out all maps."""
-    for one in maps_of(setup):
+    for one in maps_of(discretization):
         writer.create_maps(
             one.name,
-            shots=[shot.name for shot in setup.shots],
+            shots=[shot.name for shot in discretization.shots],
             axes=one.cut.axes,
             quantities={q.name: q.unit for q in one.quantities},
             plane=one.cut.plane,
@@ -282,12 +291,12 @@ def traces_of(
         shot_name: its name.
         steps: of the traces.
     """
-    setup = simulation.setup
-    for group in setup.groups:
-        for name, (quantity, base, component) in group.components(setup.physics).items():
+    discretization = simulation.discretization
+    for group in discretization.groups:
+        for name, (quantity, base, component) in group.components(discretization.physics).items():
             raw = simulation.recorder.raw(shot, group.name, component)
             if raw is not None:
-                finish = partial(_traces, setup, group, quantity, base, component, steps)
+                finish = partial(_traces, discretization, group, quantity, base, component, steps)
                 made = partial(_with_dropped, finish, raw, group.recording(shot_name))
                 yield f"traces/{group.name}/{name}", made
 
@@ -305,7 +314,7 @@ def _with_dropped(
 
 
 def _traces(
-    setup: Discretization,
+    discretization: Discretization,
     group: receivers.ReceiverGroup,
     quantity: str,
     base: str,
@@ -314,11 +323,11 @@ def _traces(
     raw: np.ndarray,
 ) -> np.ndarray:
     """Finish the traces (receiver, time) of one component, some receivers at a time."""
-    clock = setup.clock
-    terms = group.terms(setup.physics, base, component)
-    late = setup.physics.named(terms[0].field).late
+    clock = discretization.clock
+    terms = group.terms(discretization.physics, base, component)
+    late = discretization.physics.named(terms[0].field).late
     every = clock.steps_between(group.interval)
-    removal = setup.scenario.time.dispersion_removal
+    removal = discretization.scenario.time.dispersion_removal
     recorded = steps + trace_processing.extra_steps(steps, removal)
     raw = raw[:, :recorded]
     count = max(1, _TRACE_BLOCK // raw.shape[1])

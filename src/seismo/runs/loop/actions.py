@@ -79,8 +79,8 @@ class ReportProgress:
         simulation = self.context.simulation
         timer = self.context.timer
         batch = self.batch
-        clock = simulation.setup.clock
-        shots = len(simulation.setup.shots)
+        clock = simulation.discretization.clock
+        shots = len(simulation.discretization.shots)
         last = batch.first + len(batch.names)
         # Steps of a batch update the more points the further its waves have come.
         steps = simulation.total_steps
@@ -98,7 +98,7 @@ class ReportProgress:
         monitor = self.monitor
         if not monitor.largest:
             return None
-        unit = self.context.simulation.setup.physics.named(monitor.field).unit
+        unit = self.context.simulation.discretization.physics.named(monitor.field).unit
         return WavefieldPeak(monitor.field, unit, monitor.latest, monitor.largest)
 
 
@@ -130,17 +130,17 @@ class StoreCheckpoint:
         batch = self.batch
         context.timer.settle()
         backend = context.simulation.backend
-        setup = context.simulation.setup
+        discretization = context.simulation.discretization
         done = batch.done + step
         reached = step if self.confirm else None
         confirmed = self.confirm(step) if self.confirm else {}
-        context.pipeline.seal(done, file_contents.marks_of(setup, batch.first, reached))
+        context.pipeline.seal(done, file_contents.marks_of(discretization, batch.first, reached))
         facts: dict[str, Any] = {"batch": batch.number, "step": reached}
         facts |= {"elapsed": context.timer.elapsed} | confirmed
         state = context.state() if self.confirm else {}
         self.checkpoints.write(done, facts, state, backend.fetch, begin)
         note = f"checkpoint at step {done}"
-        time_reached = (reached or 0) * setup.clock.dt
+        time_reached = (reached or 0) * discretization.clock.dt
         context.report(Progress("checkpoint", done, context.total, time_reached, note=note))
 
 

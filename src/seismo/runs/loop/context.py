@@ -33,12 +33,12 @@ class Batch:
     done: int
 
 
-def batches_of(setup: Discretization) -> list[Batch]:
+def batches_of(discretization: Discretization) -> list[Batch]:
     """List the batches of a run."""
-    names = [shot.name for shot in setup.shots]
-    together = setup.batch
+    names = [shot.name for shot in discretization.shots]
+    together = discretization.batch
     return [
-        Batch(number, first, names[first : first + together], number * setup.total_steps)
+        Batch(number, first, names[first : first + together], number * discretization.total_steps)
         for number, first in enumerate(range(0, len(names), together))
     ]
 

@@ -70,7 +70,7 @@ class Run:
     """The state of one run.
 
     Attributes:
-        setup: what to run.
+        discretization: what to run.
         memory: what it takes.
         path: the results file.
         report: told of the progress.
@@ -81,7 +81,7 @@ class Run:
         checkpoints: written on the way; a run without them leaves nothing unless it is done.
     """
 
-    setup: Discretization
+    discretization: Discretization
     memory: Memory
     path: Path
     report: Reporter
@@ -95,13 +95,13 @@ class Run:
         """Prepare it."""
         self.backend = self.profile.backend
         self.noted = self.profile.noted
-        self.batches = batches_of(self.setup)
-        self.total = len(self.batches) * self.setup.total_steps
+        self.batches = batches_of(self.discretization)
+        self.total = len(self.batches) * self.discretization.total_steps
         self.timer = StepTimer(self.backend, self.start.header.get("elapsed", 0.0))
         self.telemetry = Telemetry(self.backend, self.timer, self.ranks.has_others)
         self.reports = EverySeconds(REPORT_EVERY)
         self.others = machine.ExternalLoad()
-        self.compiling = Compiling(self.report, self.setup.points)
+        self.compiling = Compiling(self.report, self.discretization.points)
 
     def go(self) -> None:
         """Run the part of this rank."""
@@ -121,31 +121,36 @@ class Run:
 
     def write(self) -> None:
         """Run everything and publish the results file."""
-        scenario = self.setup.scenario
-        assessment = assess(self.setup)
+        scenario = self.discretization.scenario
+        assessment = assess(self.discretization)
         for warning in assessment.warnings if self.start.done is None else ():
             self.report(Progress("caution", note=warning))
         writer = ResultsWriter(
             self.path,
             scenario_text=scenario.text,
             resolved=scenario.to_yaml(),
-            attributes=file_contents.attributes_of(self.setup, assessment)
+            attributes=file_contents.attributes_of(self.discretization, assessment)
             | {"identity": self.identity},
             done=self.start.done,
         )
         memory = self.memory
         written = self.checkpoints is not None
         refuse_what_does_not_fit(
-            self.setup, memory, self.backend, writer.path, memory.checkpoints * written, self.ranks
+            self.discretization,
+            memory,
+            self.backend,
+            writer.path,
+            memory.checkpoints * written,
+            self.ranks,
         )
         with writer:
             self._lay_out(writer)
             self.report(Progress("build"))
             with self.compiling.watched():
                 simulation, snapshots = self._built(writer)
-            end = output_of(self.setup)
+            end = output_of(self.discretization)
             reserve = end.traces + end.maps + memory.state * written
-            pipeline_options = (ring_of(self.setup), reserve, self.noted)
+            pipeline_options = (ring_of(self.discretization), reserve, self.noted)
             with Pipeline(writer, self.backend, *pipeline_options) as pipeline:
                 failure = self._run_batches(self._context(simulation, snapshots, pipeline))
             marks = {"status": UNSTABLE, "message": str(failure)} if failure else None
@@ -161,8 +166,9 @@ class Run:
 
     def _ending(self, summary: Mapping[str, Any]) -> Progress:
         """Return the last report, with the speed of the whole run."""
+        clock = self.discretization.clock
         return Progress(
-            "done", self.total, self.total, self.setup.clock.steps * self.setup.clock.dt,
+            "done", self.total, self.total, clock.steps * clock.dt,
             self.timer.stepping, self.timer.rate, note=progress.closing_line(summary),
             share=summary.get("bandwidth_share", 0.0), health=self.telemetry.health,
         )  # fmt: skip
@@ -178,17 +184,21 @@ class Run:
     def _lay_out(self, writer: ResultsWriter) -> None:
         """Write what is known before the first step, and create what the steps fill."""
         self.report(Progress("model"))
-        if self.setup.scenario.output.model:
-            writer.write_model(*file_contents.model_of(self.setup))
-        file_contents.write_ground(writer, self.setup)
-        file_contents.write_sources(writer, self.setup)
-        file_contents.create_traces(writer, self.setup)
-        file_contents.create_maps(writer, self.setup)
+        if self.discretization.scenario.output.model:
+            writer.write_model(*file_contents.model_of(self.discretization))
+        file_contents.write_ground(writer, self.discretization)
+        file_contents.write_sources(writer, self.discretization)
+        file_contents.create_traces(writer, self.discretization)
+        file_contents.create_maps(writer, self.discretization)
 
     def _built(self, writer: ResultsWriter | NullWriter) -> tuple[Simulation, SnapshotRecorder]:
-        simulation = Simulation(self.setup, self.backend, ranks=self.ranks, from_rest=True)
-        names = [shot.name for shot in self.setup.shots]
-        series = [(one, level.sampled) for level in simulation.levels for one in level.setup.series]
+        simulation = Simulation(self.discretization, self.backend, ranks=self.ranks, from_rest=True)
+        names = [shot.name for shot in self.discretization.shots]
+        series = [
+            (one, level.sampled)
+            for level in simulation.levels
+            for one in level.discretization.series
+        ]
         return simulation, SnapshotRecorder(writer, series, names)
 
     def _context(
@@ -203,7 +213,7 @@ class Run:
         if self.start.done is not None:
             note = f"going on from step {self.start.done} of {self.total}"
             self.report(Progress("checkpoint", self.start.done, self.total, note=note))
-        shots = [self.setup.shots[b.first : b.first + len(b.names)] for b in self.batches]
+        shots = [self.discretization.shots[b.first : b.first + len(b.names)] for b in self.batches]
         with Prefetcher(context.simulation, shots) as prefetcher:
             for batch in self.batches[self.start.batch :]:
                 try:
@@ -218,11 +228,11 @@ class Run:
         """Store the traces of a batch up to the last check that found it sound."""
         names = batch.names
         first = batch.first
-        removal = self.setup.scenario.time.dispersion_removal
+        removal = self.discretization.scenario.time.dispersion_removal
         steps = trace_processing.complete_steps(error.good, removal)
         context.send_traces(batch, steps)
-        kept = f"the traces until {with_unit(steps * self.setup.clock.dt, 's')}"
-        if len(self.setup.shots) > 1:
+        kept = f"the traces until {with_unit(steps * self.discretization.clock.dt, 's')}"
+        if len(self.discretization.shots) > 1:
             kept += " of " + " to ".join(dict.fromkeys((names[0], names[-1])))
             kept += f", and {first} shot{'s' * (first > 1)} before" if first else ""
         return UnstableError(f"{error}; kept are {kept}", error.good)
@@ -231,7 +241,7 @@ class Run:
         simulation = context.simulation
         shots = prefetcher.load(batch.number)
         quiet = max(source.silent_after for shot in shots for source in shot.sources)
-        monitor = StabilityMonitor(simulation, self.setup.physics.fields[0].name, quiet)
+        monitor = StabilityMonitor(simulation, self.discretization.physics.fields[0].name, quiet)
         begun = self._resume(context, monitor, batch.number)
         monitor.look(simulation.step)  # whatever has to be compiled for it is compiled now
         prefetcher.look_ahead(batch.number)
@@ -251,7 +261,7 @@ class Run:
             stopped = context.stopped(batch.done + step)
             resume = self.checkpoints.resume_command
             raise DiskSpaceError(f"{error}; {stopped}; {resume}", True) from None
-        context.send_traces(batch, self.setup.clock.steps)
+        context.send_traces(batch, self.discretization.clock.steps)
         if batch is not self.batches[-1]:
             following = self.batches[batch.number + 1]
             act(self._checkpointing(context, following, None), Halt(0))
@@ -272,7 +282,7 @@ class Run:
             (AtSteps(checks), monitor.look),
             (AtSteps(context.snapshots.events), TakeSnapshots(context, batch)),
             # Acceleration at the end is known a step later.
-            (AtSteps({self.setup.clock.steps + 1}), SendMaps(context, batch)),
+            (AtSteps({self.discretization.clock.steps + 1}), SendMaps(context, batch)),
             *self._checkpointing(context, batch, monitor.confirm),
         ]
 
@@ -308,12 +318,12 @@ class Run:
     def _summary(self, simulation: Simulation) -> dict[str, Any]:
         moved = self.timer.rate * simulation.bytes_per_point
         summary = self.backend.describe() | {
-            "steps": self.setup.clock.steps,
+            "steps": self.discretization.clock.steps,
             "steps_taken": self.total,
-            "shots": len(self.setup.shots),
+            "shots": len(self.discretization.shots),
             "elapsed_s": self.timer.elapsed,
             "stepping_s": self.timer.seconds,
-            "points": self.setup.points,
+            "points": self.discretization.points,
             "points_per_second": self.timer.rate,
             "bytes_per_second": moved,
         }

@@ -139,36 +139,44 @@ class Expected:
         return {"error": self.error, "causes": causes, "receivers": sets}
 
 
-def expected_error(setup: Discretization) -> Expected:
+def expected_error(discretization: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
-    causes = [*_dispersion(setup), (PLACING, placing_error(setup)), (FITTED, fit_error(setup))]
-    causes.append((STEPPED, step_error(setup)))
-    causes.append((ROUNDED, rounding_error(setup)))
-    causes.append((COUPLED, coupling_error(setup)))
-    causes += [(SLOW, slow_wave_error(setup)), (SPHERES, sphere_error(setup))]
-    layered = in_layers(setup)
-    contacts = layered_error(setup) if layered else Contacts(sideways_error(setup), False)
-    surface = 0.0 if contacts.surface else surface_error(setup.waves)
-    if setup.topography is not None:
+    causes = [
+        *_dispersion(discretization),
+        (PLACING, placing_error(discretization)),
+        (FITTED, fit_error(discretization)),
+    ]
+    causes.append((STEPPED, step_error(discretization)))
+    causes.append((ROUNDED, rounding_error(discretization)))
+    causes.append((COUPLED, coupling_error(discretization)))
+    causes += [(SLOW, slow_wave_error(discretization)), (SPHERES, sphere_error(discretization))]
+    layered = in_layers(discretization)
+    contacts = (
+        layered_error(discretization)
+        if layered
+        else Contacts(sideways_error(discretization), False)
+    )
+    surface = 0.0 if contacts.surface else surface_error(discretization.waves)
+    if discretization.topography is not None:
         # The law of a plain closure is that of all incidences at once: waves that come up steeply
         # err more, as their sums say.
-        surface = max(surface, closed_surface_error(setup))
-        surface *= 1.0 + _SLOPING * setup.topography.steepest**2
-    causes.append((SURFACE, min(1.0, surface * _strained(setup))))
-    causes.append((ON_SLOPES, ground_motion_error(setup)))
-    causes.append((MOMENTS, slope_moment_error(setup)))
-    causes.append((SMOOTHED, smoothing_error(setup)))
-    causes.append((LEVEL, levelling_error(setup)))
+        surface = max(surface, closed_surface_error(discretization))
+        surface *= 1.0 + _SLOPING * discretization.topography.steepest**2
+    causes.append((SURFACE, min(1.0, surface * _strained(discretization))))
+    causes.append((ON_SLOPES, ground_motion_error(discretization)))
+    causes.append((MOMENTS, slope_moment_error(discretization)))
+    causes.append((SMOOTHED, smoothing_error(discretization)))
+    causes.append((LEVEL, levelling_error(discretization)))
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
-    causes.append((CLOSE_CONTACTS, thin_error(setup)))
-    sources_at_contacts = tuple(near_sources(setup))
+    causes.append((CLOSE_CONTACTS, thin_error(discretization)))
+    sources_at_contacts = tuple(near_sources(discretization))
     worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
-    causes.append((THIN, max((solid.error for solid in thin_solids(setup)), default=0.0)))
-    causes.append((SENT_BACK, sent_back(setup)))
-    causes.append((GRAZING, grazing_error(setup)))
+    causes.append((THIN, max((solid.error for solid in thin_solids(discretization)), default=0.0)))
+    causes.append((SENT_BACK, sent_back(discretization)))
+    causes.append((GRAZING, grazing_error(discretization)))
     others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
-    receivers_at_contacts = tuple(near_receivers(setup))
+    receivers_at_contacts = tuple(near_receivers(discretization))
     beside = {group.name: min(1.0, group.error) for group in receivers_at_contacts}
     causes.append((READ_BESIDE, max(beside.values(), default=0.0)))
     sets = tuple(
@@ -179,63 +187,75 @@ def expected_error(setup: Discretization) -> Expected:
     return Expected(tuple(causes), _unlike(sets), sources_at_contacts, receivers_at_contacts)
 
 
-def _strained(setup: Discretization) -> float:
+def _strained(discretization: Discretization) -> float:
     """Return how many times as much strains and stresses err by a free surface as motion does.
 
     What a surface errs by has S waves: their strains are vp / vs times those of P waves of the
     same motion, which is all that traces may have.
     """
-    names = {name for group in setup.groups for name in group.quantities}
-    top = min((passage.medium for passage in setup.waves.passages), key=lambda medium: medium.top)
+    names = {name for group in discretization.groups for name in group.quantities}
+    top = min(
+        (passage.medium for passage in discretization.waves.passages), key=lambda medium: medium.top
+    )
     return top.vp / top.vs if names & _STRAINS and top.vp and top.vs else 1.0
 
 
-def sent_back(setup: Discretization, points: int | None = None, coarser: float = 1.0) -> float:
+def sent_back(
+    discretization: Discretization, points: int | None = None, coarser: float = 1.0
+) -> float:
     """Return the relative error of the traces by what absorbing layers send back.
 
     What is sent back in a part of the run counts by the share of that part.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         points: of the layers, None for its own.
         coarser: times as large a spacing as its own.
     """
-    steps = math.ceil(setup.clock.steps / coarser)
-    squares = [share * error**2 for share, error in _phases(setup, steps, points, coarser)]
+    steps = math.ceil(discretization.clock.steps / coarser)
+    squares = [share * error**2 for share, error in _phases(discretization, steps, points, coarser)]
     return math.sqrt(sum(squares))
 
 
-def layer_errors(setup: Discretization) -> list[tuple[float, float]]:
+def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
-    phases = setup.guided_damping.phases(setup.clock.steps)
-    dt = setup.clock.dt
-    phase_errors = _phases(setup, setup.clock.steps)
+    phases = discretization.guided_damping.phases(discretization.clock.steps)
+    dt = discretization.clock.dt
+    phase_errors = _phases(discretization, discretization.clock.steps)
     return [
         (first * dt, error) for (first, _), (_, error) in zip(phases, phase_errors, strict=True)
     ]
 
 
 def _phases(
-    setup: Discretization, steps: int, points: int | None = None, coarser: float = 1.0
+    discretization: Discretization, steps: int, points: int | None = None, coarser: float = 1.0
 ) -> list[tuple[float, float]]:
     """Return the share of each phase of the layers in the run, and what they send back in it."""
-    points = points or setup.scenario.boundaries.layer.points
-    waves = replace(setup.waves, spacing=tuple(coarser * h for h in setup.waves.spacing))
-    phases = replace(setup.guided_damping, points=points).phases(steps)
+    points = points or discretization.scenario.boundaries.layer.points
+    waves = replace(
+        discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
+    )
+    phases = replace(discretization.guided_damping, points=points).phases(steps)
     ends = [first for first, _ in phases[1:]] + [steps]
     shares_and_errors = []
     for (first, damping), end in zip(phases, ends, strict=True):
-        by_rocks = damping == setup.guided_damping.rocks
-        second = setup.physics.differences == "second"
-        faces = setup.scenario.boundaries
+        by_rocks = damping == discretization.guided_damping.rocks
+        second = discretization.physics.differences == "second"
+        faces = discretization.scenario.boundaries
         error = layer_error(waves, faces, points, by_rocks * damping, second)
         if by_rocks and damping:
-            error *= _grazing(setup)
+            error *= _grazing(discretization)
         elif damping:
             # In layers that have the mean of beds, these beds end.
-            mean = _FROM_BEDS * setup.guided_damping.jump * setup.guided_damping.averaged
-            back = damped_error(setup, damping, points, coarser, first * setup.clock.dt)
-            error = math.hypot(error, back, _grazing(setup) * min(1.0, mean))
+            mean = (
+                _FROM_BEDS
+                * discretization.guided_damping.jump
+                * discretization.guided_damping.averaged
+            )
+            back = damped_error(
+                discretization, damping, points, coarser, first * discretization.clock.dt
+            )
+            error = math.hypot(error, back, _grazing(discretization) * min(1.0, mean))
         shares_and_errors.append(((end - first) / steps, error))
     return shares_and_errors
 
@@ -246,17 +266,17 @@ def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...
     return sets if errors and max(errors) > _UNLIKE * min(errors) else ()
 
 
-def _grazing(setup: Discretization) -> float:
+def _grazing(discretization: Discretization) -> float:
     """Return the share of a trace that comes back from layers that damp the fields.
 
     Half of it (measured, 24 stacks that guide waves: a sixth to one and a half) where the way along
     a face is as long as those to it and from it, less with the square where waves come steeper.
     """
-    if not setup.groups:
+    if not discretization.groups:
         return 1.0
-    grid = setup.grid
-    sources = np.array([s.position for shot in setup.shots for s in shot.sources])
-    pairs = paths_of(sources, setup.groups)
+    grid = discretization.grid
+    sources = np.array([s.position for shot in discretization.shots for s in shot.sources])
+    pairs = paths_of(sources, discretization.groups)
     paths = [[thinned(ends, _MOST_ENDS) for ends in pair] for pair in pairs]
     steepest = 0.0
     for (acting, reading), axis in product(paths, grid.axes):
@@ -270,10 +290,10 @@ def _grazing(setup: Discretization) -> float:
     return _FROM_LAYERS * min(1.0, steepest**2)
 
 
-def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
-    waves = setup.waves
-    stencil = setup.stencil
-    rays = _rays(setup)
+def _dispersion(discretization: Discretization) -> Iterator[tuple[str, float]]:
+    waves = discretization.waves
+    stencil = discretization.stencil
+    rays = _rays(discretization)
     for passage in waves.passages:
         even = passage.medium.height == 1.0
         velocity = slowed(waves, stencil, passage.velocity)
@@ -289,41 +309,47 @@ def _dispersion(setup: Discretization) -> Iterator[tuple[str, float]]:
         yield what if not waves.dt else f"{what}, time steps included", error
 
 
-def _rays(setup: Discretization) -> list[np.ndarray]:
+def _rays(discretization: Discretization) -> list[np.ndarray]:
     """List the straight paths (axis) m that err most in one medium, none where there are more."""
-    if len(setup.waves.passages) > 1 or not setup.groups or setup.scenario.output.maps:
+    if (
+        len(discretization.waves.passages) > 1
+        or not discretization.groups
+        or discretization.scenario.output.maps
+    ):
         return []
-    axes = [AXES.index(axis) for axis in setup.grid.axes]
-    sources = [source.position for shot in setup.shots for source in shot.sources]
+    axes = [AXES.index(axis) for axis in discretization.grid.axes]
+    sources = [source.position for shot in discretization.shots for source in shot.sources]
     paths = [
         [thinned(ends[:, axes], _MOST_ENDS) for ends in pair]
-        for pair in paths_of(np.array(sources), setup.groups)
+        for pair in paths_of(np.array(sources), discretization.groups)
     ]
     offsets = np.concatenate(
         [(ends[None] - starts[:, None]).reshape(-1, len(axes)) for starts, ends in paths]
     )
     lengths = np.linalg.norm(offsets, axis=1)
     # Along a direction n, differences of order 2M err as the sum of n_a^(2M + 2).
-    aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (setup.stencil.order + 2)
+    aligned = np.abs(offsets / np.maximum(lengths, 1e-9)[:, None]) ** (
+        discretization.stencil.order + 2
+    )
     rank = np.argsort(-lengths * aligned.sum(axis=1))
     return [ray for ray in offsets[rank[:_MOST_RAYS]] if np.any(ray)]
 
 
-def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
+def placing_error(discretization: Discretization, coarser: float = 1.0) -> float:
     """Return the error of weights that act and read between grid points, of both together.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         coarser: times as large a spacing as its own, with as much between grid points.
     """
-    physics = setup.physics
+    physics = discretization.physics
     sources: dict[str, list[Any]] = defaultdict(list)
-    for shot in setup.shots:
+    for shot in discretization.shots:
         for source in shot.sources:
             sources[source.kind].append(source.position)
     acting = [
         _weights_error(
-            setup,
+            discretization,
             positions,
             {physics.named(d.field) for d in physics.drives.get(kind, ())},
             coarser,
@@ -331,22 +357,22 @@ def placing_error(setup: Discretization, coarser: float = 1.0) -> float:
         for kind, positions in sources.items()
     ]
     reading = [
-        _weights_error(setup, group.read_positions, {
+        _weights_error(discretization, group.read_positions, {
             physics.named(term.field)
             for _, base, component in group.components(physics).values()
             for term in group.terms(physics, base, component)
         }, coarser)
-        for group in setup.groups
+        for group in discretization.groups
     ]  # fmt: skip
     return math.hypot(max(acting, default=0.0), max(reading, default=0.0))
 
 
 def _weights_error(
-    setup: Discretization, positions: Any, fields: Iterable[Field], coarser: float
+    discretization: Discretization, positions: Any, fields: Iterable[Field], coarser: float
 ) -> float:
     """Return the largest error of reading fields at places, along any axis."""
-    waves = setup.waves
-    grid = setup.grid
+    waves = discretization.waves
+    grid = discretization.grid
     sampled = thinned(np.asarray(positions), _MOST_PLACES)
     halves = list(fields)
     worst = 0.0

@@ -33,29 +33,29 @@ class Assessment:
     warnings: list[str]
 
 
-def assess(setup: Discretization) -> Assessment:
+def assess(discretization: Discretization) -> Assessment:
     """Return the error and the warnings to expect of a run."""
-    f_max = setup.highest_frequency
-    if setup.fine is None:
-        layers = layers_of(setup, f_max)
-        expected = expected_error(_of_survey(setup))
-        return Assessment(f_max, layers, expected, cautions(setup, layers, expected))
-    expected = refined_error(_of_survey(setup))
-    grids = [(grid, layers_of(grid, f_max)) for grid in (setup.fine, setup)]
-    lines = [*inaccurate_refined(setup, expected)]
+    f_max = discretization.highest_frequency
+    if discretization.fine is None:
+        layers = layers_of(discretization, f_max)
+        expected = expected_error(_of_survey(discretization))
+        return Assessment(f_max, layers, expected, cautions(discretization, layers, expected))
+    expected = refined_error(_of_survey(discretization))
+    grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.fine, discretization)]
+    lines = [*inaccurate_refined(discretization, expected)]
     lines += [
         line for grid, layers in grids
-        for line in cautions(on_side(grid), layers, expected, setup)
+        for line in cautions(on_side(grid), layers, expected, discretization)
     ]  # fmt: skip
-    lines += beside_plane(setup)
+    lines += beside_plane(discretization)
     # What is said of both grids is said once.
     every = [layer for _, layers in grids for layer in layers]
     return Assessment(f_max, every, expected, list(dict.fromkeys(lines)))
 
 
-def _of_survey(setup: Discretization) -> Discretization:
+def _of_survey(discretization: Discretization) -> Discretization:
     """Return a run with all shots of its survey: each job of an array expects the same error."""
-    if len(setup.shots) == len(setup.survey_shots):
-        return setup
-    fine = None if setup.fine is None else _of_survey(setup.fine)
-    return replace(setup, shots=setup.survey_shots, fine=fine)
+    if len(discretization.shots) == len(discretization.survey_shots):
+        return discretization
+    fine = None if discretization.fine is None else _of_survey(discretization.fine)
+    return replace(discretization, shots=discretization.survey_shots, fine=fine)

@@ -52,32 +52,32 @@ class CheaperGrid:
         )
 
 
-def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | None:
+def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperGrid | None:
     """Return the grid that takes least work for the wanted accuracy, if it saves a third.
 
     Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
     expected of that grid is asked as of any other.
     """
-    spec = setup.scenario.grid
-    refined = bool(setup.scenario.grid.planes)
+    spec = discretization.scenario.grid
+    refined = bool(discretization.scenario.grid.planes)
     if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
         return None
-    kept = mended(setup, expected)
+    kept = mended(discretization, expected)
     factors = {
-        order: coarsest(partial(all_causes_within, setup, kept, order=order))
+        order: coarsest(partial(all_causes_within, discretization, kept, order=order))
         for order in _ORDER_COST
     }
-    order = min(factors, key=lambda order: _work(setup, order, factors[order]))
+    order = min(factors, key=lambda order: _work(discretization, order, factors[order]))
     coarser = factors[order]
-    largest = max(setup.waves.spacing)
+    largest = max(discretization.waves.spacing)
     for _ in range(TRIALS):
-        spacing = dividing(setup, rounded_down(coarser * largest))
-        work = _work(setup, order, spacing / largest)
-        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
-        if work > _CHEAPER or not (setup.earth.layered or points < MOST_TRIED):
+        spacing = dividing(discretization, rounded_down(coarser * largest))
+        work = _work(discretization, order, spacing / largest)
+        points = discretization.grid.size * (largest / spacing) ** discretization.grid.dimensions
+        if work > _CHEAPER or not (discretization.earth.layered or points < MOST_TRIED):
             return None
         try:
-            scenario = of_spacing(setup, spacing / largest).changed({"grid.order": order})
+            scenario = of_spacing(discretization, spacing / largest).changed({"grid.order": order})
             error = expected_error(discretize(scenario)).error
         except SeismoError:
             return None
@@ -87,8 +87,8 @@ def cheaper_grid(setup: Discretization, expected: Expected) -> CheaperGrid | Non
     return None
 
 
-def _work(setup: Discretization, order: int, coarser: float) -> float:
+def _work(discretization: Discretization, order: int, coarser: float) -> float:
     """Return the work of an order on a grid so many times as coarse, beside that of the run."""
-    current = setup.stencil.order
+    current = discretization.stencil.order
     now = _ORDER_COST.get(current, order_factor(current))
-    return _ORDER_COST[order] / now / coarser ** (setup.grid.dimensions + 1)
+    return _ORDER_COST[order] / now / coarser ** (discretization.grid.dimensions + 1)

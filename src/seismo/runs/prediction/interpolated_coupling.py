@@ -23,28 +23,32 @@ COUPLED = "interpolation of coupled strains"
 _FOURTH = 3.0 / 128.0  # of (k h)^4, that the mean of four points lacks of 1
 
 
-def coupling_error(setup: Discretization) -> float:
+def coupling_error(discretization: Discretization) -> float:
     """Return the relative error of the traces by interpolated coupling, of all passages."""
-    if not setup.physics.interpolates or not setup.extremes.vs_max:
+    if not discretization.physics.interpolates or not discretization.extremes.vs_max:
         return 0.0
-    waves = setup.waves
+    waves = discretization.waves
     frequency = waves.spectra.frequency
     squares = 0.0
     for passage in waves.passages:
         if passage.medium.anisotropic:
-            phase = _slowing(setup, passage) * (2.0 * math.pi * frequency) ** 5 * passage.distance
+            phase = (
+                _slowing(discretization, passage)
+                * (2.0 * math.pi * frequency) ** 5
+                * passage.distance
+            )
             squares += waves.spectra.error(phase) ** 2
     return math.sqrt(squares)
 
 
-def _slowing(setup: Discretization, passage: Passage) -> float:
+def _slowing(discretization: Discretization, passage: Passage) -> float:
     """Return dc / c over k^4 c^5 [s^5/m], the root mean square of the waves of all directions."""
     medium = passage.medium
     known = {name: getattr(medium, name) for name in ("vp", "vs", "rho")} | dict(medium.others)
     stiffness = elastic_constants.stiffness_of({n: np.array(v) for n, v in known.items()})
-    n = plane_waves.directions(setup.grid.dimensions)
+    n = plane_waves.directions(discretization.grid.dimensions)
     spacing = np.array(
-        [dict(zip(AXES, setup.grid.spacing, strict=True)).get(a, 0.0) for a in "xyz"]
+        [dict(zip(AXES, discretization.grid.spacing, strict=True)).get(a, 0.0) for a in "xyz"]
     )
     # What a shear strain's interpolation lacks, by Voigt's indices; normal strains have none.
     lacking = _FOURTH * (n * spacing) ** 4
@@ -59,7 +63,7 @@ def _slowing(setup: Discretization, passage: Passage) -> float:
     # Christoffel matrices of both, and what the motion of each wave has of them.
     whole_matrix = np.einsum("ijkl,aj,al->aik", whole_tensor, n, n)
     lost_matrix = np.einsum("aijkl,aj,al->aik", lost_tensor, n, n)
-    if setup.grid.dimensions == 2:
+    if discretization.grid.dimensions == 2:
         # Motion in the plane of x and z.
         whole_matrix = whole_matrix[:, ::2, ::2]
         lost_matrix = lost_matrix[:, ::2, ::2]

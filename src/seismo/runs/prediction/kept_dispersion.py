@@ -41,14 +41,14 @@ _ROUNDED = 0.97  # so that two digits are short enough
 _SHORTEST = 0.05  # of the time step of a run, down to which a remedy is sought
 
 
-def kept_dispersion(setup: Discretization) -> WarningLines:
+def kept_dispersion(discretization: Discretization) -> WarningLines:
     """Name maps whose peaks, and snapshots whose waves, time stepping changes."""
-    if setup.waves.dt:
+    if discretization.waves.dt:
         return  # traces keep the error as well: it is part of what is expected of them
-    if maps_of(setup) or setup.scenario.output.snapshots:
-        travelled = _travel_time(setup)
-        yield from _of_maps(setup, travelled)
-        yield from _of_snapshots(setup, travelled)
+    if maps_of(discretization) or discretization.scenario.output.snapshots:
+        travelled = _travel_time(discretization)
+        yield from _of_maps(discretization, travelled)
+        yield from _of_snapshots(discretization, travelled)
 
 
 def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
@@ -84,11 +84,13 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
     return float(np.sqrt(np.mean(np.square(changes), axis=1)).max())
 
 
-def _of_maps(setup: Discretization, travelled: float) -> Iterator[str]:
-    wanted = setup.scenario.grid.accuracy
-    for maps in maps_of(setup):
-        spectra = {q.name: _spectra(setup, maps, q) for q in maps.quantities}
-        changes = {n: peak_change(s, setup.clock.dt, travelled) for n, s in spectra.items()}
+def _of_maps(discretization: Discretization, travelled: float) -> Iterator[str]:
+    wanted = discretization.scenario.grid.accuracy
+    for maps in maps_of(discretization):
+        spectra = {q.name: _spectra(discretization, maps, q) for q in maps.quantities}
+        changes = {
+            n: peak_change(s, discretization.clock.dt, travelled) for n, s in spectra.items()
+        }
         worst = max(changes, key=lambda name: changes[name])
         if changes[worst] <= wanted:
             continue
@@ -96,46 +98,52 @@ def _of_maps(setup: Discretization, travelled: float) -> Iterator[str]:
         high = 1.0
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            if peak_change(spectra[worst], middle * setup.clock.dt, travelled) <= wanted:
+            if peak_change(spectra[worst], middle * discretization.clock.dt, travelled) <= wanted:
                 low = middle
             else:
                 high = middle
         yield (
             f"maps {maps.name}: time stepping changes peaks ({worst}) of waves that have travelled "
             f"{travelled:.3g} s by about {in_percent(changes[worst])}, as its error is "
-            f"removed from traces only; for {in_percent(wanted)} set {_remedy(setup, low)}, or "
-            "record traces"
+            f"removed from traces only; for {in_percent(wanted)} set "
+            f"{_remedy(discretization, low)}, or record traces"
         )
 
 
-def _of_snapshots(setup: Discretization, travelled: float) -> Iterator[str]:
-    spectra = _motion(setup, "velocity")
-    for entry in setup.scenario.output.snapshots:
-        time = min(travelled, setup.scenario.time.duration if entry.stop is None else entry.stop)
-        true = np.minimum(spectra.frequency, _HIGHEST / (math.pi * setup.clock.dt))
-        grid_frequency = np.arcsin(math.pi * true * setup.clock.dt) / (math.pi * setup.clock.dt)
+def _of_snapshots(discretization: Discretization, travelled: float) -> Iterator[str]:
+    spectra = _motion(discretization, "velocity")
+    for entry in discretization.scenario.output.snapshots:
+        time = min(
+            travelled, discretization.scenario.time.duration if entry.stop is None else entry.stop
+        )
+        true = np.minimum(spectra.frequency, _HIGHEST / (math.pi * discretization.clock.dt))
+        grid_frequency = np.arcsin(math.pi * true * discretization.clock.dt) / (
+            math.pi * discretization.clock.dt
+        )
         error = spectra.error(2.0 * math.pi * (grid_frequency - true) * time)
         if error > _PICTURE:
             yield (
                 f"snapshots {entry.name}: waves that have travelled {time:.3g} s err by about "
                 f"{in_percent(min(error, 1.0))} of their size, as they are ahead: the error of "
                 "time stepping is removed from traces only; for "
-                f"{in_percent(_PICTURE)} set {_remedy(setup, math.sqrt(_PICTURE / error))}, or "
-                "record traces"
+                f"{in_percent(_PICTURE)} set "
+                f"{_remedy(discretization, math.sqrt(_PICTURE / error))}, or record traces"
             )
 
 
-def _remedy(setup: Discretization, share: float) -> str:
+def _remedy(discretization: Discretization, share: float) -> str:
     """Name the key of the time step, and its value for such a share of the step."""
-    dt = _ROUNDED * share * setup.clock.dt
-    if setup.scenario.time.step is not None:
+    dt = _ROUNDED * share * discretization.clock.dt
+    if discretization.scenario.time.step is not None:
         return f"time.step to about {with_unit(float(f'{dt:.2g}'), 's')}"
-    return f"time.courant to about {dt / setup.clock.limit:.2g}"
+    return f"time.courant to about {dt / discretization.clock.limit:.2g}"
 
 
-def _spectra(setup: Discretization, maps: PeakMapSet, quantity: MapQuantity) -> Spectra:
+def _spectra(discretization: Discretization, maps: PeakMapSet, quantity: MapQuantity) -> Spectra:
     """Return the spectra of what a map shows the peaks of."""
-    motion = _motion(setup, "acceleration" if quantity.follows_acceleration else "velocity")
+    motion = _motion(
+        discretization, "acceleration" if quantity.follows_acceleration else "velocity"
+    )
     if quantity.period is None:
         return motion
     # Oscillators answer by 1 / (1 - r^2 + 2 i damping r), r the ratio of frequencies.
@@ -145,24 +153,20 @@ def _spectra(setup: Discretization, maps: PeakMapSet, quantity: MapQuantity) -> 
     return Spectra(motion.frequency, energy / energy.sum(axis=1, keepdims=True))
 
 
-def _motion(setup: Discretization, quantity: str) -> Spectra:
-    radiating = (source for shot in setup.shots for source in shot.summaries)
-    return spectra_of(radiating, {quantity}, setup.grid.dimensions)
+def _motion(discretization: Discretization, quantity: str) -> Spectra:
+    radiating = (source for shot in discretization.shots for source in shot.summaries)
+    return spectra_of(radiating, {quantity}, discretization.grid.dimensions)
 
 
-def _travel_time(setup: Discretization) -> float:
+def _travel_time(discretization: Discretization) -> float:
     """Return for how long in s waves of the run travel at most, up to the farthest corner."""
-    sources = [source for shot in setup.shots for source in shot.sources]
-    farthest = longest_path(setup.grid, sources, (), everywhere=True)
-    passages = setup.waves.passages
+    sources = [source for shot in discretization.shots for source in shot.sources]
+    farthest = longest_path(discretization.grid, sources, (), everywhere=True)
+    longest = discretization.waves.longest
+    duration = discretization.scenario.time.duration
     # Through media that are crossed straight to the farthest receiver: straight to the corner.
     times = [
-        (farthest if p.distance >= min(setup.waves.longest, p.velocity * _duration(setup))
-         else p.distance) / p.velocity
-        for p in passages
+        (p.distance if p.distance < min(longest, p.velocity * duration) else farthest) / p.velocity
+        for p in discretization.waves.passages
     ]  # fmt: skip
-    return min(max(times), _duration(setup))
-
-
-def _duration(setup: Discretization) -> float:
-    return setup.scenario.time.duration
+    return min(max(times), duration)

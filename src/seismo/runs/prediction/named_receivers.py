@@ -15,7 +15,7 @@ _MOST_NAMED = 3
 
 
 def named(
-    setup: Discretization,
+    discretization: Discretization,
     group: ReceiverGroup,
     condition: Callable[[np.ndarray], np.ndarray],
     count: int,
@@ -23,7 +23,7 @@ def named(
     """Format how many of a set meet a condition, and the first few of them with their places.
 
     Args:
-        setup: the run.
+        discretization: the run.
         group: the set.
         condition: function(positions (n, 3) m) -> (n) of truth values.
         count: receivers that meet it.
@@ -31,9 +31,9 @@ def named(
     texts = []
     for code, position in group.first_where(condition, _MOST_NAMED):
         # z over topography is no row of the grid.
-        (true_position,) = true_positions(setup.topography, position[None]) + 0.0
+        (true_position,) = true_positions(discretization.topography, position[None]) + 0.0
         coordinates = (
-            f"{axis} = {true_position[AXES.index(axis)]:.6g}" for axis in setup.grid.axes
+            f"{axis} = {true_position[AXES.index(axis)]:.6g}" for axis in discretization.grid.axes
         )
         texts.append(f"{code} at {', '.join(coordinates)} m")
     if count > len(texts):

@@ -9,17 +9,17 @@ from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 
 
-def of_spacing(setup: Discretization, factor: float) -> Scenario:
+def of_spacing(discretization: Discretization, factor: float) -> Scenario:
     """Return the scenario with a spacing so many times as large."""
-    grid = setup.grid
+    grid = discretization.grid
     spacing: dict[str, Any] = {a: factor * grid.spacing[AXES.index(a)] for a in grid.axes}
-    along_z = setup.scenario.grid.spacing.z
+    along_z = discretization.scenario.grid.spacing.z
     if along_z == "auto":
         spacing["z"] = along_z
     elif isinstance(along_z, tuple):
         spacing["z"] = [{"below": r.below, "spacing": factor * r.spacing} for r in along_z]
     changes: dict[str, Any] = {"grid.spacing": spacing}
     # Where no plane was found another spacing has none, either: each is judged as one grid.
-    if setup.scenario.grid.plane_is_open:
+    if discretization.scenario.grid.plane_is_open:
         changes["grid.refinement"] = []
-    return setup.scenario.changed(changes)
+    return discretization.scenario.changed(changes)

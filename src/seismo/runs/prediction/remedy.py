@@ -76,18 +76,18 @@ _MOVES = {
 _FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers of the spacing
 
 
-def points_needed(setup: Discretization, layers: list[LayerResolution]) -> float:
+def points_needed(discretization: Discretization, layers: list[LayerResolution]) -> float:
     """Return the points in the shortest wavelength with which dispersion keeps to the accuracy."""
     return min(layer.points_per_wavelength for layer in layers) / _undispersed(
-        setup, setup.scenario.grid.accuracy
+        discretization, discretization.scenario.grid.accuracy
     )
 
 
-def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def uncarried(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Warn where a medium's slowest waves have fewer than two points at the dominant frequency."""
-    frequency = setup.dominant_frequency
+    frequency = discretization.dominant_frequency
     slowest = min(layer.sampled for layer in layers)
-    points = slowest / (frequency * max(setup.waves.spacing))
+    points = slowest / (frequency * max(discretization.waves.spacing))
     if points < 2.0:
         yield (
             f"grid.spacing: waves of {slowest:.5g} m/s have {points:.2g} points per wavelength at "
@@ -97,13 +97,13 @@ def uncarried(setup: Discretization, layers: list[LayerResolution]) -> WarningLi
 
 
 def inaccurate(
-    setup: Discretization, layers: list[LayerResolution], expected: Expected
+    discretization: Discretization, layers: list[LayerResolution], expected: Expected
 ) -> WarningLines:
     """Warn of errors that another grid, or other coefficients, would avoid."""
-    waves = setup.waves
-    stencil = setup.stencil
+    waves = discretization.waves
+    stencil = discretization.stencil
     dispersion = expected.dispersion
-    match warned_of(setup, expected):
+    match warned_of(discretization, expected):
         case "stencil":
             fitted = dispersion_error(waves, best_stencil(waves, stencil.order))
             yield (
@@ -112,23 +112,25 @@ def inaccurate(
                 f"coefficients by {percent(fitted)}; leave grid.stencil out"
             )
         case "dispersion":
-            yield _dispersed(setup, layers, expected, dispersion)
+            yield _dispersed(discretization, layers, expected, dispersion)
         case "error":
             keys = {FITTED: "attenuation", ROUNDED: "precision", SLOW: "isotropic_source"}
             key = keys.get(expected.causes[0][0], "grid.spacing")
-            yield f"{key}: the traces will err by {expected}; {_remedy(setup, expected)}"
+            yield f"{key}: the traces will err by {expected}; {_remedy(discretization, expected)}"
 
 
-def remedy_of_a_miss(setup: Discretization, expected: Expected) -> str:
+def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
     """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
-    if expected.error <= setup.scenario.grid.accuracy or warned_of(setup, expected):
+    if expected.error <= discretization.scenario.grid.accuracy or warned_of(
+        discretization, expected
+    ):
         return ""
-    return _remedy(setup, expected)
+    return _remedy(discretization, expected)
 
 
-def warned_of(setup: Discretization, expected: Expected) -> str:
+def warned_of(discretization: Discretization, expected: Expected) -> str:
     """Return what `inaccurate` warns of: "stencil", "dispersion", "error" of all causes, or ""."""
-    spec = setup.scenario.grid
+    spec = discretization.scenario.grid
     if spec.stencil == "minmax":
         return "stencil"
     if expected.dispersion > spec.accuracy:
@@ -138,37 +140,41 @@ def warned_of(setup: Discretization, expected: Expected) -> str:
 
 
 def _dispersed(
-    setup: Discretization, layers: list[LayerResolution], expected: Expected, error: float
+    discretization: Discretization, layers: list[LayerResolution], expected: Expected, error: float
 ) -> str:
-    waves = setup.waves
-    spec = setup.scenario.grid
+    waves = discretization.waves
+    spec = discretization.scenario.grid
     text = f"grid: numerical dispersion errs by {percent(error)} of the traces"
-    if dispersion_error(replace(waves, dt=0.0), setup.stencil) <= spec.accuracy:
+    if dispersion_error(replace(waves, dt=0.0), discretization.stencil) <= spec.accuracy:
         return f"{text}, by its time steps; set time.dispersion_removal: true"
     worst = min(layers, key=lambda layer: layer.points_per_wavelength)
     kind = medium_name(worst)
     return (
         f"{text}, with {worst.points_per_wavelength:.2g} points per wavelength in the {kind} of "
-        f"{worst.slowest:.5g} m/s at {setup.highest_frequency:.4g} Hz, and all causes together "
-        f"by {percent(expected.error)}; {_remedy(setup, expected)}"
+        f"{worst.slowest:.5g} m/s at {discretization.highest_frequency:.4g} Hz, and all causes "
+        f"together by {percent(expected.error)}; {_remedy(discretization, expected)}"
     )
 
 
-def _remedy(setup: Discretization, expected: Expected) -> str:
+def _remedy(discretization: Discretization, expected: Expected) -> str:
     """Name the grid, its layers or frequency that keep all causes together to the accuracy."""
-    wanted = setup.scenario.grid.accuracy
+    wanted = discretization.scenario.grid.accuracy
     named = []
-    spacing, remaining, for_layers = _with_layers(setup, expected)
-    coarser = spacing / max(setup.waves.spacing)
+    spacing, remaining, for_layers = _with_layers(discretization, expected)
+    coarser = spacing / max(discretization.waves.spacing)
     if coarser < 1.0:
-        higher = ", with a higher grid.order a larger one," if _disperses(setup, remaining) else ""
-        lower = lower_frequencies(setup, coarser)
+        higher = (
+            ", with a higher grid.order a larger one,"
+            if _disperses(discretization, remaining)
+            else ""
+        )
+        lower = lower_frequencies(discretization, coarser)
         named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
-    layers = thicker(setup, for_layers, coarser)
-    known = _moves(setup) | {
+    layers = thicker(discretization, for_layers, coarser)
+    known = _moves(discretization) | {
         SENT_BACK: layers,
         GRAZING: f"{'' if layers else 'raise boundaries.layer.points, or '}enlarge grid.extent",
-        FITTED: fit_remedy(setup),
+        FITTED: fit_remedy(discretization),
         LEVEL: "enlarge grid.extent, or move receivers away from its sides",
         ROUNDED: "give precision: float32",
     }
@@ -182,25 +188,29 @@ def _remedy(setup: Discretization, expected: Expected) -> str:
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
 
 
-def _with_layers(setup: Discretization, expected: Expected) -> tuple[float, Expected, float]:
+def _with_layers(
+    discretization: Discretization, expected: Expected
+) -> tuple[float, Expected, float]:
     """Return a spacing in m, what is expected there, and what that leaves to absorbing layers.
 
     Layers of as many points are thinner on a finer grid: where they send back more than that, a
     finer one leaves more to them.
     """
-    wanted = setup.scenario.grid.accuracy
+    wanted = discretization.scenario.grid.accuracy
     for_layers = 0.0
     for share in (1.0, _SHARE_OF_OTHERS):
-        spacing, remaining = _finer(setup, expected, share * wanted)
-        others = min(share * wanted, mended(setup, remaining).error)
+        spacing, remaining = _finer(discretization, expected, share * wanted)
+        others = min(share * wanted, mended(discretization, remaining).error)
         for_layers = math.sqrt(wanted**2 - others**2)
-        layers = sent_back(setup, None, spacing / max(setup.waves.spacing))
+        layers = sent_back(discretization, None, spacing / max(discretization.waves.spacing))
         if for_layers > _LEFT * wanted or layers <= max(for_layers, _LITTLE * wanted):
             break
     return spacing, remaining, max(for_layers, _LITTLE * wanted)
 
 
-def _finer(setup: Discretization, expected: Expected, wanted: float) -> tuple[float, Expected]:
+def _finer(
+    discretization: Discretization, expected: Expected, wanted: float
+) -> tuple[float, Expected]:
     """Return the spacing in m that mends what a spacing mends, and what is expected there.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
@@ -208,51 +218,57 @@ def _finer(setup: Discretization, expected: Expected, wanted: float) -> tuple[fl
     are tried from that on which suits all laws, on grids that are soon prepared.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         expected: of the run.
         wanted: relative error.
     """
-    largest = max(setup.waves.spacing)
-    error = mended(setup, expected).error
+    largest = max(discretization.waves.spacing)
+    error = mended(discretization, expected).error
     if error <= wanted:
         return largest, expected
     power = 3.0  # at which errors fall with the spacing
-    if setup.earth.layered:
-        coarser = _undispersed(setup, wanted)
+    if discretization.earth.layered:
+        coarser = _undispersed(discretization, wanted)
     else:
-        power = _power_of_contacts(setup, expected)
+        power = _power_of_contacts(discretization, expected)
         within = partial(
-            all_causes_within, setup, mended(setup, expected), power=power, wanted=wanted
+            all_causes_within,
+            discretization,
+            mended(discretization, expected),
+            power=power,
+            wanted=wanted,
         )
         coarser = coarsest(within)
     # Of the spacing as it is the error is known.
     coarser = coarser if coarser < 1.0 else _falling(wanted / error, power)
-    spacing = dividing(setup, rounded_down(coarser * largest))
+    spacing = dividing(discretization, rounded_down(coarser * largest))
     for _ in range(TRIALS):
-        points = setup.grid.size * (largest / spacing) ** setup.grid.dimensions
-        if not setup.earth.layered and points > MOST_TRIED:
+        points = discretization.grid.size * (largest / spacing) ** discretization.grid.dimensions
+        if not discretization.earth.layered and points > MOST_TRIED:
             break
         try:
-            expected = expected_error(discretize(of_spacing(setup, spacing / largest)))
+            expected = expected_error(discretize(of_spacing(discretization, spacing / largest)))
         except SeismoError:
             break
-        error = mended(setup, expected).error
+        error = mended(discretization, expected).error
         if error <= wanted:
             break
-        spacing = dividing(setup, rounded_down(spacing * _falling(wanted / error, power)))
+        spacing = dividing(discretization, rounded_down(spacing * _falling(wanted / error, power)))
     return spacing, expected
 
 
-def _power_of_contacts(setup: Discretization, expected: Expected) -> float:
+def _power_of_contacts(discretization: Discretization, expected: Expected) -> float:
     """Return the power of the spacing with which contacts err, from 1 to 2, by a coarser grid.
 
     Where they err by little, 2 without one; 1 where the coarser grid has no such contact.
     """
     error = _of_contacts(expected)
-    if error < _LITTLE * setup.scenario.grid.accuracy:
+    if error < _LITTLE * discretization.scenario.grid.accuracy:
         return 2.0
     try:
-        coarse_error = _of_contacts(expected_error(discretize(of_spacing(setup, _COARSER))))
+        coarse_error = _of_contacts(
+            expected_error(discretize(of_spacing(discretization, _COARSER)))
+        )
     except SeismoError:
         return 1.0
     return min(2.0, max(1.0, math.log(max(coarse_error, error) / error) / math.log(_COARSER)))
@@ -267,30 +283,30 @@ def _falling(share: float, power: float) -> float:
     return float(min(0.9, max(0.5, share ** (1.0 / power))))
 
 
-def _moves(setup: Discretization) -> dict[str, str]:
+def _moves(discretization: Discretization) -> dict[str, str]:
     """Return the causes that a finer grid does not mend, and what does."""
-    return REMEDIES | ({} if reads_layers(setup) else _MOVES)
+    return REMEDIES | ({} if reads_layers(discretization) else _MOVES)
 
 
-def mended(setup: Discretization, expected: Expected) -> Expected:
+def mended(discretization: Discretization, expected: Expected) -> Expected:
     """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, GRAZING, FITTED, LEVEL, ROUNDED, *_moves(setup)}
+    moves = {SENT_BACK, GRAZING, FITTED, LEVEL, ROUNDED, *_moves(discretization)}
     return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
 
 
-def _disperses(setup: Discretization, expected: Expected) -> bool:
+def _disperses(discretization: Discretization, expected: Expected) -> bool:
     """Whether a higher order has less of what is expected where the accuracy is kept."""
     known = {
         PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, GRAZING, STEPPED, ROUNDED, LEVEL,
         *_FALLS, *REMEDIES,
     }  # fmt: skip
     what = expected.causes[0][0]
-    return setup.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
+    return discretization.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
 
 
-def dividing(setup: Discretization, spacing: float) -> float:
+def dividing(discretization: Discretization, spacing: float) -> float:
     """Return the largest spacing that divides the extents, if it is near and below a given one."""
-    extents = [e for e in (getattr(setup.scenario.grid.extent, a) for a in "xyz") if e]
+    extents = [e for e in (getattr(discretization.scenario.grid.extent, a) for a in "xyz") if e]
     first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
     for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
         finer = extents[0] / cells
@@ -314,35 +330,39 @@ def coarsest(within: Callable[[float], bool]) -> float:
     return low
 
 
-def _undispersed(setup: Discretization, wanted: float) -> float:
+def _undispersed(discretization: Discretization, wanted: float) -> float:
     """Return by how much larger the spacing may be for dispersion to err by what is wanted."""
-    return coarsest(partial(_disperses_within, setup, setup.stencil.order, wanted))
+    return coarsest(
+        partial(_disperses_within, discretization, discretization.stencil.order, wanted)
+    )
 
 
-def _scaled(setup: Discretization, factor: float) -> Waves:
+def _scaled(discretization: Discretization, factor: float) -> Waves:
     """Return the waves of a grid so many times as coarse."""
-    waves = setup.waves
+    waves = discretization.waves
     return replace(waves, dt=0.0, spacing=tuple(factor * h for h in waves.spacing))
 
 
-def _disperses_within(setup: Discretization, order: int, accuracy: float, factor: float) -> bool:
+def _disperses_within(
+    discretization: Discretization, order: int, accuracy: float, factor: float
+) -> bool:
     """Whether waves on a grid so many times as coarse disperse by no more than some error."""
-    waves = _scaled(setup, factor)
-    stencils = stencils_for(setup.scenario.grid.stencil, order)
+    waves = _scaled(discretization, factor)
+    stencils = stencils_for(discretization.scenario.grid.stencil, order)
     return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
 
 
 def all_causes_within(
-    setup: Discretization, expected: Expected, factor: float, order: int | None = None,
+    discretization: Discretization, expected: Expected, factor: float, order: int | None = None,
     power: float = 2.0, wanted: float | None = None,
 ) -> bool:  # fmt: skip
     """Whether all causes together keep to the accuracy on a grid so many times as coarse.
 
     What contacts leave falls with a power of the spacing.
     """
-    order = order or setup.stencil.order
-    wanted = wanted or setup.scenario.grid.accuracy
-    errors = [surface_error(_scaled(setup, factor)), placing_error(setup, factor)]
+    order = order or discretization.stencil.order
+    wanted = wanted or discretization.scenario.grid.accuracy
+    errors = [surface_error(_scaled(discretization, factor)), placing_error(discretization, factor)]
     for what, error in expected.causes:
         if what.startswith(CONTACTS):
             errors.append(error * factor**power)
@@ -351,4 +371,4 @@ def all_causes_within(
     others = math.hypot(*errors)
     # What they leave to dispersion; of nothing no stencil has less.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))
-    return others <= wanted and _disperses_within(setup, order, remaining, factor)
+    return others <= wanted and _disperses_within(discretization, order, remaining, factor)

@@ -41,37 +41,39 @@ class LayerResolution(RepresentativeMedium):
         return asdict(self)
 
 
-def phase_error(setup: Discretization, velocity: float, frequency: float) -> float:
+def phase_error(discretization: Discretization, velocity: float, frequency: float) -> float:
     """Return the error in % of the phase velocity of a wave of that velocity in m/s."""
-    points = velocity / (frequency * setup.coarsest_spacing)
-    dimensions = setup.grid.dimensions
+    points = velocity / (frequency * discretization.coarsest_spacing)
+    dimensions = discretization.grid.dimensions
     # On the diagonal every axis sees the projected wavelength.
-    errors = [_error(setup, p, frequency) for p in (points, points * dimensions**0.5)]
+    errors = [_error(discretization, p, frequency) for p in (points, points * dimensions**0.5)]
     return max(errors, key=abs)
 
 
-def _error(setup: Discretization, points: float, frequency: float) -> float:
-    operator = Operator(setup.stencil, setup.waves.second_order, setup.waves.spacing)
+def _error(discretization: Discretization, points: float, frequency: float) -> float:
+    operator = Operator(
+        discretization.stencil, discretization.waves.second_order, discretization.waves.spacing
+    )
     k = 2.0 * math.pi / points
     squares = [
         float(operator.symbol_squared(axis, np.array([k]))[0])
         for axis in range(len(operator.spacing))
     ]
     ratio = max((math.sqrt(max(0.0, one)) / k for one in squares), key=lambda r: abs(r - 1.0))
-    if not setup.scenario.time.dispersion_removal:
-        half = math.pi * frequency * setup.clock.dt
+    if not discretization.scenario.time.dispersion_removal:
+        half = math.pi * frequency * discretization.clock.dt
         ratio = math.asin(min(1.0, half * ratio)) / half
     return 100.0 * (ratio - 1.0)
 
 
-def layers_of(setup: Discretization, frequency: float) -> list[LayerResolution]:
+def layers_of(discretization: Discretization, frequency: float) -> list[LayerResolution]:
     """List the media of the earth and how the grid carries them (`seismo.model.media`)."""
-    spacing = setup.coarsest_spacing
+    spacing = discretization.coarsest_spacing
     return [
         LayerResolution(
             **asdict(passage.medium),
             points_per_wavelength=passage.medium.sampled / (frequency * spacing),
-            phase_error=phase_error(setup, passage.medium.sampled, frequency),
+            phase_error=phase_error(discretization, passage.medium.sampled, frequency),
         )
-        for passage in setup.waves.passages
+        for passage in discretization.waves.passages
     ]

@@ -88,9 +88,9 @@ def demands(
     ]
 
 
-def remedy(setup: Discretization, devices: int | None = None) -> str:
+def remedy(discretization: Discretization, devices: int | None = None) -> str:
     """Describe what makes a run smaller, and how many devices would hold it, if any number does."""
-    fewer = "a smaller survey.batch, " * (setup.batch > 1)
+    fewer = "a smaller survey.batch, " * (discretization.batch > 1)
     more = f"{devices} GPUs of this kind (--gpus {devices}), " if devices else ""
     return f"use {more}{fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
 
@@ -148,30 +148,32 @@ def _roomiest(backend: Backend) -> tuple[str, int | None]:
 
 
 def fitted(
-    setup: Discretization, backend: Backend, ranks: SerialCommunicator | None = None
+    discretization: Discretization, backend: Backend, ranks: SerialCommunicator | None = None
 ) -> Discretization:
     """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
 
     Memory grows evenly with the shots on each grid, so that two counts tell all.
     """
-    survey = setup.scenario.survey
-    most = setup.each
+    survey = discretization.scenario.survey
+    most = discretization.each
     if survey is None or survey.batch != "auto" or most == 1:
-        return setup
+        return discretization
     needs = [
-        demands(memory_of(setup.sharing(n, setup.grids), backend), backend, ranks)
-        for n in (setup.grids, most * setup.grids)
+        demands(memory_of(discretization.sharing(n, discretization.grids), backend), backend, ranks)
+        for n in (discretization.grids, most * discretization.grids)
     ]
     fitting = most
     for one, all_of_them in zip(*needs, strict=True):
         each = max(1, (all_of_them.need - one.need) // (most - 1))
         if one.have is not None:
             fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
-    return setup.sharing(evenly(len(setup.shots), fitting, setup.grids), setup.grids)
+    return discretization.sharing(
+        evenly(len(discretization.shots), fitting, discretization.grids), discretization.grids
+    )
 
 
 def refuse_what_does_not_fit(
-    setup: Discretization,
+    discretization: Discretization,
     memory: Memory,
     backend: Backend,
     path: Path,
@@ -181,7 +183,7 @@ def refuse_what_does_not_fit(
     """Compare what a run needs with what the machines have.
 
     Args:
-        setup: the run.
+        discretization: the run.
         memory: what it takes.
         backend: where it runs.
         path: the results file; what its run directory holds already counts as room.
@@ -195,8 +197,8 @@ def refuse_what_does_not_fit(
     for demand in demands(memory, backend, ranks):
         if not demand.fits:
             devices = fewest(memory, backend) if demand.where != HOST else None
-            raise InsufficientMemoryError(f"{demand}; {remedy(setup, devices)}")
-    if lack := lack_of_disk(setup, path, beside):
+            raise InsufficientMemoryError(f"{demand}; {remedy(discretization, devices)}")
+    if lack := lack_of_disk(discretization, path, beside):
         raise StorageError(f"{path}: {lack}; use fewer or decimated snapshots, or write elsewhere")
 
 
@@ -210,10 +212,10 @@ def _size_of(file: Path) -> int:
     return 0
 
 
-def lack_of_disk(setup: Discretization, path: Path, beside: int) -> str:
+def lack_of_disk(discretization: Discretization, path: Path, beside: int) -> str:
     """Describe what a run lacks of the disk, nothing where there is room; see above."""
     folder = path.parent
-    size = output_of(setup).total
+    size = output_of(discretization).total
     free = machine.free_disk(folder)
     partial_size = sum(map(_size_of, run_folder(path).glob("*")))
     if free is None or size + beside <= free + partial_size:

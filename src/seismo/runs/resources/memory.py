@@ -174,14 +174,14 @@ class _Counting:
         return np.broadcast_to(np.zeros((), kind), size)
 
 
-def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
+def memory_of(discretization: Discretization, backend: Backend | None = None) -> Memory:
     """Count the bytes of a run on a backend, the CPU's if None."""
-    first, *others = (_of_grid(grid, backend) for grid in setup.grids_of_spacing)
+    first, *others = (_of_grid(grid, backend) for grid in discretization.grids_of_spacing)
     memory = sum(others, first)
     # One file for all grids.
-    output = output_of(setup)
+    output = output_of(discretization)
     writing = WORK_BYTES + packing_bytes(output.total - output.model)
-    packages = SCIPY_BYTES * (setup.ground is not None)
+    packages = SCIPY_BYTES * (discretization.ground is not None)
     return replace(
         memory,
         blocks=memory.blocks + writing + packages,
@@ -189,41 +189,57 @@ def memory_of(setup: Discretization, backend: Backend | None = None) -> Memory:
     )
 
 
-def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
+def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
     """Count the bytes of one of the grids of a run."""
-    scenario = setup.scenario
-    physics = setup.physics
+    scenario = discretization.scenario
+    physics = discretization.physics
     fields: Any = _Counting(scenario.arithmetic, backend)
-    grids = setup.grids
-    ((subdomain,),) = subdomains(setup, fields.lane_width, number=grids - 1)  # has the most shots
-    arrays = Fields(fields, physics, subdomain, setup.uneven, setup.reach, setup.curved_rows)
+    grids = discretization.grids
+    ((subdomain,),) = subdomains(
+        discretization, fields.lane_width, number=grids - 1
+    )  # has the most shots
+    arrays = Fields(
+        fields,
+        physics,
+        subdomain,
+        discretization.uneven,
+        discretization.reach,
+        discretization.curved_rows,
+    )
     names = {
         name for s in physics.stages for even in (0, 1) for name in s.coefficients_in(bool(even))
     }
     sizes = {name: size for name in names if (size := arrays.size_of(name))}
     items = {name: 2 if name in physics.short_coefficients else fields.item for name in sizes}
-    planes = len(plane_names(setup)) * arrays.plane_size * fields.item
+    planes = len(plane_names(discretization)) * arrays.plane_size * fields.item
     model = (planes + sum(size * items[name] for name, size in sizes.items())) * grids
-    recorder, points = _recorder(setup, fields.item)
-    averaged = 0 if setup.earth.layered else _averaged(setup, len(sizes)) * grids
+    recorder, points = _recorder(discretization, fields.item)
+    averaged = 0 if discretization.earth.layered else _averaged(discretization, len(sizes)) * grids
     wavefield = fields.bytes * grids
-    images = wavefield if setup.image_faces else 0
-    acted_on = _acted_on(setup)
-    pieces = [FaultPieces(subfaults, subdomain) for subfaults in setup.subfaults]
+    images = wavefield if discretization.image_faces else 0
+    acted_on = _acted_on(discretization)
+    pieces = [FaultPieces(subfaults, subdomain) for subfaults in discretization.subfaults]
     windows = sum(one.nbytes(fields.item) for one in pieces)
-    cells = CELLS_BYTES if setup.grid.dimensions == 3 else WORK_BYTES
+    cells = CELLS_BYTES if discretization.grid.dimensions == 3 else WORK_BYTES
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
         wavefield=wavefield,
         renewed=arrays.renewed_bytes * grids,
         model=model,
-        layers=_layers(setup, subdomain, backend) * grids,
-        sources=acted_on * (fields.item + 8) + windows + incident_size(setup).nbytes(fields.item),
+        layers=_layers(discretization, subdomain, backend) * grids,
+        sources=acted_on * (fields.item + 8)
+        + windows
+        + incident_size(discretization).nbytes(fields.item),
         faults=windows + sum(one.host_bytes for one in pieces),
         recorder=recorder + points * POINT_BYTES,
-        maps=sum(fields.item * m.numbers() * m.cut.points for m in setup.maps) * setup.batch,
-        snapshots=sum(4 * s.cut.points * setup.batch for s in setup.series for _ in s.components),
-        ring=2 * min(ring_of(setup), output_of(setup).snapshots),
+        maps=sum(fields.item * m.numbers() * m.cut.points for m in discretization.maps)
+        * discretization.batch,
+        snapshots=sum(
+            4 * s.cut.points * discretization.batch
+            for s in discretization.series
+            for _ in s.components
+        ),
+        ring=2 * min(ring_of(discretization), output_of(discretization).snapshots),
         blocks=SENT * recorder,
         averages=averaged,
         recording=recording,
@@ -232,103 +248,110 @@ def _of_grid(setup: Discretization, backend: Backend | None) -> Memory:
     )
 
 
-def _averaged(setup: Discretization, coefficients: int) -> int:
+def _averaged(discretization: Discretization, coefficients: int) -> int:
     """Return the bytes of the float64 averages at all nodes, and of so many made of them."""
-    physics = setup.physics
+    physics = discretization.physics
     # Weakened couplings depend on nodes around those of the grid.
-    around = physics.weakened_by if physics.weakened and not setup.extremes.uniform else 0
-    nodes = math.prod(n + 2 * around * (n > 1) for n in setup.grid.points)
-    return 8 * (len(physics.medium) * nodes + coefficients * setup.grid.size)
+    around = physics.weakened_by if physics.weakened and not discretization.extremes.uniform else 0
+    nodes = math.prod(n + 2 * around * (n > 1) for n in discretization.grid.points)
+    return 8 * (len(physics.medium) * nodes + coefficients * discretization.grid.size)
 
 
-def _layers(setup: Discretization, subdomain: Subdomain, backend: Backend | None) -> int:
-    counting: Any = _Counting(setup.scenario.arithmetic, backend)
-    regions = setup.row_groups(counting.lane_width)
+def _layers(discretization: Discretization, subdomain: Subdomain, backend: Backend | None) -> int:
+    counting: Any = _Counting(discretization.scenario.arithmetic, backend)
+    regions = discretization.row_groups(counting.lane_width)
     owners: dict[str, Stage] = {}
-    for stage in setup.physics.stages:
+    for stage in discretization.physics.stages:
         owners.setdefault(stage.shares or stage.name, stage)
     for owner, stage in owners.items():
-        slots = setup.physics.slots(owner)
-        at_once = counting.at_once and setup.physics.at_once
+        slots = discretization.physics.slots(owner)
+        at_once = counting.at_once and discretization.physics.at_once
         LayerMemory(
-            counting, stage, slots, subdomain, regions, setup.pad, at_once,
-            setup.physics.short_layers,
+            counting, stage, slots, subdomain, regions, discretization.pad, at_once,
+            discretization.physics.short_layers,
         )  # fmt: skip
     return counting.bytes
 
 
-def _acted_on(setup: Discretization) -> int:
+def _acted_on(discretization: Discretization) -> int:
     """Return the number of points that the sources of a batch act on, in all fields."""
-    radius = BROAD_RADIUS if setup.physics.broad_sources else RADIUS
-    drives = setup.physics.drives
-    lone = [source for subfaults in setup.subfaults for source in subfaults.lone]
+    radius = BROAD_RADIUS if discretization.physics.broad_sources else RADIUS
+    drives = discretization.physics.drives
+    lone = [source for subfaults in discretization.subfaults for source in subfaults.lone]
     fields = sum(
         bool(source.strength.get(drive.component))
-        for shot in setup.shots[: setup.batch]
+        for shot in discretization.shots[: discretization.batch]
         for source in (*shot.points, *lone)
-        if setup.has(source.position)
+        if discretization.has(source.position)
         for drive in drives.get(source.kind, ())
     )
-    return int(fields * (2 * radius) ** setup.grid.dimensions)
+    return int(fields * (2 * radius) ** discretization.grid.dimensions)
 
 
-def _recorder(setup: Discretization, item: int) -> tuple[int, int]:
+def _recorder(discretization: Discretization, item: int) -> tuple[int, int]:
     """Return the bytes of the record and the number of points it reads."""
     channels = points = 0
-    for group in setup.groups:
-        bases = {(b, c) for _, b, c in group.components(setup.physics).values()}
-        channels += len(bases) * int(setup.reads(group.coordinates).sum())
-        points += sum(_points(setup, group, *base) for base in bases)
-    return channels * setup.total_steps * item * setup.batch, points * setup.batch
+    for group in discretization.groups:
+        bases = {(b, c) for _, b, c in group.components(discretization.physics).values()}
+        channels += len(bases) * int(discretization.reads(group.coordinates).sum())
+        points += sum(_points(discretization, group, *base) for base in bases)
+    return (
+        channels * discretization.total_steps * item * discretization.batch,
+        points * discretization.batch,
+    )
 
 
 def _points(
-    setup: Discretization,
+    discretization: Discretization,
     group: ReceiverGroup,
     base: str,
     component: str,
 ) -> int:
     """Count the points of a component at all receivers, from some of them."""
     positions = group.all_positions
-    read_here = positions[setup.reads(positions)]
+    read_here = positions[discretization.reads(positions)]
     if not len(read_here):
         return 0
     share = len(read_here) / len(positions)
     positions = read_here
     chosen = range(0, len(positions), -(-len(positions) // _SAMPLED_RECEIVERS))
-    around = setup.interpolation
-    stencil = setup.stencil
+    interpolation = discretization.interpolation
+    stencil = discretization.stencil
     sampled_points = sum(
         points.weights.size
         for number in chosen
         for points in receiver_points(
-            around, group, number, positions[number], (base, component), stencil
+            interpolation, group, number, positions[number], (base, component), stencil
         ).values()
     )
     return round(sampled_points * len(group) * share / len(chosen))
 
 
-def _frames(setup: Discretization) -> list[int]:
+def _frames(discretization: Discretization) -> list[int]:
     """List the points of a frame of every component, of the shots that advance together."""
-    series = (one for grid in setup.grids_of_spacing for one in grid.series)
-    return [s.cut.points * setup.batch for s in series for _ in s.components]
+    series = (one for grid in discretization.grids_of_spacing for one in grid.series)
+    return [s.cut.points * discretization.batch for s in series for _ in s.components]
 
 
-def ring_of(setup: Discretization) -> int:
+def ring_of(discretization: Discretization) -> int:
     """Return the bytes of the ring that snapshots pass through."""
-    return ring_bytes(4 * max(_frames(setup), default=0), output_of(setup).snapshots)
+    return ring_bytes(
+        4 * max(_frames(discretization), default=0), output_of(discretization).snapshots
+    )
 
 
-def output_of(setup: Discretization) -> OutputSize:
+def output_of(discretization: Discretization) -> OutputSize:
     """Count the bytes of the results file before compression."""
     traces = 0
-    for group in setup.groups:
-        samples = setup.clock.steps // setup.clock.steps_between(group.interval) + 1
-        traces += 4 * samples * len(group) * len(group.components(setup.physics))
-    series = [one for grid in setup.grids_of_spacing for one in grid.series]
+    for group in discretization.groups:
+        samples = (
+            discretization.clock.steps // discretization.clock.steps_between(group.interval) + 1
+        )
+        traces += 4 * samples * len(group) * len(group.components(discretization.physics))
+    series = [one for grid in discretization.grids_of_spacing for one in grid.series]
     snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series)
-    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(setup))
-    model = 4 * setup.grid.extent.size * len(setup.earth.needs)
-    shots = len(setup.shots)
-    model *= setup.scenario.output.model
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(discretization))
+    model = 4 * discretization.grid.extent.size * len(discretization.earth.needs)
+    shots = len(discretization.shots)
+    model *= discretization.scenario.output.model
     return OutputSize(traces * shots, snapshots * shots, maps * shots, model)

@@ -53,30 +53,36 @@ SMALL = 1 << 20  # points of a grid whose earth is looked at before anybody look
 
 
 def step_seconds(
-    setup: Discretization, backend: Backend, rate: float, division: Partition
+    discretization: Discretization, backend: Backend, rate: float, division: Partition
 ) -> float:
     """Estimate the time of a step on some devices.
 
     Args:
-        setup: what to run.
+        discretization: what to run.
         backend: one of them.
         rate: point updates a second of one.
         division: of the grid among them.
     """
-    computing = division.largest * setup.points * setup.each / rate
+    computing = division.largest * discretization.points * discretization.each / rate
     if len(division.subdomains) == 1:
         return computing
-    exchanging = _exchange_seconds(setup, backend, division)
-    if setup.fine is not None:
-        above = divide_finer(setup.fine, backend, division)
-        exchanging += _exchange_seconds(setup.fine, backend, above)
+    exchanging = _exchange_seconds(discretization, backend, division)
+    if discretization.fine is not None:
+        above = divide_finer(discretization.fine, backend, division)
+        exchanging += _exchange_seconds(discretization.fine, backend, above)
     return computing + exchanging
 
 
-def _exchange_seconds(setup: Discretization, backend: Backend, division: Partition) -> float:
+def _exchange_seconds(
+    discretization: Discretization, backend: Backend, division: Partition
+) -> float:
     """Estimate the time that halos of a grid take in a step."""
-    exchanged = [(stage, setup.reached(stage)) for stage in setup.physics.stages if stage.writes]
-    numbers = setup.each * max(
+    exchanged = [
+        (stage, discretization.reached(stage))
+        for stage in discretization.physics.stages
+        if stage.writes
+    ]
+    numbers = discretization.each * max(
         sum(len(stage.writes) * _edges(one, box) for stage, box in exchanged)
         for one in division.subdomains
     )
@@ -94,12 +100,12 @@ class PlacementOption:
     """One way to share a run between devices.
 
     Attributes:
-        setup: the run so shared.
+        discretization: the run so shared.
         seconds: what a step of all shots is expected to take.
         lack: a memory that is too small for it, None where it fits.
     """
 
-    setup: Discretization
+    discretization: Discretization
     seconds: float
     lack: MemoryDemand | None
 
@@ -110,12 +116,15 @@ class PlacementOption:
 
 
 def place_run(
-    setup: Discretization, backend: Backend, ranks: SerialCommunicator, batch: int | None = None
+    discretization: Discretization,
+    backend: Backend,
+    ranks: SerialCommunicator,
+    batch: int | None = None,
 ) -> tuple[Discretization, str]:
     """Choose how many grids stand side by side on some ranks, and how many shots on them.
 
     Args:
-        setup: the run.
+        discretization: the run.
         backend: of one of the ranks.
         ranks: that share it.
         batch: shots that advance together, where that is no longer open.
@@ -126,20 +135,22 @@ def place_run(
     Raises:
         ScenarioError: it cannot be shared as the scenario says.
     """
-    counts = grids_of(setup.scenario, ranks.count, batch or len(setup.shots))
+    counts = grids_of(discretization.scenario, ranks.count, batch or len(discretization.shots))
     if len(counts) > 1:
-        rate = speed.points_per_second(setup, backend)
-        options = _placement_options(setup, backend, rate, ranks, batch)
+        rate = speed.points_per_second(discretization, backend)
+        options = _placement_options(discretization, backend, rate, ranks, batch)
         if options:
             best = min(options, key=lambda way: way.order)
-            return best.setup, _reason(best, options, ranks.count)
-    placed = _on_grids(setup, backend, ranks, counts[0], batch)
+            return best.discretization, _reason(best, options, ranks.count)
+    placed = _on_grids(discretization, backend, ranks, counts[0], batch)
     if (
         counts[0] > 1
-        and _wanted(setup.scenario) == "shots"
+        and _wanted(discretization.scenario) == "shots"
         and (lack := _lack(placed, backend, ranks))
     ):
-        raise setup.scenario.mistake("survey", "spread", problem=f"{lack}; use auto, or grid")
+        raise discretization.scenario.mistake(
+            "survey", "spread", problem=f"{lack}; use auto, or grid"
+        )
     return placed, ""
 
 
@@ -166,7 +177,7 @@ def grids_of(scenario: Scenario, ranks: int, shots: int) -> list[int]:
 
 
 def _on_grids(
-    setup: Discretization,
+    discretization: Discretization,
     backend: Backend,
     ranks: SerialCommunicator,
     grids: int,
@@ -174,19 +185,19 @@ def _on_grids(
 ) -> Discretization:
     """Let some grids stand side by side, with as many shots as fit if that is open."""
     if batch is not None:
-        return setup.sharing(batch, grids)
-    return fitted(batched(setup, backend.batch_points, grids), backend, ranks)
+        return discretization.sharing(batch, grids)
+    return fitted(batched(discretization, backend.batch_points, grids), backend, ranks)
 
 
 def _lack(
-    setup: Discretization, backend: Backend, ranks: SerialCommunicator
+    discretization: Discretization, backend: Backend, ranks: SerialCommunicator
 ) -> MemoryDemand | None:
-    needs = demands(memory_of(setup, backend), backend, ranks)
+    needs = demands(memory_of(discretization, backend), backend, ranks)
     return next((need for need in needs if not need.fits), None)
 
 
 def _placement_options(
-    setup: Discretization,
+    discretization: Discretization,
     backend: Backend,
     rate: float,
     ranks: SerialCommunicator,
@@ -194,8 +205,8 @@ def _placement_options(
 ) -> list[PlacementOption]:
     """List the ways in which the grid can be cut."""
     options = []
-    for grids in grids_of(setup.scenario, ranks.count, batch or len(setup.shots)):
-        placed = _on_grids(setup, backend, ranks, grids, batch)
+    for grids in grids_of(discretization.scenario, ranks.count, batch or len(discretization.shots)):
+        placed = _on_grids(discretization, backend, ranks, grids, batch)
         try:
             division = divide(placed, backend, ranks)
         except ScenarioError:
@@ -208,24 +219,25 @@ def _placement_options(
 
 def _reason(best: PlacementOption, options: list[PlacementOption], ranks: int) -> str:
     """Describe how ranks share a survey, and what the other ways would be like."""
-    grids = best.setup.grids
-    shots = len(best.setup.shots)
+    grids = best.discretization.grids
+    shots = len(best.discretization.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
     times = ", ".join(
-        f"{with_unit(way.seconds, 's')} on {way.setup.grids}{' (too large)' * bool(way.lack)}"
+        f"{with_unit(way.seconds, 's')} on {way.discretization.grids}"
+        f"{' (too large)' * bool(way.lack)}"
         for way in options
     )
     expected = f"a step of all {shots} shots is expected to take, by the number of grids, {times}"
     return f"{how} {ranks} ranks: {expected}"
 
 
-def worth_taking(setup: Discretization, backend: Backend, most: int) -> tuple[int, str]:
+def worth_taking(discretization: Discretization, backend: Backend, most: int) -> tuple[int, str]:
     """Return the number of devices that a run is worth, of so many, and say why."""
-    rate = speed.points_per_second(setup, backend)
+    rate = speed.points_per_second(discretization, backend)
     fastest: dict[int, float] = {}
     for count in range(1, most + 1):
         with contextlib.suppress(ScenarioError):  # there are fewer shots
-            options = _placement_options(setup, backend, rate, HypotheticalRanks(count))
+            options = _placement_options(discretization, backend, rate, HypotheticalRanks(count))
             if fitting := [option.seconds for option in options if not option.lack]:
                 fastest[count] = min(fitting)
     if not fastest:
@@ -234,23 +246,25 @@ def worth_taking(setup: Discretization, backend: Backend, most: int) -> tuple[in
     chosen = min(count for count, seconds in fastest.items() if seconds <= NEAR * best)
     shown = [n for n in sorted({1, chosen, most}) if n in fastest]
     times = ", ".join(f"{with_unit(fastest[n], 's')} on {n}" for n in shown)
-    all_of_them = f" of all {len(setup.shots)} shots" * (len(setup.shots) > 1)
+    all_of_them = f" of all {len(discretization.shots)} shots" * (len(discretization.shots) > 1)
     return chosen, (
         f"takes {chosen} of {most} GPUs: a step{all_of_them} is expected to take {times}"
     )
 
 
-def reason_for_cpu(setup: Discretization, backend: Backend, card: str) -> str:
+def reason_for_cpu(discretization: Discretization, backend: Backend, card: str) -> str:
     """Explain why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
 
     Args:
-        setup: what to run.
+        discretization: what to run.
         backend: the CPU.
         card: name of the GPU.
     """
     processor = speed.RooflineMachine(backend.name, backend.describe())
-    most = DOUBT * speed.seconds(setup, speed.points_per_second(setup, processor), processor)
-    at_once = setup.sharing(len(setup.shots), setup.grids)
+    most = DOUBT * speed.seconds(
+        discretization, speed.points_per_second(discretization, processor), processor
+    )
+    at_once = discretization.sharing(len(discretization.shots), discretization.grids)
     accelerator = speed.RooflineMachine("gpu")
     if most > START + speed.seconds(at_once, math.inf, accelerator):
         return ""

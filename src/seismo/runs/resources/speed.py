@@ -84,26 +84,26 @@ class RooflineMachine:
         return self.facts
 
 
-def points_per_second(setup: Discretization, backend: Machine) -> float:
+def points_per_second(discretization: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
-    grids = setup.grids_of_spacing
+    grids = discretization.grids_of_spacing
     seconds_each = (one.live.size / _rate(one, backend) for one in grids)
-    return setup.points / sum(seconds_each)
+    return discretization.points / sum(seconds_each)
 
 
-def _rate(setup: Discretization, backend: Machine) -> float:
+def _rate(discretization: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second of one of the grids."""
-    item = np.dtype(setup.scenario.arithmetic).itemsize
-    declared = setup.scenario.equation.bandwidth_share.get(backend.name, {})
-    share = declared.get(setup.grid.dimensions, 1.0)
-    moving = setup.physics.numbers_per_point * item / (share * backend.bandwidth())
-    moving *= mean_cost(setup, backend)
+    item = np.dtype(discretization.scenario.arithmetic).itemsize
+    declared = discretization.scenario.equation.bandwidth_share.get(backend.name, {})
+    share = declared.get(discretization.grid.dimensions, 1.0)
+    moving = discretization.physics.numbers_per_point * item / (share * backend.bandwidth())
+    moving *= mean_cost(discretization, backend)
     # A lane holds half as many numbers of twice the size.
-    computing = nanoseconds(setup, backend) * 1e-9 * (item / 4)
+    computing = nanoseconds(discretization, backend) * 1e-9 * (item / 4)
     return 1.0 / max(moving, computing)
 
 
-def nanoseconds(setup: Discretization, backend: Machine) -> float:
+def nanoseconds(discretization: Discretization, backend: Machine) -> float:
     """Estimate how long a backend computes on a point, layers included, in ns.
 
     An equation that nobody has measured takes as long for each number that it moves as the dearest.
@@ -114,9 +114,11 @@ def nanoseconds(setup: Discretization, backend: Machine) -> float:
         for n, each in equation.nanoseconds.get(backend.name, {}).items()
     }
     dearest = max((each for _, each in known.values()), default=0.0)
-    unknown = dearest * setup.physics.numbers_per_point, dearest
-    per_point, _ = known.get((setup.scenario.equation.name, setup.grid.dimensions), unknown)
-    relative = mean_cost(setup, backend) * order_factor(setup.stencil.order)
+    unknown = dearest * discretization.physics.numbers_per_point, dearest
+    per_point, _ = known.get(
+        (discretization.scenario.equation.name, discretization.grid.dimensions), unknown
+    )
+    relative = mean_cost(discretization, backend) * order_factor(discretization.stencil.order)
     return per_point * relative / int(backend.describe().get("threads", 1))
 
 
@@ -125,24 +127,24 @@ def order_factor(order: int) -> float:
     return 0.48 + 0.065 * order
 
 
-def mean_cost(setup: Discretization, backend: Machine) -> float:
+def mean_cost(discretization: Discretization, backend: Machine) -> float:
     """Return the mean time of a point over that of an interior point in flat rows."""
-    grid = setup.grid
-    layer = PML_COST[backend.name][setup.physics.differences]
-    return cost(grid, grid.box, point_costs(setup, backend.name, layer)) / grid.size
+    grid = discretization.grid
+    layer = PML_COST[backend.name][discretization.physics.differences]
+    return cost(grid, grid.box, point_costs(discretization, backend.name, layer)) / grid.size
 
 
-def map_seconds(setup: Discretization, backend: Machine) -> float:
+def map_seconds(discretization: Discretization, backend: Machine) -> float:
     """Estimate the time in s that finding the largest values of maps takes."""
     pass_nanoseconds = MAP_NANOSECONDS[backend.name]
     threads = int(backend.describe().get("threads", 1))
-    moving = 3.0 * np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
+    moving = 3.0 * np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
-        for one in maps_of(setup)
-        for kind, count in _passes(one, setup.clock.dt).items()
+        for one in maps_of(discretization)
+        for kind, count in _passes(one, discretization.clock.dt).items()
     )
-    return once * setup.clock.steps * len(setup.shots)
+    return once * discretization.clock.steps * len(discretization.shots)
 
 
 def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
@@ -160,29 +162,32 @@ def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
     return passes
 
 
-def seconds(setup: Discretization, speed: float, backend: Machine) -> float:
+def seconds(discretization: Discretization, speed: float, backend: Machine) -> float:
     """Estimate the time of stepping in s at a number of point updates a second."""
-    batches = -(-len(setup.shots) // setup.batch)
-    stages = setup.grids_of_spacing[-1].physics.stages
+    batches = -(-len(discretization.shots) // discretization.batch)
+    stages = discretization.grids_of_spacing[-1].physics.stages
     at_surface = sum(stage.where in ("surface", "closed") for stage in stages)
     a_step = STEP_SECONDS[backend.name] + at_surface * SURFACE_STAGE_SECONDS
-    launching = setup.total_steps * batches * a_step
+    launching = discretization.total_steps * batches * a_step
     moving = sum(
-        updates(phases(one, from_rest=True), 0, setup.total_steps) for one in setup.grids_of_spacing
+        updates(phases(one, from_rest=True), 0, discretization.total_steps)
+        for one in discretization.grids_of_spacing
     )
-    stepping = moving * len(setup.shots) / speed + launching
-    return stepping + map_seconds(setup, backend) + incident_seconds(setup, backend)
+    stepping = moving * len(discretization.shots) / speed + launching
+    return (
+        stepping + map_seconds(discretization, backend) + incident_seconds(discretization, backend)
+    )
 
 
-def incident_seconds(setup: Discretization, backend: Machine) -> float:
+def incident_seconds(discretization: Discretization, backend: Machine) -> float:
     """Estimate the time in s that adding plane waves about their boxes takes."""
-    size = incident_size(setup)
+    size = incident_size(discretization)
     threads = int(backend.describe().get("threads", 1))
-    number = np.dtype(setup.scenario.arithmetic).itemsize / backend.bandwidth()
+    number = np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
     counts = {"points": size.points, "signals": size.signals}
     known = INCIDENT_NANOSECONDS[backend.name]
     step = sum(
         count * max(INCIDENT_NUMBERS[kind] * number, known.get(kind, 0.0) * 1e-9 / threads)
         for kind, count in counts.items()
     )
-    return step * setup.total_steps
+    return step * discretization.total_steps

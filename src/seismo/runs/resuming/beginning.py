@@ -13,15 +13,15 @@ from seismo.solver.discretization import Discretization
 _NEEDED = ("results", "backend", "text", "file")
 
 
-def beginning_of(setup: Discretization, **chosen: Any) -> dict[str, Any]:
+def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any]:
     """Return what every checkpoint says of the beginning of a run, with what was chosen then."""
-    scenario = setup.scenario
+    scenario = discretization.scenario
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
     return {
         "text": scenario.text,
         "file": str(scenario.base.resolve() / name),
         "as_file": _is_as_file(scenario),
-        "together": setup.batch,
+        "together": discretization.batch,
         **chosen,
     }
 

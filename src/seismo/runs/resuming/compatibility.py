@@ -32,28 +32,28 @@ _OVER = "start over with --no-resume"
 _OWN = "the checkpoint is"
 
 
-def identity_of(setup: Discretization, backend: Backend) -> dict[str, Any]:
+def identity_of(discretization: Discretization, backend: Backend) -> dict[str, Any]:
     """Return all that must be the same, as JSON holds it."""
-    clock = setup.clock
+    clock = discretization.clock
     return {
         "program": {name: package_version(name) for name in ("seismo", "numpy", "numba")}
         | {"kernels": source_digest()},
         "backend": backend.name,
-        "scenario": _plain(_dumped(setup.scenario)),
-        "files": {label: _digest(setup.scenario, *file)
-                  for label, file in _files(setup.scenario).items()},
-        "run": {"dt": clock.dt, "steps": setup.total_steps,
-                "points": [list(one.grid.points) for one in setup.grids_of_spacing],
-                "shots": [shot.name for shot in setup.shots],
-                "differences": [_differences(one) for one in setup.grids_of_spacing]},
+        "scenario": _plain(_dumped(discretization.scenario)),
+        "files": {label: _digest(discretization.scenario, *file)
+                  for label, file in _files(discretization.scenario).items()},
+        "run": {"dt": clock.dt, "steps": discretization.total_steps,
+                "points": [list(one.grid.points) for one in discretization.grids_of_spacing],
+                "shots": [shot.name for shot in discretization.shots],
+                "differences": [_differences(one) for one in discretization.grids_of_spacing]},
     }  # fmt: skip
 
 
-def _differences(setup: Discretization) -> str:
+def _differences(discretization: Discretization) -> str:
     """Return a digest of the difference coefficients, and of those of the surface."""
-    closure = setup.closure
-    arrays = [*map(setup.stencil.along, setup.stencil.bounded)]
-    arrays += [setup.stencil.first, setup.stencil.second]
+    closure = discretization.closure
+    arrays = [*map(discretization.stencil.along, discretization.stencil.bounded)]
+    arrays += [discretization.stencil.first, discretization.stencil.second]
     arrays += [closure.up, closure.down] if closure else []
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 

@@ -49,7 +49,7 @@ GUIDING_SHIFT = 0.05  # smallest alpha / d there: with less they grow for source
 STEEP_POWER = 6.9  # M of the profile
 # Theoretical reflection (powers of ten below 1), N and q of the profile by the points of a layer,
 # between which they are interpolated: the least exact reflection on the grid, and at grazing
-# incidence (`tests/layer_reflection.py`, `validation/cpml_grazing.py`).
+# incidence (`tests/support/layer_reflection.py`, `validation/cpml_grazing.py`).
 PROFILE_POINTS = (5, 8, 10, 12, 14, 20)
 PROFILE_REFLECTIONS = (3.0, 5.4, 7.0, 5.08, 6.5, 7.0)
 PROFILE_POWERS = (2.0, 2.0, 2.0, 2.55, 2.5, 4.0)
@@ -116,41 +116,44 @@ def least_shift(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def strength(
-    setup: Discretization, damping: float, points: int | None = None
+    discretization: Discretization, damping: float, points: int | None = None
 ) -> PmlParameters:  # fmt: skip
     """Return the strength of layers that damp the fields by a share `damping` of their d.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         damping: share of d.
         points: of the layers, None for its own.
     """
-    spec = setup.scenario.boundaries.layer
+    spec = discretization.scenario.boundaries.layer
     alpha = spec.alpha
     # Default frequency shift, alpha = pi f with f in dominant frequencies.
     if alpha is None:
-        alpha = setup.physics.layer_shift * setup.dominant_frequency
+        alpha = discretization.physics.layer_shift * discretization.dominant_frequency
     # Ground that guides little changes alpha as little as it damps.
-    guided = setup.guided_damping
+    guided = discretization.guided_damping
     guides = min(1.0, damping / (EARLY_OF_BEDS if guided.beds > guided.rocks else BESIDE_BEDS))
     least = guides * GUIDING_SHIFT
-    if setup.physics.differences == "second":
+    if discretization.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
-        least = least_shift(setup.stencil.first, setup.stencil.second)
-    reflection, power, steep = default_profile((points or spec.points) // setup.finer)
+        least = least_shift(discretization.stencil.first, discretization.stencil.second)
+    reflection, power, steep = default_profile((points or spec.points) // discretization.finer)
     return PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        setup.fastest, least, damping,
+        discretization.fastest, least, damping,
         ALPHA_DROP + guides * (GUIDING_ALPHA_DROP - ALPHA_DROP), steep,
     )  # fmt: skip
 
 
-def profiles(setup: Discretization) -> list[dict[str, np.ndarray]]:
+def profiles(discretization: Discretization) -> list[dict[str, np.ndarray]]:
     """Return, in each phase, the profile (7, points) of the layers along each axis (`profile`)."""
-    layers = [strength(setup, damping) for _, damping in setup.layer_phases]
-    dt = setup.clock.dt
-    grid = setup.grid.damped
-    return [{a: profile(grid, a, layer, dt, setup.finer) for a in grid.axes} for layer in layers]
+    layers = [strength(discretization, damping) for _, damping in discretization.layer_phases]
+    dt = discretization.clock.dt
+    grid = discretization.grid.damped
+    return [
+        {a: profile(grid, a, layer, dt, discretization.finer) for a in grid.axes}
+        for layer in layers
+    ]
 
 
 def depth_of(layer: PmlParameters, points: float, rate: float) -> float:

@@ -62,7 +62,7 @@ class StabilityMonitor:
         self.field = field
         self._simulation = simulation
         self._quiet_after = quiet_after
-        self._grid = simulation.setup.grid
+        self._grid = simulation.discretization.grid
         self._dt = simulation.dt
         self._ahead = simulation.backend.looks_ahead
         self._looks: deque[tuple[int, Callable[[], tuple[float, Index]]]] = deque()
@@ -74,10 +74,10 @@ class StabilityMonitor:
 
     def weakness(self) -> str:
         """Return what is wrong with a wavefield whose largest value is too small; "" if nothing."""
-        setup = self._simulation.setup
-        if setup.scenario.precision != "float32" or not 0.0 < self.largest < WEAKEST:
+        discretization = self._simulation.discretization
+        if discretization.scenario.precision != "float32" or not 0.0 < self.largest < WEAKEST:
             return ""
-        unit = setup.physics.named(self.field).unit
+        unit = discretization.physics.named(self.field).unit
         return weakness(f"the wavefield: {self.field} reaches {self.largest:.1g} {unit} only")
 
     def summary(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class StabilityMonitor:
             a: float(self._grid.coordinate(a, index[AXES.index(a)])) for a in self._grid.axes
         }
         at = {axis: np.array(value) for axis, value in position.items()}
-        medium = self._simulation.setup.earth.sample(at["z"], at.get("y"), at["x"])
+        medium = self._simulation.discretization.earth.sample(at["z"], at.get("y"), at["x"])
         around = {name: float(np.ravel(v)[0]) for name, v in medium.items()}
         where = ", ".join(f"{a} = {v:.6g} m" for a, v in position.items())
         cause = self._cause(index, around, peak)
@@ -185,13 +185,15 @@ class StabilityMonitor:
 
     def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
         """Name the likeliest cause and what to do."""
-        setup = self._simulation.setup
+        discretization = self._simulation.discretization
         # Not `time.courant`, which counts of the limit of a uniform medium and may change nothing.
-        shorter = f"halve the time step (time.step: {with_unit(0.5 * setup.clock.dt, 's')})"
-        if not math.isfinite(peak) and setup.physics.short:
+        shorter = (
+            f"halve the time step (time.step: {with_unit(0.5 * discretization.clock.dt, 's')})"
+        )
+        if not math.isfinite(peak) and discretization.physics.short:
             what, remedy = (
                 ("fields", "precision: float32")
-                if setup.scenario.in_16_bits
+                if discretization.scenario.in_16_bits
                 else ("memory variables", "attenuation.storage: 32")
             )
             return f"{what} may have outgrown 16 bits beside a source: try {remedy}; else {shorter}"

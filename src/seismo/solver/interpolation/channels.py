@@ -31,12 +31,12 @@ from seismo.solver.surface.surface_slope import Points
 _NO_WEIGHT = 1e-9  # of directions: what rounding leaves
 
 
-def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
+def _along(interpolation: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
     half = axis in field.half
-    h = around.grid.spacing[a]
+    h = interpolation.grid.spacing[a]
     c = stencil.along(axis) / h
     index = [x, y, z]
     rows = []
@@ -46,12 +46,12 @@ def _along(around: PointInterpolation, field: Field, axis: str, stencil: Stencil
         for sign, shift in ((1, m - 1 if half else m), (-1, -m if half else 1 - m)):
             moved = [i + (shift if n == a else 0) for n, i in enumerate(index)]
             rows.append((*moved, sign * coefficient * w))
-    if axis == "z" and around.grid.stretching is not None:
+    if axis == "z" and interpolation.grid.stretching is not None:
         # (1 / J) d/dzeta, J where the derivative stands.
-        heights = around.grid.heights(z + (0.0 if half else 0.5))
+        heights = interpolation.grid.heights(z + (0.0 if half else 0.5))
         rows = [(*at, weights / heights) for *at, weights in rows]
-    if axis == "z" and around.closure is not None:
-        return _along_closed(around.closure, half, h, rows, points)
+    if axis == "z" and interpolation.closure is not None:
+        return _along_closed(interpolation.closure, half, h, rows, points)
     return tuple(np.concatenate(columns) for columns in zip(*rows, strict=True))
 
 
@@ -68,19 +68,19 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
 
 
 def _term_points(
-    around: PointInterpolation, term: Term, position, stencil: Stencil
+    interpolation: PointInterpolation, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term for a position in m."""
-    if around.topography is None or not term.along:
-        yield from _level_points(around, term, position, stencil)
+    if interpolation.topography is None or not term.along:
+        yield from _level_points(interpolation, term, position, stencil)
         return
     # d_z = (1 / g) d_s, and d_x = d_x|s - (a / g) d_s of rows that follow the ground.
     if term.along != "z":
-        yield from _level_points(around, term, position, stencil)
-    share = _share_across(around.topography, term.along, position)
+        yield from _level_points(interpolation, term, position, stencil)
+    share = _share_across(interpolation.topography, term.along, position)
     if share:
         across = replace(term, along="z", factor=term.factor * share)
-        yield from _level_points(around, across, position, stencil)
+        yield from _level_points(interpolation, across, position, stencil)
 
 
 def _share_across(topography: Topography, axis: str, position) -> float:
@@ -93,41 +93,41 @@ def _share_across(topography: Topography, axis: str, position) -> float:
 
 
 def _level_points(
-    around: PointInterpolation, term: Term, position, stencil: Stencil
+    interpolation: PointInterpolation, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term along the rows of the grid."""
-    field = around.physics.named(term.field)
-    strains = around.strains(position) if _by_layers(around, term, position) else None
+    field = interpolation.physics.named(term.field)
+    strains = interpolation.strains(position) if _by_layers(interpolation, term, position) else None
     # Among layers: strains from what is continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
-        for name, some in _among_layers(around, strains, term, position, stencil):
-            around.refuse_outside(some, position, "differentiate")
+        for name, some in _among_layers(interpolation, strains, term, position, stencil):
+            interpolation.refuse_outside(some, position, "differentiate")
             yield name, some._replace(weights=term.factor * some.weights)
         return
     # Under ground that slopes: stresses by its traction.
-    under_slope = None if term.along else around.stress_under_slope(field, position)
+    under_slope = None if term.along else interpolation.stress_under_slope(field, position)
     if under_slope:
         for name, some in under_slope.items():
             yield name, some._replace(weights=term.factor * some.weights)
         return
     on_surface = dict[str, Points]()
     # d_z of a velocity under a free surface: the surface prescribes it.
-    known = around.derivative(field, position) if term.along == "z" else None
+    known = interpolation.derivative(field, position) if term.along == "z" else None
     columns = None
     if known:
         points, on_surface = known
     else:
         target = _differentiated(field, term.along)
-        points = around.weights(target, position, fitted=not term.along)
-        columns = around.columns(target, position, fitted=not term.along)
+        points = interpolation.weights(target, position, fitted=not term.along)
+        columns = interpolation.columns(target, position, fitted=not term.along)
     if term.along:
-        points = _along(around, field, term.along, stencil, points)
-        around.refuse_outside(points, position, "differentiate")
+        points = _along(interpolation, field, term.along, stencil, points)
+        interpolation.refuse_outside(points, position, "differentiate")
     # Where the surface prescribes the slope of vz: points of vx and vy beside those of vz.
-    if around.slope and columns:
+    if interpolation.slope and columns:
         if term.along:
-            columns = _along(around, field, term.along, stencil, columns)
-        on_surface = around.slope.points(Points(*columns))
+            columns = _along(interpolation, field, term.along, stencil, columns)
+        on_surface = interpolation.slope.points(Points(*columns))
     for name, some in ((field.name, Points(*points)), *on_surface.items()):
         yield name, some._replace(weights=term.factor * some.weights)
 
@@ -138,11 +138,11 @@ def _differentiated(field: Field, axis: str) -> Field:
     return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
 
 
-def _by_layers(around: PointInterpolation, term: Term, position) -> bool:
+def _by_layers(interpolation: PointInterpolation, term: Term, position) -> bool:
     """Whether a term jumps across contacts; turning is read so where no surface is near."""
     if term.field[0] == "v" and not term.along:
         return False
-    return not _shears(term) or around.deep(position)
+    return not _shears(term) or interpolation.deep(position)
 
 
 def _shears(term: Term) -> bool:
@@ -151,13 +151,17 @@ def _shears(term: Term) -> bool:
 
 
 def _among_layers(
-    around: PointInterpolation, strains: StrainReading, term: Term, position, stencil: Stencil
+    interpolation: PointInterpolation,
+    strains: StrainReading,
+    term: Term,
+    position,
+    stencil: Stencil,
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a stress, or a derivative of a velocity.
 
     With a along the layers d_z v_a = 2 e_az - d_a vz, which are read for what they are.
     """
-    fluid = "p" in (f.name for f in around.physics.fields)
+    fluid = "p" in (f.name for f in interpolation.physics.fields)
     component = term.field[1:]
     # Stress at the position, with its own moduli.
     if not term.along:
@@ -166,41 +170,46 @@ def _among_layers(
     elif component == term.along:
         for name, points in strains.strain("p" if fluid else f"s{component}{component}").items():
             axis = component if fluid else name[1]
-            yield _derivative(around, f"v{axis}", axis, stencil, points)
+            yield _derivative(interpolation, f"v{axis}", axis, stencil, points)
     # d_z v_a = 2 e_az - d_a vz
     elif term.along == "z":
-        turns = "vz" in (f.name for f in around.physics.fields)  # SH waves: d_z vy = 2 e_yz
+        turns = "vz" in (f.name for f in interpolation.physics.fields)  # SH waves: d_z vy = 2 e_yz
         for points in strains.strain(f"s{component}z").values():
-            yield _derivative(around, term.field, "z", stencil, points)
+            yield _derivative(interpolation, term.field, "z", stencil, points)
             if turns:
-                yield _derivative(around, "vz", component, stencil, points)
+                yield _derivative(interpolation, "vz", component, stencil, points)
         if turns:
-            yield _slope(around, "vz", component, position, stencil, -1.0)
+            yield _slope(interpolation, "vz", component, position, stencil, -1.0)
     # Slopes along the layers are continuous across contacts, as their field is.
     else:
-        yield _slope(around, term.field, term.along, position, stencil, 1.0)
+        yield _slope(interpolation, term.field, term.along, position, stencil, 1.0)
 
 
 def _slope(
-    around: PointInterpolation, name: str, axis: str, position, stencil: Stencil, factor: float
+    interpolation: PointInterpolation,
+    name: str,
+    axis: str,
+    position,
+    stencil: Stencil,
+    factor: float,
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative along the layers at a position in m."""
-    target = _differentiated(around.physics.named(name), axis)
-    points = Points(*around.weights(target, position))
+    target = _differentiated(interpolation.physics.named(name), axis)
+    points = Points(*interpolation.weights(target, position))
     points = points._replace(weights=factor * points.weights)
-    return _derivative(around, name, axis, stencil, points)
+    return _derivative(interpolation, name, axis, stencil, points)
 
 
 def _derivative(
-    around: PointInterpolation, name: str, axis: str, stencil: Stencil, points: Points
+    interpolation: PointInterpolation, name: str, axis: str, stencil: Stencil, points: Points
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative that the scheme has at some points."""
-    field = around.physics.named(name)
-    return name, Points(*_along(around, field, axis, stencil, points))
+    field = interpolation.physics.named(name)
+    return name, Points(*_along(interpolation, field, axis, stencil, points))
 
 
 def receiver_points(
-    around: PointInterpolation,
+    interpolation: PointInterpolation,
     group: ReceiverGroup,
     number: int,
     position: np.ndarray,
@@ -210,47 +219,47 @@ def receiver_points(
     """Return the points, by their field, that read a base component at one receiver of a set.
 
     Args:
-        around: what weights depend on besides the position.
+        interpolation: what weights depend on besides the position.
         group: the set.
         number: of the receiver.
         position: (3) m where it is.
         base: quantity that is recorded, and the component of it.
         stencil: of the differences.
     """
-    observables = around.physics.observables
+    observables = interpolation.physics.observables
     if group.fibre is None:
         quantity, component = base
         terms = observables[quantity][component]
-        return channel_points(around, terms, position, stencil)
-    return _fibre_points(around, group.fibre, number, stencil)
+        return channel_points(interpolation, terms, position, stencil)
+    return _fibre_points(interpolation, group.fibre, number, stencil)
 
 
 def _fibre_points(
-    around: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
+    interpolation: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
 ) -> dict[str, Points]:
     """Return the points, by their field, that read the mean strain along a channel's gauge length.
 
     Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
     """
-    observables = around.physics.observables
+    observables = interpolation.physics.observables
     corners = fibre.ends[number]
     weights = fibre.weights[number].copy()
     sums: list[tuple[np.ndarray, tuple[Term, ...]]] = []
     for n, (begin, end) in enumerate(pairwise(corners)):
         length = float(np.linalg.norm(end - begin))
         direction = (end - begin) / length
-        strain_shares = strain_places(around, begin, end)
+        strain_shares = strain_places(interpolation, begin, end)
         if strain_shares:
             # Neither end of the piece is read for it.
             weights[n] += direction / fibre.gauge_length
             weights[n + 1] -= direction / fibre.gauge_length
         for position, share in strain_shares:
             share *= length / fibre.gauge_length
-            sums.append((position, _along_fibre(around, direction, share)))
+            sums.append((position, _along_fibre(interpolation, direction, share)))
     least = _NO_WEIGHT / fibre.gauge_length
     for corner, some in zip(corners, weights, strict=True):
         # Ends and bends: weighted velocities.
-        shares = {f"v{a}": some[AXES.index(a)] for a in around.physics.axes}
+        shares = {f"v{a}": some[AXES.index(a)] for a in interpolation.physics.axes}
         terms = tuple(
             replace(term, factor=share * term.factor)
             for name, share in shares.items()
@@ -259,17 +268,17 @@ def _fibre_points(
         sums.append((corner, terms))
     points_by_field: dict[str, list[Points]] = {}
     for position, terms in sums:
-        for name, points in channel_points(around, terms, position, stencil).items():
+        for name, points in channel_points(interpolation, terms, position, stencil).items():
             points_by_field.setdefault(name, []).append(points)
     return {name: joined(*several) for name, several in points_by_field.items()}
 
 
 def _along_fibre(
-    around: PointInterpolation, direction: np.ndarray, share: float
+    interpolation: PointInterpolation, direction: np.ndarray, share: float
 ) -> tuple[Term, ...]:
     """Return the terms of a share of t . e t, the rate of strain along a direction t."""
-    axes = around.physics.axes
-    strains = around.physics.observables["strain_rate"]
+    axes = interpolation.physics.axes
+    strains = interpolation.physics.observables["strain_rate"]
     terms = list[Term]()
     for a, b in combinations_with_replacement(axes, 2):
         # t_a^2 e_aa, and 2 t_a t_b e_ab.
@@ -283,12 +292,12 @@ def _along_fibre(
 
 
 def channel_points(
-    around: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
+    interpolation: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
 ) -> dict[str, Points]:
     """Return the points, by their field, that read a sum of terms for a position in m."""
     points_by_field = dict[str, Points]()
     for term in terms:
-        for name, points in _term_points(around, term, position, stencil):
+        for name, points in _term_points(interpolation, term, position, stencil):
             both = (
                 zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
             )

@@ -31,27 +31,27 @@ _NODES = 2  # places in it, and one more for each cell
 
 
 def strain_places(
-    around: PointInterpolation, begin: np.ndarray, end: np.ndarray
+    interpolation: PointInterpolation, begin: np.ndarray, end: np.ndarray
 ) -> list[tuple[np.ndarray, float]]:
     """Return where, and with which shares, a piece of a fibre reads strains.
 
     Args:
-        around: what weights depend on.
+        interpolation: what weights depend on.
         begin: (3) m, where the straight piece begins.
         end: (3) m.
 
     Returns:
         Positions (3) m and shares, which add up to 1; none where motion at the ends is read.
     """
-    grid = around.grid
+    grid = interpolation.grid
     axes = [AXES.index(a) for a in grid.axes]
     cells = float(np.linalg.norm((end - begin)[axes] / np.array(grid.spacing)[axes]))
     rows = [float(grid.index("z", p[2])) for p in (begin, end)]
     is_level = abs(end[2] - begin[2]) <= _LEVEL * float(np.linalg.norm(end - begin))
-    if is_level or cells > MOST_CELLS or not _is_uneven(around, begin, end, rows):
+    if is_level or cells > MOST_CELLS or not _is_uneven(interpolation, begin, end, rows):
         return []
     nodes, weights = np.polynomial.legendre.leggauss(_NODES + int(cells))
-    cuts = [0.0, *_crossings(around, begin[2], end[2]), 1.0]
+    cuts = [0.0, *_crossings(interpolation, begin[2], end[2]), 1.0]
     return [
         (begin + (low + (high - low) * 0.5 * (1.0 + node)) * (end - begin),
          0.5 * (high - low) * weight)
@@ -61,25 +61,25 @@ def strain_places(
 
 
 def _is_uneven(
-    around: PointInterpolation, begin: np.ndarray, end: np.ndarray, rows: list[float]
+    interpolation: PointInterpolation, begin: np.ndarray, end: np.ndarray, rows: list[float]
 ) -> bool:
     """Whether motion at the ends of a piece is read otherwise than in an even medium."""
-    if "strain_rate" not in around.physics.observables:
+    if "strain_rate" not in interpolation.physics.observables:
         return False
     # Media slip along contacts with fluids: the motion at the ends tells by how much.
-    for contact in around.contacts:
+    for contact in interpolation.contacts:
         if min(rows) - RADIUS < contact.z_index < max(rows) + RADIUS:
             return False
-    strains = [around.strains(p) for p in (begin, 0.5 * (begin + end), end)]
+    strains = [interpolation.strains(p) for p in (begin, 0.5 * (begin + end), end)]
     if any(reading is not None and reading.wet for reading in strains):
         return False
-    among_rows = around.closure is not None and min(rows) < around.closure.rows
+    among_rows = interpolation.closure is not None and min(rows) < interpolation.closure.rows
     return among_rows or any(reading is not None for reading in strains)
 
 
-def _crossings(around: PointInterpolation, first: float, last: float) -> list[float]:
+def _crossings(interpolation: PointInterpolation, first: float, last: float) -> list[float]:
     """Return which shares of the way from a depth (m) to another one lie on contacts of layers."""
-    if around.layers is None or first == last:
+    if interpolation.layers is None or first == last:
         return []
-    shares = (around.layers.contact_depths - first) / (last - first)
+    shares = (interpolation.layers.contact_depths - first) / (last - first)
     return sorted(shares[(shares > 0.0) & (shares < 1.0)].tolist())

@@ -38,15 +38,15 @@ class IndirectReading:
     """How receivers of a grid are read; as everywhere, where no kind of it says more.
 
     Attributes:
-        setup: the run on one of its grids.
+        discretization: the run on one of its grids.
     """
 
-    setup: Discretization
+    discretization: Discretization
 
     def bases(self, group: ReceiverGroup) -> list[tuple[str, str]]:
         """Return the base quantities and components that channels of a set of receivers record."""
         # Once each, and second channels behind them.
-        recorded = group.components(self.setup.physics).values()
+        recorded = group.components(self.discretization.physics).values()
         bases = list(dict.fromkeys((base, component) for _, base, component in recorded))
         return bases + [(b, c + FURTHER) for b, c in bases if self.adds_further(group.name, c)]
 
@@ -71,8 +71,10 @@ class IndirectReading:
             position: (3) m where it is.
             base: quantity and component, of `bases`.
         """
-        setup = self.setup
-        return receiver_points(setup.interpolation, group, number, position, base, setup.stencil)
+        discretization = self.discretization
+        return receiver_points(
+            discretization.interpolation, group, number, position, base, discretization.stencil
+        )
 
     def converted(
         self, group: str, component: str, traces: np.ndarray,
@@ -95,20 +97,20 @@ class IndirectReading:
         """Return the medium at positions (..., 3) in m, of so many times unrelaxed moduli."""
         x, y, z = np.moveaxis(positions, -1, 0)
         # Rock without loss has its moduli whatever the share.
-        earth = replace(self.setup.earth, moduli=moduli)
-        return earth.sample(z, y if self.setup.grid.dimensions == 3 else None, x)
+        earth = replace(self.discretization.earth, moduli=moduli)
+        return earth.sample(z, y if self.discretization.grid.dimensions == 3 else None, x)
 
     def _stiffness(
         self, position: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
     ) -> tuple[list[str], np.ndarray]:
         """Return the stresses, and the stiffness (stress, strain) of the rock at a position."""
-        names = list(self.setup.physics.observables["stress"])
+        names = list(self.discretization.physics.observables["stress"])
         return names, elastic_constants.stiffness_of_stresses(self._medium(position, moduli), names)
 
     def _of_group(self, name: str, component: str, bases: Sequence[str]) -> tuple[Term, ...]:
         """Return the terms of a component of some base quantities; none along fibres."""
-        group = next(one for one in self.setup.groups if one.name == name)
-        observables = self.setup.physics.observables
+        group = next(one for one in self.discretization.groups if one.name == name)
+        observables = self.discretization.physics.observables
         known = {c: terms for base in bases for c, terms in observables.get(base, {}).items()}
         return known.get(component, ()) if group.fibre is None else ()
 
@@ -120,8 +122,10 @@ class PlaneStrains(IndirectReading):
     def last(self) -> float:
         """Z in m down to which strains are read so."""
         # Behind the closed rows, as far as receivers read.
-        setup = self.setup
-        return float(setup.grid.coordinate("z", setup.plane_rows.rows[1] + RADIUS))
+        discretization = self.discretization
+        return float(
+            discretization.grid.coordinate("z", discretization.plane_rows.rows[1] + RADIUS)
+        )
 
     def adds_further(self, group: str, component: str) -> bool:
         """Whether a component of a set of receivers (its name) has channels of velocities, too."""
@@ -142,7 +146,7 @@ class PlaneStrains(IndirectReading):
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
     ) -> dict[str, Points]:
         """Return the points, by their field, that a channel reads at one receiver: see the base."""
-        setup = self.setup
+        discretization = self.discretization
         component = base[1].removesuffix(FURTHER)
         strains, motion = self._split(group.name, component)
         is_beside = bool(strains) and position[2] < self.last and bool(self._reads(position))
@@ -152,7 +156,10 @@ class PlaneStrains(IndirectReading):
         # Stresses of the position's own rock, or what is left of velocities.
         terms = motion if of_motion else self._stresses(strains, position)
         return channel_points(
-            setup.interpolation, terms if is_beside else (), position, setup.stencil
+            discretization.interpolation,
+            terms if is_beside else (),
+            position,
+            discretization.stencil,
         )
 
     def _split(self, name: str, component: str) -> tuple[dict[str, float], tuple[Term, ...]]:
@@ -178,7 +185,7 @@ class PlaneStrains(IndirectReading):
                 slope = ("vz", of, -term.factor)
             motion[slope[:2]] = motion.get(slope[:2], 0.0) + slope[2]
         # SH waves have no vz.
-        names = {field.name for field in self.setup.physics.fields}
+        names = {field.name for field in self.discretization.physics.fields}
         kept = ((pair, factor) for pair, factor in motion.items() if factor and pair[0] in names)
         return strains, tuple(Term(name, factor, axis) for (name, axis), factor in kept)
 
@@ -204,7 +211,7 @@ class PlaneStrains(IndirectReading):
         # Stresses of a step are those before it and dt C e of the velocities between.
         some = traces[beside]
         some[:, 1:] = np.diff(some, axis=1)
-        some /= self.setup.clock.dt
+        some /= self.discretization.clock.dt
         traces[beside] = some if further is None else some + further[beside]
         return traces
 

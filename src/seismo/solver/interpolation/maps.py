@@ -33,57 +33,59 @@ class MapReading:
     """What reads fields at the nodes of a map.
 
     Attributes:
-        around: what weights depend on.
+        interpolation: what weights depend on.
         uncut: rows before which the grid is never cut.
         rows: grid indices of the map along z.
     """
 
-    around: PointInterpolation
+    interpolation: PointInterpolation
     uncut: frozenset[int] = frozenset()
     rows: Iterable[int] = ()
 
     def at(self, rows: Iterable[int]) -> MapReading:
         """Return that of a map with such rows."""
-        return MapReading(self.around, self.uncut, rows)
+        return MapReading(self.interpolation, self.uncut, rows)
 
     def sums(self, name: str) -> Sums:
         """Return, with their fields, the points whose sum is a field at the nodes.
 
         None stands for the points themselves, where the field stands on the nodes.
         """
-        field = self.around.physics.named(name)
+        field = self.interpolation.physics.named(name)
         if not field.half:
             return [(name, None)]
         rows_beside = {z: some for z, some in self._beside(field) if self._within_halo(z, some[0])}
         # Mean of half points on both sides of the node.
-        steps, some = midpoint_weights(min(MOST_REACH, self.around.halo))
+        steps, some = midpoint_weights(min(MOST_REACH, self.interpolation.halo))
         if field.half == "z":
             return list(self._across(field, self._tables(steps, some), rows_beside))
         return [(name, one) for one in self._along(field.half, steps, some, rows_beside)]
 
     def unlike(self, name: str) -> list[int]:
         """Return the rows of nodes beside contacts that a field is read at as in an even medium."""
-        field = self.around.physics.named(name)
+        field = self.interpolation.physics.named(name)
         if not field.half:
             return []
         return [z for z, some in self._beside(field) if not self._within_halo(z, some[0])]
 
     def _beside(self, field: Field) -> Iterator[tuple[int, Along]]:
         """Yield the rows of nodes that contacts change weights of, and these along z."""
-        around = self.around
+        interpolation = self.interpolation
         for z in self.rows:
-            side = around.side(field, float(z))
+            side = interpolation.side(field, float(z))
             # Layers of fluid: rho v is continuous, not v.
-            if around.fluids is not None and field.half != "z":
+            if interpolation.fluids is not None and field.half != "z":
                 rows, some = side or (np.array([z]), np.ones(1))
-                ratios = around.fluids.ratios(rows, float(around.grid.coordinate("z", z)))
+                ratios = interpolation.fluids.ratios(
+                    rows, float(interpolation.grid.coordinate("z", z))
+                )
                 side = (rows, some * ratios) if side or ratios[0] != 1.0 else None
             if side is not None:
                 yield z, side
 
     def _within_halo(self, z: int, rows: np.ndarray) -> bool:
         """Whether whatever part of the grid has a node has such rows, too."""
-        halo = self.around.halo
+        halo = self.interpolation.halo
         beyond = {
             cut
             for row in rows.tolist()
@@ -100,10 +102,10 @@ class MapReading:
         below is used, with the slope that the surface prescribes, which other fields tell.
         """
         steps, weights = tables
-        around = self.around
+        interpolation = self.interpolation
         # Maps read the same of all columns: not what ground that slopes prescribes.
-        level = around.topography is None
-        surface = around.surface(field, sloped=level)
+        level = interpolation.topography is None
+        surface = interpolation.surface(field, sloped=level)
         closed = surface is not None and not surface.sign
         under = {float(z): axis_weights(float(z), True, 0, surface)
                  for z in range(MOST_REACH if closed else 0)}  # fmt: skip
@@ -113,7 +115,7 @@ class MapReading:
             steps[int(z), : rows.size] = rows - int(z)
             weights[int(z), : rows.size] = some
         yield field.name, StencilOffsets("z", steps, weights)
-        slope = around.slope if level else None
+        slope = interpolation.slope if level else None
         if slope is None or not closed:
             return
         # d_z vz = -r (d_x vx + d_y vy), as reads of vx and vy.
@@ -121,7 +123,7 @@ class MapReading:
         for axis in slope.across:
             steps, weights = self._tables(*slope.derivative(axis))
             weights[MOST_REACH:] = 0.0
-            weights[:MOST_REACH] *= -around.grid.spacing[2] * shares[:, None]
+            weights[:MOST_REACH] *= -interpolation.grid.spacing[2] * shares[:, None]
             yield f"v{axis}", StencilOffsets(axis, steps, weights, slope.ratio)
 
     def _along(
@@ -142,7 +144,7 @@ class MapReading:
 
     def _tables(self, rows: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps and weights (points along z, POINTS) that are the same for every z."""
-        size = (self.around.grid.points[2], POINTS)
+        size = (self.interpolation.grid.points[2], POINTS)
         steps = np.zeros(size, np.int64)
         weights = np.zeros(size)
         # The same stencil in every row.

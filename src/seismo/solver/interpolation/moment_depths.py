@@ -47,30 +47,30 @@ class MomentDepths:
     """
 
     def __init__(
-        self, around: PointInterpolation, positions: np.ndarray,
+        self, interpolation: PointInterpolation, positions: np.ndarray,
         strengths: Mapping[str, np.ndarray], breaks: np.ndarray,
     ) -> None:  # fmt: skip
         """Take places and moments.
 
         Args:
-            around: the grid and its medium.
+            interpolation: the grid and its medium.
             positions: x, y, z (moment, 3) m.
             strengths: components (moment) in N m.
             breaks: depths (n) in m where the medium of a layered earth ends suddenly.
         """
-        self._around = around
+        self._interpolation = interpolation
         self._strengths = strengths
-        drives = around.physics.drives["moment_tensor"]
+        drives = interpolation.physics.drives["moment_tensor"]
         # Components that any moment has.
         acting = [d for d in drives if np.any(strengths[d.component])]
-        self.fields = {d.component: around.physics.named(d.field) for d in acting}
-        self._z_indices = np.asarray(around.grid.index("z", positions[:, 2]), float)
+        self.fields = {d.component: interpolation.physics.named(d.field) for d in acting}
+        self._z_indices = np.asarray(interpolation.grid.index("z", positions[:, 2]), float)
         self._even = self._is_even()
         self._half_rows: list[_HalfRow] = []
         self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
         # Depths where weights change suddenly: contacts.
-        ends = [c.z_index for c in around.contacts]
-        ends += np.atleast_1d(around.grid.index("z", breaks)).tolist()
+        ends = [c.z_index for c in interpolation.contacts]
+        ends += np.atleast_1d(interpolation.grid.index("z", breaks)).tolist()
         depths = self._sorted_out(np.sort(np.array(ends, float)))
         self._depth_weights = [self._weights_at(depth) for depth in depths]
         self._first = self._first_rows()
@@ -80,7 +80,7 @@ class MomentDepths:
     @property
     def targets(self) -> list[Field]:
         """The fields that any moment acts on, in the order of the equation."""
-        return [f for f in self._around.physics.fields if f.name in self._names]
+        return [f for f in self._interpolation.physics.fields if f.name in self._names]
 
     @property
     def _names(self) -> set[str]:
@@ -124,21 +124,23 @@ class MomentDepths:
 
     def _is_even(self) -> np.ndarray:
         """Return (moment) whether no surface, contact or layer changes the weights."""
-        around = self._around
+        interpolation = self._interpolation
         z_indices = self._z_indices
         even = np.ones(z_indices.size, bool)
         # Stencils that reach neither a surface, nor a contact, nor an uneven layer. Under ground
         # that slopes those beside it have no profile along z of their own: they act alone, as their
         # first rows lie outside the grid.
-        if around.traction is None and (around.closure is not None or around.imaged):
+        if interpolation.traction is None and (
+            interpolation.closure is not None or interpolation.imaged
+        ):
             even &= z_indices >= RADIUS - 0.5
-        if around.slope is not None and around.slope.fitted is not None:
-            even &= z_indices > around.slope.fitted.deepest
-        for contact in around.contacts:
+        if interpolation.slope is not None and interpolation.slope.fitted is not None:
+            even &= z_indices > interpolation.slope.fitted.deepest
+        for contact in interpolation.contacts:
             even &= np.abs(z_indices - contact.z_index) > _NEAR
-        if around.layers is not None:
+        if interpolation.layers is not None:
             rows, row = np.unique(np.floor(z_indices), return_inverse=True)
-            uneven = np.array([around.layers.uneven(float(r) + 0.25) for r in rows], bool)
+            uneven = np.array([interpolation.layers.uneven(float(r) + 0.25) for r in rows], bool)
             even &= ~uneven[row]
         return even
 
@@ -178,19 +180,19 @@ class MomentDepths:
 
         They are those of a source on a node in the middle of the grid, of its column alone.
         """
-        grid = self._around.grid
+        grid = self._interpolation.grid
         middle = [n // 2 for n in grid.points]
         position = [float(grid.coordinate(a, middle[AXES.index(a)])) for a in "xy"]
         position.append(float(grid.coordinate("z", z_index)))
         by_component: dict[str, dict[str, tuple[np.ndarray, np.ndarray]]] = {}
         for component, field in self.fields.items():
             by_component[component] = {}
-            for name, points in self._around.spreading(field, tuple(position)).items():
+            for name, points in self._interpolation.spreading(field, tuple(position)).items():
                 column = np.ones(points.z.size, bool)
                 share = 1.0
                 for axis, at in zip("xy", middle, strict=False):
                     if axis in grid.axes:
-                        half = axis in self._around.physics.named(name).half
+                        half = axis in self._interpolation.physics.named(name).half
                         rows, weights = axis_weights(float(at), half)
                         nearest = int(np.argmax(np.abs(weights)))
                         # One column of the separable weights, over its share along x and y.

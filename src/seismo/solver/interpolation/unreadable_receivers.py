@@ -15,22 +15,22 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.channels import receiver_points
 
 
-def refuse_unreadable(setup: Discretization) -> None:
+def refuse_unreadable(discretization: Discretization) -> None:
     """Refuse receivers too near a face of the grid, of all shots that they move with.
 
     Raises:
         ScenarioError: it names the first one of each set.
     """
-    numbers = {group.name: number for number, group in enumerate(setup.scenario.receivers)}
+    numbers = {group.name: number for number, group in enumerate(discretization.scenario.receivers)}
     gathered(
-        partial(_refuse_group, setup, grid, numbers[group.name], group)
-        for grid in setup.grids_of_spacing
+        partial(_refuse_group, discretization, grid, numbers[group.name], group)
+        for grid in discretization.grids_of_spacing
         for group in grid.groups
     )
 
 
 def _refuse_group(
-    setup: Discretization, grid: Discretization, number: int, group: ReceiverGroup
+    discretization: Discretization, grid: Discretization, number: int, group: ReceiverGroup
 ) -> None:
     """Refuse the first receiver of a set that lies too near a face."""
     bases = dict.fromkeys((b, c) for _, b, c in group.components(grid.physics).values())
@@ -58,4 +58,6 @@ def _refuse_group(
             except ScenarioError as error:
                 where = f"in {shot} receiver {group.codes[n]}" if shot else group.codes[n]
                 problem = f"{where}: {error}"
-                raise setup.scenario.mistake("receivers", number, problem=problem) from None
+                raise discretization.scenario.mistake(
+                    "receivers", number, problem=problem
+                ) from None

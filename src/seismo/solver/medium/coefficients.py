@@ -20,30 +20,30 @@ if TYPE_CHECKING:
 
 
 def medium_of(
-    setup: Discretization, subdomain: Subdomain, contacts: ContactRows
+    discretization: Discretization, subdomain: Subdomain, contacts: ContactRows
 ) -> dict[str, np.ndarray]:
     """Return the averages (z, y, x) that the coefficients are made of."""
-    medium = node_medium(setup, subdomain)
+    medium = node_medium(discretization, subdomain)
     contacts.adjust(medium)
     if "rho" in medium:
-        medium |= _own_densities(setup, subdomain, medium["rho"])
+        medium |= _own_densities(discretization, subdomain, medium["rho"])
     return medium
 
 
 def coefficients_of(
-    setup: Discretization, subdomain: Subdomain, medium: dict[str, np.ndarray]
+    discretization: Discretization, subdomain: Subdomain, medium: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """Return the arrays of the formulas, with dt; rigid faces and layers change some."""
-    physics = setup.physics
-    coefficients = physics.coefficients(medium, setup.clock.dt)
-    coefficients = turned_off(coefficients, physics.odd, setup.image_faces, subdomain)
+    physics = discretization.physics
+    coefficients = physics.coefficients(medium, discretization.clock.dt)
+    coefficients = turned_off(coefficients, physics.odd, discretization.image_faces, subdomain)
     # Media whose waves would grow in layers change over the collar.
-    collar = setup.scenario.equation.beside_layers
-    return changed(coefficients, collar, setup.grid, subdomain) if collar else coefficients
+    collar = discretization.scenario.equation.beside_layers
+    return changed(coefficients, collar, discretization.grid, subdomain) if collar else coefficients
 
 
 def _own_densities(
-    setup: Discretization, subdomain: Subdomain, rho: np.ndarray
+    discretization: Discretization, subdomain: Subdomain, rho: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Average densities about the velocities, in the planes z that keep them.
 
@@ -51,16 +51,16 @@ def _own_densities(
     nodes; so they are in all other planes of a layered earth.
 
     Args:
-        setup: the run.
+        discretization: the run.
         subdomain: whose points and halo.
         rho: averages (z, y, x) at the nodes.
     """
-    names = [name for name in setup.physics.sparse if name.startswith("rho_")]
+    names = [name for name in discretization.physics.sparse if name.startswith("rho_")]
     if not names:
         return {}
     # Planes z that keep a density for each component.
-    kept = setup.uneven[setup.physics.sparse[names[0]]]
-    layered = setup.earth.layered
+    kept = discretization.uneven[discretization.physics.sparse[names[0]]]
+    layered = discretization.earth.layered
     if not (kept.any() or layered):
         return dict.fromkeys(names, np.zeros((1, 1, 1)))
     first, last = (end[2] + n * subdomain.halo
@@ -68,13 +68,13 @@ def _own_densities(
     planes = np.flatnonzero(kept[np.clip(np.arange(first, last), 0, kept.size - 1)])
     beyond = np.append(planes, planes + 1).clip(max=len(rho) - 1)  # they and the next ones
     # Cells that hold any solid have no density of a fluid (NaN).
-    solid = np.isnan(_density(setup, subdomain, names[0], beyond, ""))
+    solid = np.isnan(_density(discretization, subdomain, names[0], beyond, ""))
     densities = {}
     for name in names:
         axis = "zyx".index(name[-1])
         mean = 0.5 * (rho + _next(rho, axis)) if layered else np.zeros(rho.shape)
         # Effective density where the velocity stands; beside solids the mean of two nodes.
-        effective = _density(setup, subdomain, name, planes, name[-1])
+        effective = _density(discretization, subdomain, name, planes, name[-1])
         is_solid, is_solid_below = np.split(solid, 2)
         solid_next = is_solid_below if axis == 0 else _next(is_solid, axis)
         dry = np.isnan(effective) | is_solid | solid_next
@@ -86,23 +86,23 @@ def _own_densities(
 
 
 def _density(
-    setup: Discretization,
+    discretization: Discretization,
     subdomain: Subdomain,
     name: str,
     planes: np.ndarray,
     axis: str,
 ) -> np.ndarray:
     """Average a density (planes, y, x) half a cell along an axis from the nodes ("": at them)."""
-    nodes = nodes_of(setup, subdomain)
-    z, x = (setup.grid.coordinate(a, nodes[a]) for a in "zx")
-    y = setup.grid.coordinate("y", nodes["y"]) if "y" in nodes else None
+    nodes = nodes_of(discretization, subdomain)
+    z, x = (discretization.grid.coordinate(a, nodes[a]) for a in "zx")
+    y = discretization.grid.coordinate("y", nodes["y"]) if "y" in nodes else None
     # The cell about a velocity, half a cell along its axis.
-    sizes = setup.grid.cells
+    sizes = discretization.grid.cells
     z, x = (moved(sizes, a, at, 0.5 * (a == axis)) for a, at in (("z", z[planes]), ("x", x)))
     y = None if y is None else moved(sizes, "y", y, 0.5 * (axis == "y"))
-    averaging = setup.scenario.averaging
+    averaging = discretization.scenario.averaging
     density = cell_average(
-        setup.own_earth, GridCells(z, y, x, sizes), (name,), averaging, dtype=np.float64
+        discretization.own_earth, GridCells(z, y, x, sizes), (name,), averaging, dtype=np.float64
     )[name]
     return density[:, None, :] if density.ndim == 2 else density
 

@@ -41,12 +41,12 @@ _OWN_GROUND = ("geomodelgrids", "rfile", "sfile", "openswpc")  # formats that ha
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
 
-def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
+def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
     """Return which planes are even for each stage that asks; short runs do not pay."""
-    grid = setup.grid
-    earth = setup.own_earth
-    physics = setup.physics
-    averaging = setup.scenario.averaging
+    grid = discretization.grid
+    earth = discretization.own_earth
+    physics = discretization.physics
+    averaging = discretization.scenario.averaging
     nodes = GridCells.of(grid)
     even_by_stage = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
@@ -55,18 +55,18 @@ def even_planes(setup: Discretization) -> dict[str, np.ndarray]:
             names = (*physics.medium, *rule.asks)
             column = effective_medium(earth, nodes.column, names, averaging)
             even = rule.where(column).reshape(-1)
-        elif rule.everywhere(setup.extremes):
+        elif rule.everywhere(discretization.extremes):
             even = np.ones(nodes.z.size, bool)
         else:
             density = rule.of_density
             even = plain_planes(earth, nodes, averaging, density, rule.simple)
-        if setup.guided_damping.averaged and not rule.of_density:
-            even = even & ~mixed_rows(setup, rule.where)
+        if discretization.guided_damping.averaged and not rule.of_density:
+            even = even & ~mixed_rows(discretization, rule.where)
         # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()
         else:
-            even[[contact.row for contact in setup.contacts]] = False
+            even[[contact.row for contact in discretization.contacts]] = False
         even_by_stage[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):

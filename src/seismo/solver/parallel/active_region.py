@@ -8,7 +8,7 @@ is less than 1e-7 of the largest, with v the largest group velocity along the ax
 step, of the scheme's plane waves, the shortest ones included. Where short waves are the fastest, a
 front fades as Airy's function does, over a distance that grows with the cube root of time. The
 numbers hold for a source that acts in a single step, at orders 2 to 16, and so for all others
-(`tests/test_moving_part.py`).
+(`tests/solver/test_moving_part.py`).
 
 The steps of a run come in phases; those of a phase update the box that can move in its last step.
 """
@@ -55,17 +55,17 @@ class Phase:
     box: Box
 
 
-def points_a_step(setup: Discretization) -> dict[str, float]:
+def points_a_step(discretization: Discretization) -> dict[str, float]:
     """Return the largest group velocity along each axis of the scheme's plane waves.
 
     With C_a = c dt / h_a and K_a(k_a) the symbol of the differences, sin^2(w dt / 2) = T / 4 for
     T = sum_a (C_a K_a)^2, so that the velocity is C_a^2 K_a K_a' / sqrt(T (1 - T / 4)).
     """
-    axes = setup.grid.axes
+    axes = discretization.grid.axes
     k = np.linspace(1e-3, np.pi, WAVENUMBERS)
-    square, slope = zip(*(_squared_symbol(setup, a, k) for a in axes), strict=True)
-    share = setup.fastest * setup.clock.dt
-    courant = {a: share / setup.grid.spacing[AXES.index(a)] for a in axes}
+    square, slope = zip(*(_squared_symbol(discretization, a, k) for a in axes), strict=True)
+    share = discretization.fastest * discretization.clock.dt
+    courant = {a: share / discretization.grid.spacing[AXES.index(a)] for a in axes}
     # All directions: T (k_x, k_y, k_z).
     along = dict(zip(axes, np.ix_(*[np.arange(WAVENUMBERS)] * len(axes)), strict=True))
     total = np.zeros((WAVENUMBERS,) * len(axes))
@@ -78,26 +78,28 @@ def points_a_step(setup: Discretization) -> dict[str, float]:
         a: max(courant[a], float((courant[a] ** 2 * np.abs(of_axis)[along[a]] / root).max()))
         for a, of_axis in zip(axes, slope, strict=True)
     }
-    return flat if setup.topography is None else _over_slopes(setup, courant, flat)
+    return (
+        flat if discretization.topography is None else _over_slopes(discretization, courant, flat)
+    )
 
 
 def _squared_symbol(
-    setup: Discretization, axis: str, k: np.ndarray
+    discretization: Discretization, axis: str, k: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return K^2 (n) of differences along an axis at k (n), and K K', half its derivative."""
-    if setup.physics.differences == "second":
-        second = setup.stencil.second[1:]
+    if discretization.physics.differences == "second":
+        second = discretization.stencil.second[1:]
         m = np.arange(1.0, len(second) + 1.0)
         square = 2.0 * (1.0 - np.cos(np.outer(k, m))) @ second
         return square, np.sin(np.outer(k, m)) @ (m * second)
-    first = setup.stencil.along(axis)
+    first = discretization.stencil.along(axis)
     m = np.arange(len(first)) + 0.5
     symbol = staggered_symbol(first, k)
     return symbol**2, symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
 
 
 def _over_slopes(
-    setup: Discretization, courant: dict[str, float], flat: dict[str, float]
+    discretization: Discretization, courant: dict[str, float], flat: dict[str, float]
 ) -> dict[str, float]:
     """Return the largest group velocities of flat rows and of those that follow the ground.
 
@@ -105,24 +107,24 @@ def _over_slopes(
     here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
     D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
     """
-    topography = setup.topography
+    topography = discretization.topography
     assert topography is not None
     k = np.linspace(1e-3, np.pi, CURVED_WAVENUMBERS)
     both = np.concatenate([-k[::-1], k])
-    weights = midpoint_pairs(setup.stencil.order)
-    m = np.arange(len(setup.stencil.first)) + 0.5
+    weights = midpoint_pairs(discretization.stencil.order)
+    m = np.arange(len(discretization.stencil.first)) + 0.5
     pairs = np.arange(len(weights)) + 0.5
 
     def symbols(n: np.ndarray) -> tuple[np.ndarray, ...]:
         # K, c and their derivatives.
         return (
-            np.sign(n) * staggered_symbol(setup.stencil.first, np.abs(n)),
-            2.0 * np.cos(np.outer(n, m)) @ (m * setup.stencil.first),
+            np.sign(n) * staggered_symbol(discretization.stencil.first, np.abs(n)),
+            2.0 * np.cos(np.outer(n, m)) @ (m * discretization.stencil.first),
             midpoint_symbol(weights, n),
             -2.0 * np.sin(np.outer(n, pairs)) @ (pairs * weights),
         )
 
-    across = [a for a in setup.grid.axes if a != "z"]
+    across = [a for a in discretization.grid.axes if a != "z"]
     largest = dict(flat)
     for sloping in across:
         (other,) = [a for a in across if a != sloping] or [""]
@@ -142,27 +144,27 @@ def _over_slopes(
                 "z": down * courant["z"] / g * dz - in_slope * tilt * cx * (ez * kz + cz * dz),
                 other: beside * courant.get(other, 0.0) * dy,
             }
-            for a in setup.grid.axes:
+            for a in discretization.grid.axes:
                 largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
     return largest
 
 
-def phases(setup: Discretization, from_rest: bool) -> tuple[Phase, ...]:
+def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]:
     """Return the phases of a run: without a front to follow, those of the absorbing layers.
 
     Args:
-        setup: the run.
+        discretization: the run.
         from_rest: whether nothing moves before its first step.
     """
-    grid = setup.grid
-    layers = [first for first, _ in setup.layer_phases]
-    plain = tuple(Phase(first, n, setup.live) for n, first in enumerate(layers))
+    grid = discretization.grid
+    layers = [first for first, _ in discretization.layer_phases]
+    plain = tuple(Phase(first, n, discretization.live) for n, first in enumerate(layers))
     # Planes gain little; plane waves enter on all sides, and waves of another grid from there.
-    joined = setup.meets is not None
-    if not from_rest or grid.dimensions == 2 or plane_waves(setup) or joined:
+    joined = discretization.meets is not None
+    if not from_rest or grid.dimensions == 2 or plane_waves(discretization) or joined:
         return plain
-    front = _Front(setup)
-    steps = setup.total_steps
+    front = _Front(discretization)
+    steps = discretization.total_steps
     filled = front.filled()
     starts = {*layers, *(round(filled * n / PARTS) for n in range(PARTS)), filled}
     bounds = [*sorted(starts - {steps}), steps]
@@ -189,16 +191,16 @@ def updates(some: tuple[Phase, ...], first: int, behind: int) -> int:
 class _Front:
     """The box that can move after so many steps."""
 
-    def __init__(self, setup: Discretization) -> None:
+    def __init__(self, discretization: Discretization) -> None:
         """Take the sources of all shots."""
-        self._grid = setup.grid
-        self._steps = setup.total_steps
-        self._speeds = points_a_step(setup)
-        points = [source.position for shot in setup.shots for source in shot.sources]
-        faults = [fault.positions for shot in setup.shots for fault in shot.faults]
+        self._grid = discretization.grid
+        self._steps = discretization.total_steps
+        self._speeds = points_a_step(discretization)
+        points = [source.position for shot in discretization.shots for source in shot.sources]
+        faults = [fault.positions for shot in discretization.shots for fault in shot.faults]
         positions = np.concatenate([np.reshape(points, (-1, 3)), *faults])
         # Along a periodic axis waves come back from the other side.
-        around = {face.axis for face in setup.image_faces if face.kind == "periodic"}
+        around = {face.axis for face in discretization.image_faces if face.kind == "periodic"}
         self._sources = {
             a: self._grid.index(a, positions[:, AXES.index(a)])
             for a in self._grid.axes if a not in around and len(positions)

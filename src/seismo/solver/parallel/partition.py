@@ -123,15 +123,15 @@ class Partition:
 
 
 def divide(
-    setup: Discretization,
+    discretization: Discretization,
     backend: Backend,
     ranks: SerialCommunicator,
     counts: tuple[int, int] | None = None,
 ) -> Partition:
-    """Cut the grid of a setup for some ranks, or each grid where several stand side by side.
+    """Cut the grid of a run for some ranks, or each grid where several stand side by side.
 
     Args:
-        setup: what to run.
+        discretization: what to run.
         backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
         ranks: that share it.
         counts: along z and y; None for those that the scenario names, or that suit the ranks.
@@ -139,22 +139,24 @@ def divide(
     Raises:
         ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
     """
-    scenario = setup.scenario
+    scenario = discretization.scenario
     requested = scenario.grid.decomposition
-    uncut_axes = never_cut_axes(setup.image_faces, setup.meets is not None)
-    ranks_per_grid = ranks.count // setup.grids
+    uncut_axes = never_cut_axes(discretization.image_faces, discretization.meets is not None)
+    ranks_per_grid = ranks.count // discretization.grids
     # Factors of the ranks with the smallest cuts.
     if counts is None and requested == "auto":
-        uncut = never_cut(setup)
-        counts = best_parts(setup.grid, setup.halo, ranks_per_grid, uncut_axes, uncut)
+        uncut = never_cut(discretization)
+        counts = best_parts(
+            discretization.grid, discretization.halo, ranks_per_grid, uncut_axes, uncut
+        )
     try:
         cut = counts or requested
         _refuse(cut, ranks_per_grid, uncut_axes)
-        layer = backend.pml_costs[setup.physics.differences]
-        costs = point_costs(setup, backend.name, layer)
+        layer = backend.pml_costs[discretization.physics.differences]
+        costs = point_costs(discretization, backend.name, layer)
         number = ranks.number // ranks_per_grid
-        parted = subdomains(setup, backend.lane_width, cut, number, costs=costs)
-        return Partition(parted, ranks, setup.grids, costs)
+        parted = subdomains(discretization, backend.lane_width, cut, number, costs=costs)
+        return Partition(parted, ranks, discretization.grids, costs)
     except ScenarioError as error:
         if counts is not None:
             raise
@@ -162,19 +164,19 @@ def divide(
         raise scenario.mistake("grid", "decomposition", problem=problem) from None
 
 
-def divide_finer(setup: Discretization, backend: Backend, below: Partition) -> Partition:
+def divide_finer(discretization: Discretization, backend: Backend, below: Partition) -> Partition:
     """Cut the finer of two grids where the coarser one is cut along y.
 
     Args:
-        setup: the finer grid.
+        discretization: the finer grid.
         backend: see `divide`.
         below: the parts of the coarser grid.
     """
     # Cuts pass through nodes that both have: every third one of the finer grid.
     cuts = [FACTOR * subdomain.owned.lo[1] for subdomain in below.subdomains]
     number = below.ranks.number // below.ranks_per_grid
-    columns = [*cuts, setup.grid.points[1]]
-    parted = subdomains(setup, backend.lane_width, number=number, columns=columns)
+    columns = [*cuts, discretization.grid.points[1]]
+    parted = subdomains(discretization, backend.lane_width, number=number, columns=columns)
     return Partition(parted, below.ranks, below.grids)
 
 
@@ -201,42 +203,55 @@ def _refuse(counts: tuple[int, int], ranks: int, uncut_axes: Mapping[str, str]) 
         )
 
 
-def point_costs(setup: Discretization, backend: str, layer: float) -> PointCosts:
+def point_costs(discretization: Discretization, backend: str, layer: float) -> PointCosts:
     """Return what points cost on a backend of that name, those of layers being known."""
-    rows = setup.curved_rows.count if setup.curved_rows else 0
-    curved = curved_cost(backend, setup.grid.dimensions, setup.stencil.order)
+    rows = discretization.curved_rows.count if discretization.curved_rows else 0
+    curved = curved_cost(backend, discretization.grid.dimensions, discretization.stencil.order)
     return PointCosts(layer, curved, rows)
 
 
-def never_cut(setup: Discretization) -> frozenset[int]:
+def never_cut(discretization: Discretization) -> frozenset[int]:
     """Return the rows before which no grid is cut.
 
     Corrections would read beyond a halo there; and every part is two halos wide.
     """
-    uncut = uncut_rows(setup.contacts, setup.stencil.first, setup.halo)
-    curved = setup.curved_rows.count + setup.halo if setup.curved_rows else 0
-    return uncut | frozenset(range(max(setup.closed_rows, 2 * setup.halo, curved)))
+    uncut = uncut_rows(discretization.contacts, discretization.stencil.first, discretization.halo)
+    curved = (
+        discretization.curved_rows.count + discretization.halo if discretization.curved_rows else 0
+    )
+    return uncut | frozenset(
+        range(max(discretization.closed_rows, 2 * discretization.halo, curved))
+    )
 
 
 def subdomains(
-    setup: Discretization,
+    discretization: Discretization,
     lane: int,
     counts: tuple[int, int] = (1, 1),
     number: int = 0,
     costs: PointCosts = EVEN,
     columns: list[int] | None = None,
 ) -> list[list[Subdomain]]:
-    """Cut one of a setup's grids in parts along z and y, for lanes of so many numbers.
+    """Cut one of a discretization's grids in parts along z and y, for lanes of so many numbers.
 
     Volumes of many fields have rows of half lines: those of two fields march across their layers,
     along y from rows of one kind to those of the other.
     """
     # Alignment: the first interior point begins a cache line.
-    middle = setup.row_groups(lane)[0].spans[1][0]
-    shots = setup.shots_on(number)
-    short = setup.grid.dimensions == 3 and setup.physics.differences == "first"
+    middle = discretization.row_groups(lane)[0].spans[1][0]
+    shots = discretization.shots_on(number)
+    short = discretization.grid.dimensions == 3 and discretization.physics.differences == "first"
     unit = SECTOR if short else LINE
-    uncut = never_cut(setup)
+    uncut = never_cut(discretization)
     return decompose(
-        setup.grid, setup.halo, counts, len(shots), middle, shots.start, unit, costs, uncut, columns
+        discretization.grid,
+        discretization.halo,
+        counts,
+        len(shots),
+        middle,
+        shots.start,
+        unit,
+        costs,
+        uncut,
+        columns,
     )

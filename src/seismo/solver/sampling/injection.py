@@ -103,12 +103,12 @@ class Injection:
     """
 
     def __init__(
-        self, backend: Backend, around: PointInterpolation, fields: Fields, faces: list[Face],
-        clock: Clock, removal: bool,
+        self, backend: Backend, interpolation: PointInterpolation, fields: Fields,
+        faces: list[Face], clock: Clock, removal: bool,
     ) -> None:  # fmt: skip
         self._backend = backend
         self._faces = faces
-        self._around = around
+        self._interpolation = interpolation
         self._fields = fields
         self._clock = clock
         self._removal = removal
@@ -117,7 +117,7 @@ class Injection:
 
     def tables(self, shots: list[list[PointSource]], steps: int) -> dict[TableKey, InjectionTable]:
         """Compute the injection tables of the sources of each shot, for a number of steps."""
-        physics = self._around.physics
+        physics = self._interpolation.physics
         rows = dict[str, list[SourceRow]]()
         # Expand shots into rows: source, term of the equation, points of the field.
         for shot, sources in enumerate(shots):
@@ -126,7 +126,7 @@ class Injection:
                     if not source.strength.get(drive.component):
                         continue
                     field = physics.named(drive.field)
-                    acted_on = self._around.spreading(field, source.position)
+                    acted_on = self._interpolation.spreading(field, source.position)
                     for name, points in acted_on.items():
                         rows.setdefault(name, []).append((shot, source, drive, points))
         tables: dict[TableKey, InjectionTable] = {}
@@ -209,7 +209,7 @@ class Injection:
         groups: dict[tuple[SourceTerm, SourcePosition | None], list[int]] = {}
         for n, (_, source, drive, _) in enumerate(rows):
             position = None
-            if drive.field[0] != "v" and self._around.strains(source.position):
+            if drive.field[0] != "v" and self._interpolation.strains(source.position):
                 position = source.position
             groups.setdefault((drive, position), []).append(n)
         return groups
@@ -218,12 +218,12 @@ class Injection:
         self, field: Field, position: SourcePosition | None, x, y, z
     ) -> Callable[..., np.ndarray]:
         """Return the function of coefficients at points, or of the medium at a position."""
-        strains = self._around.strains(position) if position else None
+        strains = self._interpolation.strains(position) if position else None
         if strains is None:
             return _mean_at(self._fields, field, x, y, z)
         # Among layers: coefficients of the rock at the source itself.
         medium = strains.medium | strains.losses
-        coefficients = self._around.physics.coefficients(medium, self._clock.dt)
+        coefficients = self._interpolation.physics.coefficients(medium, self._clock.dt)
         return lambda name: coefficients[name]
 
     def _table(
@@ -267,11 +267,16 @@ class Injection:
     def _points(self, field: Field, points: Points):
         """Return x, y, z of the points of a source that are here, and weights per volume."""
         # Points beyond faces move to what they are images of.
-        x, y, z, w = folded(self._faces, self._around.grid, field, points)
+        x, y, z, w = folded(self._faces, self._interpolation.grid, field, points)
         is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
         x, y, z, w = (one[is_owned] for one in (x, y, z, w))
         # Discrete delta: weight over the volume that the point stands for.
-        return x, y, z, w / (self._around.grid.cell * self._around.norm(field, x, y, z))
+        return (
+            x,
+            y,
+            z,
+            w / (self._interpolation.grid.cell * self._interpolation.norm(field, x, y, z)),
+        )
 
     def _signals(
         self, field: Field, rows: list[SourceRow], steps: int
@@ -285,7 +290,7 @@ class Injection:
         signal_numbers, sources = _distinct(rows)
         # A late field is driven at whole steps; the others, updated after it, at half steps. A
         # second-order field is driven at whole steps too.
-        driven_late = not field.late and self._around.physics.differences == "first"
+        driven_late = not field.late and self._interpolation.physics.differences == "first"
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
         # Window of steps in which each signal acts; those over the whole run begin at step 0.
@@ -338,7 +343,7 @@ class Injection:
             self._each(inject, key, (self._fields.written(name, parity), *pending), (0,))
             for key, pending in self._pending.items()
             for name, inner in [key]
-            if inner == core and self._around.physics.stage_writing(name) == stage
+            if inner == core and self._interpolation.physics.stage_writing(name) == stage
         ]
 
     def _each(

@@ -137,9 +137,9 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
     return [make_maps(entry.on_z(level), grid, physics) for entry in entries]
 
 
-def maps_of(setup: Discretization) -> list[PeakMapSet]:
+def maps_of(discretization: Discretization) -> list[PeakMapSet]:
     """Return the maps of largest values on all grids of a run."""
-    return [one for grid in setup.grids_of_spacing for one in grid.maps]
+    return [one for grid in discretization.grids_of_spacing for one in grid.maps]
 
 
 def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:

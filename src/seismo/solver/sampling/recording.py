@@ -106,27 +106,27 @@ class Recorder:
     """Record every channel of this rank, of every shot of a batch, step by step."""
 
     def __init__(
-        self, setup: Discretization, division: Partition, sampled: RankFields,
+        self, discretization: Discretization, division: Partition, sampled: RankFields,
         fine: Recorder | None = None,
     ) -> None:  # fmt: skip
         """Bind nothing yet: `load` sets the shots.
 
         Args:
-            setup: the run.
+            discretization: the run.
             division: of its grid.
             sampled: the fields that are read.
             fine: records the receivers of the finer grid above, None without one.
         """
-        self._setup = setup
+        self._discretization = discretization
         self._fine = fine
         self._backend = sampled.backend
-        self._around = setup.interpolation
-        self._reading = reading_of(setup)
+        self._interpolation = discretization.interpolation
+        self._reading = reading_of(discretization)
         self._division = division
         self._ranks = division.ranks
         self._subdomain_fields = sampled.fields
-        self._groups = setup.groups
-        self._steps = setup.total_steps
+        self._groups = discretization.groups
+        self._steps = discretization.total_steps
         self._shapes = {group.name: (len(group), self._steps) for group in self._groups}
         self._moves = any(group.motion is not None for group in self._groups)
         self._known: dict[tuple, dict[str, Points]] = {}
@@ -140,7 +140,7 @@ class Recorder:
         """
         if self._rows is not None and not self._moves:
             return None
-        fields = {f.name: _Channels() for f in self._around.physics.fields}
+        fields = {f.name: _Channels() for f in self._interpolation.physics.fields}
         rows = RecordRows(fields, {}, {}, self._reading.beside(self._groups, shots), 0)
         known = dict[tuple, dict[str, Points]]()
         channel = 0
@@ -148,7 +148,7 @@ class Recorder:
         for number in self._division.shots:
             shot = shots[min(number, len(shots) - 1)].name
             for group in self._groups:
-                receivers = _receivers_on_rank(group, shot, self._setup, self._division)
+                receivers = _receivers_on_rank(group, shot, self._discretization, self._division)
                 rows.receivers[number, group.name] = receivers
                 for base in self._reading.bases(group):
                     rows.index[number, group.name, base[1]] = slice(
@@ -274,14 +274,14 @@ class Recorder:
 
 
 def _receivers_on_rank(
-    group: ReceiverGroup, shot: str, setup: Discretization, division: Partition
+    group: ReceiverGroup, shot: str, discretization: Discretization, division: Partition
 ) -> np.ndarray:
     """Number the receivers of a grid that record in a shot, whose nearest nodes this rank has."""
     # The owner of the nearest node has the receiver.
     positions = group.at(shot)
-    y, z = (np.rint(setup.grid.index(a, positions[:, AXES.index(a)])) for a in "yz")
+    y, z = (np.rint(discretization.grid.index(a, positions[:, AXES.index(a)])) for a in "yz")
     owned = division.owners(y, z) == division.ranks.number
-    return np.flatnonzero(owned & group.recording(shot) & setup.reads(positions))
+    return np.flatnonzero(owned & group.recording(shot) & discretization.reads(positions))
 
 
 class _Reading:

@@ -20,8 +20,10 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
     schedule = [group for level in levels for group in _evaluations(level)]
     # Stages in the order of the time step; what grids exchange comes before each of all. Rows that
     # follow the ground have stages of their own, which only the finest grid has.
-    numbers = [{s.name: n for n, s in enumerate(one.setup.physics.stages)} for one in levels]
-    for stage in levels[-1].setup.physics.stages:
+    numbers = [
+        {s.name: n for n, s in enumerate(one.discretization.physics.stages)} for one in levels
+    ]
+    for stage in levels[-1].discretization.physics.stages:
         for exchange in simulation.exchanges if stage.name in numbers[0] else ():
             schedule += _each(exchange.before(stage), f"{stage.name} refinement")
         for level, number in zip(levels, numbers, strict=True):
@@ -48,7 +50,7 @@ def _evaluations(simulation: Simulation) -> Step:
 
 def _stage(simulation: Simulation, n: int, parity: int, phase: int) -> Step:
     """Return the launches of the n-th stage."""
-    stage = simulation.setup.physics.stages[n]
+    stage = simulation.discretization.physics.stages[n]
     bound = [solver.phases[phase][n] for solver in simulation.solvers]
     halo = simulation.halos[parity][n]
     # Sources near a cut act with the edges, the others with the core.

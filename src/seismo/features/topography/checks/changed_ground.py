@@ -29,40 +29,50 @@ _SCATTERED = {2: 2.0, 3: 1.0}  # by dimensions
 _LEVELLED = 0.6
 
 
-def smoothing_error(setup: Discretization) -> float:
+def smoothing_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace by ground that is smoothed off."""
-    ground = _ground(setup)
-    return 0.0 if ground is None else _error(setup, ground, ground.smoothing, 1.0, True)
+    ground = _ground(discretization)
+    return 0.0 if ground is None else _error(discretization, ground, ground.smoothing, 1.0, True)
 
 
-def levelling_error(setup: Discretization) -> float:
+def levelling_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace by ground that is level beside layers."""
-    ground = _ground(setup)
-    return 0.0 if ground is None else _error(setup, ground, ground.levelling, _LEVELLED, False)
+    ground = _ground(discretization)
+    return (
+        0.0
+        if ground is None
+        else _error(discretization, ground, ground.levelling, _LEVELLED, False)
+    )
 
 
-def _ground(setup: Discretization) -> Ground | None:
-    return None if setup.topography is None else ground_of(setup.scenario)
+def _ground(discretization: Discretization) -> Ground | None:
+    return None if discretization.topography is None else ground_of(discretization.scenario)
 
 
 def _error(
-    setup: Discretization, ground: Ground, change: np.ndarray, share: float, between: bool
+    discretization: Discretization, ground: Ground, change: np.ndarray, share: float, between: bool
 ) -> float:
     """Return the error of the worst trace by a share of a change (m, n) or (n) of ground in m."""
     if not change.any():
         return 0.0
-    waves = setup.waves
+    waves = discretization.waves
     frequency = waves.spectra.frequency
     # At the root mean square of a trace's frequencies, the shortest of all traces.
     wavelength = waves.slowest / math.sqrt((waves.spectra.energy @ frequency**2).max())
-    moved = _largest_about(setup, ground, change, wavelength, between)
+    moved = _largest_about(discretization, ground, change, wavelength, between)
     k = 2.0 * np.pi * frequency / waves.slowest
-    times = share * _SCATTERED[setup.grid.dimensions] * math.sqrt(waves.longest / wavelength)
+    times = (
+        share * _SCATTERED[discretization.grid.dimensions] * math.sqrt(waves.longest / wavelength)
+    )
     return min(1.0, waves.spectra.error(times * k * moved))
 
 
 def _largest_about(
-    setup: Discretization, ground: Ground, change: np.ndarray, distance: float, between: bool
+    discretization: Discretization,
+    ground: Ground,
+    change: np.ndarray,
+    distance: float,
+    between: bool,
 ) -> float:
     """Return the largest root mean square [m] of a change about places that waves come to.
 
@@ -74,9 +84,9 @@ def _largest_about(
     lines = {"x": ground.x} if ground.y is None else {"y": ground.y, "x": ground.x}
     size = [2 * round(distance / (line[1] - line[0])) + 1 for line in lines.values()]
     mean = uniform_filter(change**2, size, mode="constant")
-    if setup.groups:
-        ends = [group.all_positions for group in setup.groups]
-        ends += [np.array([s.position for s in shot.sources]) for shot in setup.shots]
+    if discretization.groups:
+        ends = [group.all_positions for group in discretization.groups]
+        ends += [np.array([s.position for s in shot.sources]) for shot in discretization.shots]
         positions = np.concatenate(ends)
         nodes = [
             np.abs(line - positions[:, "xyz".index(axis), None]).argmin(axis=1)

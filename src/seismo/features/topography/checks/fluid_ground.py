@@ -21,19 +21,19 @@ _MOTION = {8: PowerLaw(0.055, 3.0), 2: PowerLaw(0.07, 2.0)}
 _DECAY = 1.2  # per cell
 
 
-def ground_motion_error(setup: Discretization) -> float:
+def ground_motion_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace of motion; 0 on flat ground, or of solids."""
-    if setup.topography is None or "p" not in setup.physics.gradients:
+    if discretization.topography is None or "p" not in discretization.physics.gradients:
         return 0.0
     depths = [
-        float(setup.grid.index("z", group.all_positions[:, 2].min()))
-        for group in setup.groups
+        float(discretization.grid.index("z", group.all_positions[:, 2].min()))
+        for group in discretization.groups
         if set(group.quantities) != {"pressure"}
     ]
     if not depths:
         return 0.0
-    waves = setup.waves
+    waves = discretization.waves
     points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    dip = setup.topography.steepest * math.exp(-_DECAY * max(0.0, min(depths)))
-    law = next(law for order, law in _MOTION.items() if setup.stencil.order >= order)
+    dip = discretization.topography.steepest * math.exp(-_DECAY * max(0.0, min(depths)))
+    law = next(law for order, law in _MOTION.items() if discretization.stencil.order >= order)
     return waves.spectra.error(dip * law(points))

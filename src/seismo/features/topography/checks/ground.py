@@ -21,9 +21,9 @@ _LEVEL = 2e-4  # of the length of the ground: relief of the flattest land
 _STEEPEST = 1.8  # slope of 60 degrees
 
 
-def _below_the_sea(setup: Discretization) -> WarningLines:
+def _below_the_sea(discretization: Discretization) -> WarningLines:
     """Name heights of a file that are those of a sea bed, or depths."""
-    heights = _heights_of_file(setup)
+    heights = _heights_of_file(discretization)
     if heights is None:
         return
     share = float((heights < 0.0).mean())
@@ -38,16 +38,19 @@ def _below_the_sea(setup: Discretization) -> WarningLines:
         )
 
 
-def _in_km(setup: Discretization) -> WarningLines:
+def _in_km(discretization: Discretization) -> WarningLines:
     """Name heights of a file that vary by so few m as mountains do by km."""
-    section = setup.scenario.topography
-    heights = _heights_of_file(setup)
-    if heights is None or setup.ground is None or not isinstance(section, FileTopography):
+    section = discretization.scenario.topography
+    heights = _heights_of_file(discretization)
+    if heights is None or discretization.ground is None or not isinstance(section, FileTopography):
         return
-    lengths = [np.ptp(setup.grid.limits(axis)) for axis in setup.grid.axes.replace("z", "")]
+    lengths = [
+        np.ptp(discretization.grid.limits(axis))
+        for axis in discretization.grid.axes.replace("z", "")
+    ]
     relief = float(np.ptp(heights))
     are_low = float(np.abs(heights).max()) < _HIGHEST and relief < _LEVEL * max(lengths)
-    if are_low and 1e3 * setup.ground.steepest < _STEEPEST:
+    if are_low and 1e3 * discretization.ground.steepest < _STEEPEST:
         yield (
             f"topography.path: heights of {section.path} are {heights.min():.3g} "
             f"to {heights.max():.3g} m over {max(lengths):.6g} m, as flat as water and as high as "
@@ -55,15 +58,15 @@ def _in_km(setup: Discretization) -> WarningLines:
         )
 
 
-def _unlike_stations(setup: Discretization) -> WarningLines:
+def _unlike_stations(discretization: Discretization) -> WarningLines:
     """Name stations whose elevations are not those of the ground."""
-    ground = ground_of(setup.scenario)
+    ground = ground_of(discretization.scenario)
     if ground is None:
         return
-    datum = datum_of(setup.scenario.topography)
+    datum = datum_of(discretization.scenario.topography)
     # As it was before it was smoothed, and level beside layers.
     heights = datum - (ground.z - ground.smoothing - ground.levelling)
-    for group in setup.groups:
+    for group in discretization.groups:
         if group.elevations_m is None or group.motion is not None:
             continue
         low, high = _around(ground, heights, group.coordinates)
@@ -96,10 +99,10 @@ def _around(
     return np.min(corners, axis=0), np.max(corners, axis=0)
 
 
-def _heights_of_file(setup: Discretization) -> np.ndarray | None:
+def _heights_of_file(discretization: Discretization) -> np.ndarray | None:
     """Return the heights in m of the ground of a file at the nodes; None of other ground."""
-    section = setup.scenario.topography
-    ground = ground_of(setup.scenario)
+    section = discretization.scenario.topography
+    ground = ground_of(discretization.scenario)
     if not isinstance(section, FileTopography) or ground is None:
         return None
     return np.asarray(section.datum - ground.z)

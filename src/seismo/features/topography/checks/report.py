@@ -14,10 +14,10 @@ from seismo.features.topography.symbol import growth
 from seismo.solver.discretization import Discretization
 
 
-def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
+def ground_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield lines about the ground, none without topography, each a label and a text."""
-    ground = ground_of(setup.scenario)
-    topography = setup.ground
+    ground = ground_of(discretization.scenario)
+    topography = discretization.ground
     if ground is None:
         return
     if topography is None:
@@ -25,7 +25,7 @@ def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
         return
     dip = math.degrees(math.atan(topography.steepest))
     least, most = topography.heights
-    steepest = _named(setup, *steepest_place(topography))
+    steepest = _named(discretization, *steepest_place(topography))
     # To a millimetre: 0 is no -3e-11.
     highest = round(-ground.highest, 3) + 0.0
     lowest = round(-ground.highest - ground.relief, 3) + 0.0
@@ -35,21 +35,21 @@ def ground_facts(setup: Discretization) -> Iterator[tuple[str, str]]:
         f"steepest {dip:.1f} degrees at {steepest}; cells are {least:.2f} to {most:.2f} times as "
         f"tall as flat ones, and flat below z = {topography.flat_from:.5g} m",
     )
-    yield "", _smoothing(setup, ground)
-    yield "", _cost(setup)
-    yield from _outputs(setup)
+    yield "", _smoothing(discretization, ground)
+    yield "", _cost(discretization)
+    yield from _outputs(discretization)
 
 
-def _outputs(setup: Discretization) -> Iterator[tuple[str, str]]:
+def _outputs(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield how deep the rows of boxes lie below the ground, of those that follow it."""
-    topography = setup.ground
+    topography = discretization.ground
     assert topography is not None  # `ground_facts`
-    output = setup.scenario.output
+    output = discretization.scenario.output
     # Snapshots and maps may share names.
     boxes = {("snapshots", one.name): one.box for one in output.snapshots if one.box}
     boxes |= {("maps", one.name): one.box for one in output.maps if one.box}
     below_level = topography.below_level("")
-    for grid in setup.grids_of_spacing:
+    for grid in discretization.grids_of_spacing:
         cuts = [(("snapshots", one.name), one.cut) for one in grid.series]
         cuts += [(("maps", one.name), one.cut) for one in grid.maps]
         for (kind, name), cut in cuts:
@@ -73,16 +73,16 @@ def _range(depths: np.ndarray) -> str:
     return f"{least:.5g} m" if most - least < 0.01 else f"{least:.5g} to {most:.5g} m"
 
 
-def _smoothing(setup: Discretization, ground: Ground) -> str:
+def _smoothing(discretization: Discretization, ground: Ground) -> str:
     """Describe what of the ground the grid does not carry, and what becomes of it at the sides."""
     if ground.is_plane:
         return "a plane, exact up to the absorbing layers at the sides, where it bends to level"
-    grid = setup.grids_of_spacing[-1].grid
+    grid = discretization.grids_of_spacing[-1].grid
     spacing = max(grid.spacing[: grid.dimensions - 1])
     text = "nothing is smoothed off"
     smoothing = np.abs(ground.smoothing)
     if smoothing.any():
-        most_at = _named(setup, *ground.position(int(smoothing.argmax())))
+        most_at = _named(discretization, *ground.position(int(smoothing.argmax())))
         text = (
             f"smoothed by up to {smoothing.max():.3g} m, at {most_at}: "
             f"ground that changes within {4.0 * spacing:.4g} m is too short for the grid"
@@ -92,16 +92,16 @@ def _smoothing(setup: Discretization, ground: Ground) -> str:
     return f"{text}; level along the normal within {BLEND} points of absorbing layers"
 
 
-def _cost(setup: Discretization) -> str:
+def _cost(discretization: Discretization) -> str:
     """Describe what topography costs against a flat grid of the same extent."""
-    finest = setup.grids_of_spacing[-1]
+    finest = discretization.grids_of_spacing[-1]
     grid = finest.grid
     assert finest.topography is not None  # `ground_facts`
     shorter = growth(finest.topography, finest.stencil)
     # Rows of the finest spacing that a flat grid has above the first one.
-    rows = 1 + finest.finer * (setup.grid.points[2] - setup.grid.high[2] - 1)
-    above = 1 + round(setup.scenario.grid.extent.z / grid.spacing[2]) - rows
-    points = setup.points / (setup.points + above * math.prod(grid.points[:2]))
+    rows = 1 + finest.finer * (discretization.grid.points[2] - discretization.grid.high[2] - 1)
+    above = 1 + round(discretization.scenario.grid.extent.z / grid.spacing[2]) - rows
+    points = discretization.points / (discretization.points + above * math.prod(grid.points[:2]))
     return (
         f"against a flat grid from the highest ground down: {points:.2f} of the points, steps "
         f"{1.0 / shorter:.2f} as long, so {points * shorter:.2f} of the point updates; "
@@ -109,6 +109,6 @@ def _cost(setup: Discretization) -> str:
     )
 
 
-def _named(setup: Discretization, x: float, y: float) -> str:
+def _named(discretization: Discretization, x: float, y: float) -> str:
     """Format a place in m."""
-    return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (setup.grid.dimensions == 3)
+    return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (discretization.grid.dimensions == 3)

@@ -24,23 +24,27 @@ _DECAY = 0.5  # per cell
 _AT_CONTACTS = 4.0  # times as much where no strains are fitted
 
 
-def slope_moment_error(setup: Discretization) -> float:
+def slope_moment_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace of moments; 0 on flat ground, and of fluids."""
-    ground = setup.interpolation
-    if setup.topography is None or ground.traction is None:
+    ground = discretization.interpolation
+    if discretization.topography is None or ground.traction is None:
         return 0.0
-    acting = (source for shot in setup.shots for source in shot.sources)
+    acting = (source for shot in discretization.shots for source in shot.sources)
     positions = np.array([s.position for s in acting if s.is_local and s.kind != "force"])
     if not positions.size:
         return 0.0
     x, y, z = positions.T
-    across = y if setup.grid.dimensions == 3 else None
-    slopes = [setup.topography.surface(across, x, along=a) for a in setup.grid.axes if a != "z"]
-    depths = np.maximum(np.asarray(setup.grid.index("z", z)), 0.0)
+    across = y if discretization.grid.dimensions == 3 else None
+    slopes = [
+        discretization.topography.surface(across, x, along=a)
+        for a in discretization.grid.axes
+        if a != "z"
+    ]
+    depths = np.maximum(np.asarray(discretization.grid.index("z", z)), 0.0)
     dip = float((np.linalg.norm(slopes, axis=0) * np.exp(-_DECAY * depths)).max())
     if ground.tilted is None or ground.tilted.rows < MOST_ROWS:
         dip *= _AT_CONTACTS
-    waves = setup.waves
+    waves = discretization.waves
     points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    law = next(law for order, law in _MOMENTS.items() if setup.stencil.order >= order)
+    law = next(law for order, law in _MOMENTS.items() if discretization.stencil.order >= order)
     return min(1.0, waves.spectra.error(dip * law(points)))

@@ -70,9 +70,9 @@ class GroundStresses(IndirectReading):
 
     def _reads(self, positions: np.ndarray) -> np.ndarray:
         # On the ground, and in the rows that err where no contact lies near.
-        known = self.setup.interpolation.tilted
+        known = self.discretization.interpolation.tilted
         last = _ERRING if known and known.rows >= MOST_ROWS else ON_GRID
-        is_high = np.asarray(self.setup.grid.index("z", positions[..., 2]) < last)
+        is_high = np.asarray(self.discretization.grid.index("z", positions[..., 2]) < last)
         return is_high & ~self._has_moments(positions)
 
     @cached_property
@@ -83,7 +83,7 @@ class GroundStresses(IndirectReading):
         """
         from scipy.spatial import cKDTree
 
-        sources = [source for shot in self.setup.survey_shots for source in shot.sources]
+        sources = [source for shot in self.discretization.survey_shots for source in shot.sources]
         positions = [source.position for source in sources if source.kind != "force"]
         return cKDTree(self._in_cells(np.reshape(positions, (-1, 3))))
 
@@ -95,7 +95,7 @@ class GroundStresses(IndirectReading):
         return np.isfinite(distance)
 
     def _in_cells(self, positions: np.ndarray) -> np.ndarray:
-        grid = self.setup.grid
+        grid = self.discretization.grid
         return np.stack([grid.index(a, positions[..., AXES.index(a)]) for a in grid.axes], axis=-1)
 
     def points(
@@ -112,22 +112,22 @@ class GroundStresses(IndirectReading):
     ) -> dict[str, Points]:
         """Return the points, by their field, of the rate of a sum of stresses."""
         # ds/dt = C de/dt
-        around = self._around(moduli)
+        interpolation = self._interpolation(moduli)
         names, stiffness = self._stiffness(position, moduli)
         shares = sum(one.factor * stiffness[names.index(one.field)] for one in stresses)
         read = (
-            (share, self._strain_points(name, position, moduli, around))
+            (share, self._strain_points(name, position, moduli, interpolation))
             for name, share in zip(names, np.asarray(shares).tolist(), strict=True)
             if share
         )
         return _weighted(*read)
 
-    def _around(self, moduli: Moduli) -> PointInterpolation:
+    def _interpolation(self, moduli: Moduli) -> PointInterpolation:
         """Return what strains are read with."""
-        return self.setup.interpolation
+        return self.discretization.interpolation
 
     def _strain_points(
-        self, stress: str, position: np.ndarray, moduli: Moduli, around: PointInterpolation
+        self, stress: str, position: np.ndarray, moduli: Moduli, interpolation: PointInterpolation
     ) -> dict[str, Points]:
         """Return the points, by their field, of the rate of strain that a stress does work on."""
         # Components of one receiver share them.
@@ -136,12 +136,14 @@ class GroundStresses(IndirectReading):
             self._strains.clear()
         known = self._strains.setdefault(coordinates, {})
         if (stress, moduli) not in known:
-            setup = self.setup
+            discretization = self.discretization
             # Of shear 2 e_ab does work.
             factor = 1.0 if stress[1] == stress[2] else 2.0
-            rates = setup.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
+            rates = discretization.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
             terms = [replace(term, factor=factor * term.factor) for term in rates]
-            known[stress, moduli] = channel_points(around, terms, position, setup.stencil)
+            known[stress, moduli] = channel_points(
+                interpolation, terms, position, discretization.stencil
+            )
         return known[stress, moduli]
 
     def converted(
@@ -152,7 +154,7 @@ class GroundStresses(IndirectReading):
         if beside is not None and beside.any() and self._of_group(group, component, _STRESSES):
             # Stresses are at rest before the first step.
             sums = np.cumsum(traces[beside], axis=1, dtype=np.float64)
-            traces[beside] = self.setup.clock.dt * sums
+            traces[beside] = self.discretization.clock.dt * sums
         return traces
 
 
@@ -213,7 +215,7 @@ class LossyGroundStresses(GroundStresses):
 
     @property
     def _relaxation(self) -> Relaxation:
-        relaxation = self.setup.earth.relaxation
+        relaxation = self.discretization.earth.relaxation
         assert relaxation is not None  # of rock that attenuates
         return relaxation
 
@@ -234,27 +236,27 @@ class LossyGroundStresses(GroundStresses):
         """Return y of P and S moduli (..., 2) at positions."""
         # Equations may lack one of the waves.
         medium = self._medium(positions)
-        numbers = loss_numbers(medium, self._relaxation, self.setup.grid.dimensions)
+        numbers = loss_numbers(medium, self._relaxation, self.discretization.grid.dimensions)
         return np.stack(np.broadcast_arrays(*numbers), axis=-1)
 
     def _at_sources(self, position: np.ndarray) -> Moduli:
         """Return the moduli at the sources' dominant frequency, over unrelaxed ones."""
         # Real parts: what is imaginary is of first order, and relaxes.
-        omega = 2.0 * math.pi * self.setup.dominant_frequency
+        omega = 2.0 * math.pi * self.discretization.dominant_frequency
         p, s = (
             float(self._relaxation.modulus(wave, y, omega).real)
             for wave, y in zip("ps", self._numbers(position).tolist(), strict=True)
         )
         return p, s
 
-    def _around(self, moduli: Moduli) -> PointInterpolation:
+    def _interpolation(self, moduli: Moduli) -> PointInterpolation:
         """Return what strains are read with in rock of some moduli."""
         # The medium at the ground has other moduli; points and contacts stay.
-        setup = self.setup
-        earth = replace(setup.earth, moduli=moduli)
-        slopes = (setup.interpolation.slope, setup.interpolation.tilted)
+        discretization = self.discretization
+        earth = replace(discretization.earth, moduli=moduli)
+        slopes = (discretization.interpolation.slope, discretization.interpolation.tilted)
         slope, tilted = (one and replace(one, earth=earth) for one in slopes)
-        return replace(setup.interpolation, slope=slope, tilted=tilted)
+        return replace(discretization.interpolation, slope=slope, tilted=tilted)
 
 
 def _weighted(*several: tuple[float, dict[str, Points]]) -> dict[str, Points]:

@@ -27,47 +27,48 @@ _FAR = 10.0  # times the region is as far as a file reaches by intention
 _ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
-def uncovered(setup: Discretization) -> WarningLines:
+def uncovered(discretization: Discretization) -> WarningLines:
     """Name each file that leaves more than one of its cells beyond its edges, and why it may."""
-    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
-    for k, name, field in _fields(setup):
+    region = {axis: discretization.grid.limits(axis) for axis in discretization.grid.axes}
+    for k, name, field in _fields(discretization):
         short = [axis for axis in "xyz" if axis in field.axes and _beyond(field, region, axis)]
-        share = _share(setup, k, name, field, region) if short else 0.0
+        share = _share(discretization, k, name, field, region) if short else 0.0
         if share > 0.0:
             along = " and ".join(
                 f"{axis} = {_range(field.reach(axis))} of {_range(region[axis])}" for axis in short
             )
             yield (
-                f"{_named(setup, k, name, field)} covers {along}: {share:.3g} % of the region "
-                f"takes the values of its edges; {_remedy(setup, k, name, field, region)}"
+                f"{_named(discretization, k, name, field)} covers {along}: {share:.3g} % of the "
+                "region takes the values of its edges; "
+                f"{_remedy(discretization, k, name, field, region)}"
             )
 
 
-def outside(setup: Discretization) -> WarningLines:
+def outside(discretization: Discretization) -> WarningLines:
     """Name each volume that takes the values of its edges outside its file."""
-    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
-    count = _SAMPLED[setup.grid.dimensions]
+    region = {axis: discretization.grid.limits(axis) for axis in discretization.grid.axes}
+    count = _SAMPLED[discretization.grid.dimensions]
     ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
-    for k, model_part in enumerate(setup.earth.model_parts):
+    for k, model_part in enumerate(discretization.earth.model_parts):
         if not isinstance(model_part, Volume) or model_part.outside != "nearest":
             continue
-        points = setup.earth.frame.points((ticks["z"], ticks.get("y"), ticks["x"]))
+        points = discretization.earth.frame.points((ticks["z"], ticks.get("y"), ticks["x"]))
         share = 100.0 * model_part.share_outside(*points.of_part(k))
         if share > 0.0:
             yield (
-                f"{setup.scenario.named('model', k)}: {model_part.source} has "
+                f"{discretization.scenario.named('model', k)}: {model_part.source} has "
                 f"{model_part.described()}; {share:.3g} % of the region takes values of its edges"
             )
 
 
-def otherwise(setup: Discretization) -> WarningLines:
+def otherwise(discretization: Discretization) -> WarningLines:
     """Name each file that reaches beyond the region, but fits it if read in another way."""
-    region = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
-    for k, name, field in _fields(setup):
+    region = {axis: discretization.grid.limits(axis) for axis in discretization.grid.axes}
+    for k, name, field in _fields(discretization):
         meant = _too_far(field, region) if field.spaced else _finer(field, region)
         problem = field.doubt or _flattened(field, region) or meant
         if problem:
-            yield f"{_named(setup, k, name, field)} {problem}"
+            yield f"{_named(discretization, k, name, field)} {problem}"
 
 
 def _flattened(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
@@ -113,15 +114,17 @@ def _finer(field: GridField, region: Mapping[str, tuple[float, float]]) -> str:
     )
 
 
-def _named(setup: Discretization, k: int, name: str, field: GridField) -> str:
-    return f"{setup.scenario.named('model', k, name)}: {field.source}"
+def _named(discretization: Discretization, k: int, name: str, field: GridField) -> str:
+    return f"{discretization.scenario.named('model', k, name)}: {field.source}"
 
 
-def _fields(setup: Discretization) -> Iterator[tuple[int, str, GridField]]:
-    for k, model_part in enumerate(setup.earth.model_parts):
+def _fields(discretization: Discretization) -> Iterator[tuple[int, str, GridField]]:
+    for k, model_part in enumerate(discretization.earth.model_parts):
         if isinstance(model_part, Gridded):
             yield from (
-                (k, n, model_part.grids[n]) for n in setup.earth.needs if n in model_part.grids
+                (k, n, model_part.grids[n])
+                for n in discretization.earth.needs
+                if n in model_part.grids
             )
 
 
@@ -133,7 +136,7 @@ def _beyond(field: GridField, region: Mapping[str, tuple[float, float]], axis: s
 
 
 def _share(
-    setup: Discretization,
+    discretization: Discretization,
     k: int,
     name: str,
     field: GridField,
@@ -141,7 +144,7 @@ def _share(
 ) -> float:
     """Return how much (%) of the region lies beyond a file and in no part after it."""
     covered = 1.0
-    count = _SAMPLED[setup.grid.dimensions]
+    count = _SAMPLED[discretization.grid.dimensions]
     ticks = {a: np.linspace(*region[a], count).reshape(_SHAPES[a]) for a in region}
     outside = np.zeros(np.broadcast_shapes(*(tick.shape for tick in ticks.values())), bool)
     for axis in field.axes:
@@ -150,19 +153,19 @@ def _share(
         covered *= max(0.0, min(high, last) - max(low, first)) / (last - first)
         outside |= (ticks[axis] < low) | (ticks[axis] > high)
     later = {name: np.full(outside.shape, np.nan)}
-    for model_part in setup.earth.model_parts[k + 1 :]:
+    for model_part in discretization.earth.model_parts[k + 1 :]:
         model_part.paint(later, ticks["z"], ticks.get("y"), ticks["x"])
     return 100.0 * (1.0 - covered) * float(np.isnan(later[name][outside]).mean())
 
 
 def _remedy(
-    setup: Discretization,
+    discretization: Discretization,
     k: int,
     name: str,
     field: GridField,
     region: Mapping[str, tuple[float, float]],
 ) -> str:
-    section = setup.scenario.model[k]
+    section = discretization.scenario.model[k]
     points = dict(zip(field.axes, field.samples.shape, strict=True))
     needed = {
         axis: (last - first) / field.spacing[field.axes.index(axis)] - _SLACK + 1.0
@@ -198,24 +201,24 @@ def _range(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.6g} to {ends[1]:.6g} m"
 
 
-def bodies_outside(setup: Discretization) -> WarningLines:
+def bodies_outside(discretization: Discretization) -> WarningLines:
     """A body beyond the grid changes nothing; in the absorbing layers the edge goes on."""
-    for k, body in enumerate(setup.earth.model_parts):
+    for k, body in enumerate(discretization.earth.model_parts):
         if not isinstance(body, Body | Water):
             continue
-        for axis in setup.grid.axes:
+        for axis in discretization.grid.axes:
             low, high = body.extent.get(axis) or (-math.inf, math.inf)
-            first, last = setup.grid.limits(axis)
-            if axis == "z" and setup.ground is not None:
-                first = setup.ground.highest
+            first, last = discretization.grid.limits(axis)
+            if axis == "z" and discretization.ground is not None:
+                first = discretization.ground.highest
             if low > last or high < first:
                 far = f"begins at {axis} = {low:.6g} m, beyond the grid, which ends at {last:.6g} m"
                 before = (
                     f"ends at {axis} = {high:.6g} m, before the grid, which begins at {first:g} m"
                 )
                 yield (
-                    f"{setup.scenario.named('model', k)}: "
-                    f"the {setup.scenario.model[k].type} "
+                    f"{discretization.scenario.named('model', k)}: "
+                    f"the {discretization.scenario.model[k].type} "
                     f"{far if low > last else before}: it changes nothing; move it, or the grid"
                 )
                 break

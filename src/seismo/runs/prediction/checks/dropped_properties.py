@@ -26,13 +26,13 @@ from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.solver.discretization import Discretization
 
 
-def dropped(setup: Discretization) -> WarningLines:
+def dropped(discretization: Discretization) -> WarningLines:
     """Name the properties that the model gives and the equation does not take."""
     first: dict[str, int] = {}
     ends: dict[str, tuple[float, float]] = {}
     perturbed: set[str] = set()
-    for k, model_part in enumerate(setup.earth.model_parts):
-        for name, samples in _samples(model_part, setup.grid.limits("z")):
+    for k, model_part in enumerate(discretization.earth.model_parts):
+        for name, samples in _samples(model_part, discretization.grid.limits("z")):
             first.setdefault(name, k)
             least, most = ends.get(name, (np.inf, -np.inf))
             ends[name] = (
@@ -44,7 +44,7 @@ def dropped(setup: Discretization) -> WarningLines:
             perturbed |= model_part.factors.keys()
     names = [
         name for name in PARAMETERS
-        if name in first.keys() - set(setup.scenario.equation.takes)
+        if name in first.keys() - set(discretization.scenario.equation.takes)
         and (name in perturbed or _matters(name, *ends[name]))
     ]  # fmt: skip
     if not names:
@@ -53,8 +53,8 @@ def dropped(setup: Discretization) -> WarningLines:
     ranges = ", ".join(f"{name}{_range(name, ends.get(name, ()))}" for name in names)
     density = ", which are those of constant density" if RHO.name in names else ""
     yield (
-        f"{setup.scenario.named(*key)}: {ranges}: without effect on waves of "
-        f"physics: {setup.scenario.physics}{density}; {_remedy(setup, names)}"
+        f"{discretization.scenario.named(*key)}: {ranges}: without effect on waves of "
+        f"physics: {discretization.scenario.physics}{density}; {_remedy(discretization, names)}"
     )
 
 
@@ -88,13 +88,13 @@ def _range(name: str, ends: tuple[float, ...]) -> str:
     return f" {numbers}{unit and f' {unit}'}" if numbers else ""
 
 
-def _remedy(setup: Discretization, names: list[str]) -> str:
+def _remedy(discretization: Discretization, names: list[str]) -> str:
     """Name the physics of fewest parameters that takes properties, if there is one."""
-    wanted = {*names, *setup.scenario.equation.takes}
+    wanted = {*names, *discretization.scenario.equation.takes}
     able = [
         name for name in PHYSICS
         if wanted <= parameters_of_physics(name)
-        and setup.grid.dimensions in EQUATIONS[name].dimensions
+        and discretization.grid.dimensions in EQUATIONS[name].dimensions
     ]  # fmt: skip
     them = "it" if len(names) == 1 else "them"
     if not able:

@@ -19,25 +19,25 @@ MOST_ANGLE = 0.02  # degrees between a straight line on the grid and the geodesi
 _FARTHEST = 2000  # places of which all pairs are looked at
 
 
-def depths(setup: Discretization) -> WarningLines:
+def depths(discretization: Discretization) -> WarningLines:
     """Yield a line where depths below longitude and latitude are not z."""
-    ground = setup.scenario.ground
-    if setup.scenario.topography is not None:  # whoever gives it knows of both
+    ground = discretization.scenario.ground
+    if discretization.scenario.topography is not None:  # whoever gives it knows of both
         return
-    if setup.scenario.geographic and ground != 0.0:
+    if discretization.scenario.geographic and ground != 0.0:
         yield (
             "geographic: depths of sources, stations and files on the earth count from the free "
             f"surface, z = {ground:.6g} m, as layers, bodies and maps do not: they go by z"
         )
 
 
-def depths_over_ground(setup: Discretization) -> WarningLines:
+def depths_over_ground(discretization: Discretization) -> WarningLines:
     """Yield lines of sources whose depths differ by what they count from, which is not said."""
-    if setup.ground is None or setup.scenario.survey is not None:
+    if discretization.ground is None or discretization.scenario.survey is not None:
         return
-    datum = datum_of(setup.scenario.topography)
+    datum = datum_of(discretization.scenario.topography)
     for k, (source, section) in enumerate(
-        zip(setup.shots[0].summaries, setup.scenario.sources, strict=True)
+        zip(discretization.shots[0].summaries, discretization.scenario.sources, strict=True)
     ):
         key = f"sources[{k}]"
         counted: Any = section
@@ -47,9 +47,9 @@ def depths_over_ground(setup: Discretization) -> WarningLines:
             if not hasattr(counted, "longitude") or counted.depth is None:
                 continue
         x, y, _ = source.position
-        height = datum - float(setup.ground.ground(y, x))
-        if counted.depth_from is None and abs(height) > setup.grid.spacing[2]:
-            z = float(true_positions(setup.ground, np.array([source.position]))[0, 2])
+        height = datum - float(discretization.ground.ground(y, x))
+        if counted.depth_from is None and abs(height) > discretization.grid.spacing[2]:
+            z = float(true_positions(discretization.ground, np.array([source.position]))[0, 2])
             yield (
                 f"{key}: depths count from the ground, which is {abs(height):.5g} m "
                 f"{'above' if height > 0.0 else 'below'} the datum (height 0) there, so that "
@@ -59,14 +59,17 @@ def depths_over_ground(setup: Discretization) -> WarningLines:
             )
 
 
-def off_the_plane(setup: Discretization) -> WarningLines:
+def off_the_plane(discretization: Discretization) -> WarningLines:
     """Yield a line where places on the earth lie beside the plane of a 2-D run."""
-    if setup.scenario.geographic is None or setup.grid.dimensions == 3:
+    if discretization.scenario.geographic is None or discretization.grid.dimensions == 3:
         return
-    aside = {s.name: abs(s.position[1]) for shot in setup.shots for s in shot.sources}
-    aside |= {group.name: float(np.abs(group.all_positions[:, 1]).max()) for group in setup.groups}
+    aside = {s.name: abs(s.position[1]) for shot in discretization.shots for s in shot.sources}
+    aside |= {
+        group.name: float(np.abs(group.all_positions[:, 1]).max())
+        for group in discretization.groups
+    }
     name, most = max(aside.items(), key=lambda entry: entry[1])
-    if most > 0.5 * setup.grid.spacing[0]:
+    if most > 0.5 * discretization.grid.spacing[0]:
         yield (
             f"geographic: {name} lies up to {most:.4g} m beside the plane of this 2-D run, y = 0, "
             "and is moved into it along y; turn the plane (azimuth) to its sources and receivers, "
@@ -74,14 +77,16 @@ def off_the_plane(setup: Discretization) -> WarningLines:
         )
 
 
-def directions(setup: Discretization) -> WarningLines:
+def directions(discretization: Discretization) -> WarningLines:
     """Yield a line where sources and receivers lie too far out for a plane."""
-    if setup.scenario.geographic is None:
+    if discretization.scenario.geographic is None:
         return
-    sources = _farthest([s.position for shot in setup.shots for s in shot.sources])
-    receivers = _farthest([position for group in setup.groups for position in group.all_positions])
+    sources = _farthest([s.position for shot in discretization.shots for s in shot.sources])
+    receivers = _farthest(
+        [position for group in discretization.groups for position in group.all_positions]
+    )
     distance = float(np.hypot(*np.concatenate([sources, receivers]).T).max())
-    projection = Projection(setup.scenario.geographic)
+    projection = Projection(discretization.scenario.geographic)
     angle = _largest_angle(projection, sources, receivers)
     if distance > MOST_DISTANCE or angle > MOST_ANGLE:
         yield (

@@ -25,29 +25,31 @@ _Shaped = Body | Water
 PartBox = Mapping[str, tuple[float, float]]
 
 
-def hidden_parts(setup: Discretization) -> WarningLines:
+def hidden_parts(discretization: Discretization) -> WarningLines:
     """Name each part of the model that changes nothing, and the parts that cover it."""
-    boxes = [_box(setup, model_part) for model_part in setup.earth.model_parts]
-    for number, model_part in enumerate(setup.earth.model_parts):
+    boxes = [_box(discretization, model_part) for model_part in discretization.earth.model_parts]
+    for number, model_part in enumerate(discretization.earth.model_parts):
         try:
-            owners = _owners(setup, number, boxes)
+            owners = _owners(discretization, number, boxes)
         except ModelError:  # a file has no values between the points of the grid
             continue
         is_shaped = isinstance(model_part, _Shaped)
         if owners is None or not (owners or is_shaped):
             continue
-        named = setup.scenario.named("model", number)
+        named = discretization.scenario.named("model", number)
         if not owners:
-            problem = _nothing(setup, model_part, setup.scenario.model[number].type)
+            problem = _nothing(
+                discretization, model_part, discretization.scenario.model[number].type
+            )
             yield f"{named}: {problem}"
-        elif is_shaped or _is_whole(setup, owners):
-            covers = " and ".join(setup.scenario.named("model", k) for k in owners)
+        elif is_shaped or _is_whole(discretization, owners):
+            covers = " and ".join(discretization.scenario.named("model", k) for k in owners)
             verb = "covers" if len(owners) == 1 else "cover"
-            remedy = _remedy(setup, model_part, owners)
+            remedy = _remedy(discretization, model_part, owners)
             yield f"{covers} {verb} all of {named}: it changes nothing; {remedy}"
 
 
-def _box(setup: Discretization, model_part: EarthPart) -> PartBox | None:
+def _box(discretization: Discretization, model_part: EarthPart) -> PartBox | None:
     """Return the part of the grid about a part of the model.
 
     None of a body outside the grid (`seismo.runs.prediction.checks.coverage`), and of random media,
@@ -55,9 +57,9 @@ def _box(setup: Discretization, model_part: EarthPart) -> PartBox | None:
     """
     if isinstance(model_part, RandomMedium):
         return None
-    box = {axis: setup.grid.limits(axis) for axis in setup.grid.axes}
-    if setup.ground is not None:
-        box["z"] = (setup.ground.highest, box["z"][1])
+    box = {axis: discretization.grid.limits(axis) for axis in discretization.grid.axes}
+    if discretization.ground is not None:
+        box["z"] = (discretization.ground.highest, box["z"][1])
     if isinstance(model_part, _Shaped):
         for axis in box:
             low, high = model_part.extent.get(axis) or box[axis]
@@ -66,13 +68,13 @@ def _box(setup: Discretization, model_part: EarthPart) -> PartBox | None:
 
 
 def _owners(
-    setup: Discretization, number: int, boxes: Sequence[PartBox | None]
+    discretization: Discretization, number: int, boxes: Sequence[PartBox | None]
 ) -> list[int] | None:
     """Return the later parts that cover all of a part; none where it has no inside.
 
     None where some of it is left, or where no wave feels what it gives.
     """
-    earth = setup.earth
+    earth = discretization.earth
     names = earth.conversion.takes if earth.conversion else earth.needs
     model_part = earth.model_parts[number]
     if isinstance(model_part, _Shaped):
@@ -84,8 +86,8 @@ def _owners(
     # Later parts that come near it; most bodies of many do not.
     later = [k for k, other in enumerate(boxes) if k >= number and other and _meet(box, other)]
     covering: set[int] = set()
-    for count in _COUNTS[setup.grid.dimensions]:
-        points = _points(setup, box, count)
+    for count in _COUNTS[discretization.grid.dimensions]:
+        points = _points(discretization, box, count)
         covered_by = {name: np.full(points.coordinates[0].shape, _NOBODY) for name in names}
         for k in later:
             _mark(covered_by, earth.model_parts[k], k, points.of_part(k), number)
@@ -119,51 +121,55 @@ def _mark(
         covered_by[name][~np.isnan(samples) & ((k == number) | (covered_by[name] == number))] = k
 
 
-def _points(setup: Discretization, box: PartBox, count: int) -> PlacedPoints:
+def _points(discretization: Discretization, box: PartBox, count: int) -> PlacedPoints:
     """Return points spread over a box, under the ground."""
-    ticks = {axis: _ticks(setup, axis, *ends, count) for axis, ends in box.items()}
+    ticks = {axis: _ticks(discretization, axis, *ends, count) for axis, ends in box.items()}
     grids = np.meshgrid(*ticks.values(), indexing="ij")
     along = dict(zip(ticks, (grid.ravel() for grid in grids), strict=True))
-    frame = setup.earth.frame
+    frame = discretization.earth.frame
     if frame.topography is not None:
         is_ground = along["z"] >= frame.ground(along.get("y"), along["x"], None)
         along = {axis: grid[is_ground] for axis, grid in along.items()}
     return PlacedPoints(frame, (along["z"], along.get("y"), along["x"]))
 
 
-def _ticks(setup: Discretization, axis: str, low: float, high: float, count: int) -> np.ndarray:
+def _ticks(
+    discretization: Discretization, axis: str, low: float, high: float, count: int
+) -> np.ndarray:
     """Return coordinates between two ends: where averages are not taken, those of the grid."""
-    if setup.scenario.averaging == "point" and not (axis == "z" and setup.ground is not None):
-        first, last = setup.grid.index(axis, np.array([low, high]))
+    if discretization.scenario.averaging == "point" and not (
+        axis == "z" and discretization.ground is not None
+    ):
+        first, last = discretization.grid.index(axis, np.array([low, high]))
         halves = np.arange(np.ceil(2.0 * first - 1e-6), np.floor(2.0 * last + 1e-6) + 1.0)
-        return setup.grid.coordinate(axis, 0.5 * halves[:: max(1, len(halves) // count)])
+        return discretization.grid.coordinate(axis, 0.5 * halves[:: max(1, len(halves) // count)])
     return low + (high - low) * (np.arange(count) + 0.5) / count
 
 
-def _nothing(setup: Discretization, model_part: EarthPart, kind: str) -> str:
+def _nothing(discretization: Discretization, model_part: EarthPart, kind: str) -> str:
     """Return what is wrong with a part inside of which no point lies."""
-    if setup.scenario.averaging == "point" and isinstance(model_part, Block | Sphere):
+    if discretization.scenario.averaging == "point" and isinstance(model_part, Block | Sphere):
         problem = "no point of the grid lies inside of"
         return (
             f"{problem} the {kind}: it changes nothing; use averaging: effective, or a finer grid"
         )
     lengths = "points" if isinstance(model_part, Polygon) else "lengths"
-    ground = "" if setup.ground is None else ", and that it lies under the ground"
+    ground = "" if discretization.ground is None else ", and that it lies under the ground"
     return f"nothing lies inside of the {kind}: it changes nothing; check its {lengths}{ground}"
 
 
-def _is_whole(setup: Discretization, owners: Sequence[int]) -> bool:
+def _is_whole(discretization: Discretization, owners: Sequence[int]) -> bool:
     """Whether one part covers that has values everywhere; others may lie over a background."""
     return len(owners) == 1 and isinstance(
-        setup.earth.model_parts[owners[0]], Uniform | DepthProfile
+        discretization.earth.model_parts[owners[0]], Uniform | DepthProfile
     )
 
 
-def _remedy(setup: Discretization, model_part: EarthPart, owners: Sequence[int]) -> str:
+def _remedy(discretization: Discretization, model_part: EarthPart, owners: Sequence[int]) -> str:
     """Return where a part belongs; layers and the like that cover it have no upper end."""
     over = owners[-1]
     tops = {"layers": "first layer", "gradient": "top value", "table": "first row"}
-    top = tops.get(setup.scenario.model[over].type, "")
+    top = tops.get(discretization.scenario.model[over].type, "")
     upwards = f", whose {top} reaches up to the top of the grid" if top else ""
     if isinstance(model_part, _Shaped):
         return f"put it after model[{over}]{upwards}"

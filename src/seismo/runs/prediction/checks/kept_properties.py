@@ -23,16 +23,16 @@ _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _VELOCITIES = ("vp", "vs")
 
 
-def kept(setup: Discretization) -> WarningLines:
+def kept(discretization: Discretization) -> WarningLines:
     """Name each part that gives velocities, and keeps other properties of the rock beneath."""
-    earth = setup.earth
+    earth = discretization.earth
     takes = earth.conversion.takes if earth.conversion else earth.needs
     optional = [name for name in takes if PARAMETERS[name].default is not None]
     for k, model_part in enumerate(earth.model_parts[1:], 1):
         named = _named(model_part)
         is_rock = all(name in named for name in _VELOCITIES if name in takes)
         unset = [name for name in optional if name not in named] if is_rock else []
-        ranges = _beneath(setup, k, unset) if unset else {}
+        ranges = _beneath(discretization, k, unset) if unset else {}
         if not any(np.any(named[name]) for name in optional if name in named and not _turns(name)):
             ranges = ranges if not all(map(_turns, ranges)) else {}  # an axis of isotropic rock
         if not ranges:
@@ -40,7 +40,7 @@ def kept(setup: Discretization) -> WarningLines:
         keeps = ", ".join(f"{name} {_range(*ends)}" for name, ends in ranges.items())
         without = ", ".join(f"{name}: {_default(name)}" for name in ranges)
         yield (
-            f"{setup.scenario.named('model', k)}: gives velocities, and keeps "
+            f"{discretization.scenario.named('model', k)}: gives velocities, and keeps "
             f"{keeps} of the rock that it lies over; give {without} for rock without, or its own"
         )
 
@@ -58,9 +58,11 @@ def _turns(name: str) -> bool:
     return PARAMETERS[name].unit == "deg"
 
 
-def _beneath(setup: Discretization, k: int, names: list[str]) -> dict[str, tuple[float, float]]:
+def _beneath(
+    discretization: Discretization, k: int, names: list[str]
+) -> dict[str, tuple[float, float]]:
     """Return the least and largest values of parameters that a part lies over and no later sets."""
-    ticks = _ticks(setup, setup.earth.model_parts[k])
+    ticks = _ticks(discretization, discretization.earth.model_parts[k])
     coordinates = (ticks["z"], ticks.get("y"), ticks["x"])
     shape = np.broadcast_shapes(*(c.shape for c in ticks.values()))
 
@@ -73,7 +75,7 @@ def _beneath(setup: Discretization, k: int, names: list[str]) -> dict[str, tuple
         return fields
 
     unset = dict.fromkeys([*names, "vp"], np.nan)
-    model_parts = setup.earth.model_parts
+    model_parts = discretization.earth.model_parts
     before = painted(model_parts[:k], {name: PARAMETERS[name].start for name in names})
     current = painted((model_parts[k],), unset)
     later = painted(model_parts[k + 1 :], unset)
@@ -86,13 +88,13 @@ def _beneath(setup: Discretization, k: int, names: list[str]) -> dict[str, tuple
     return ranges
 
 
-def _ticks(setup: Discretization, model_part: EarthPart) -> dict[str, np.ndarray]:
+def _ticks(discretization: Discretization, model_part: EarthPart) -> dict[str, np.ndarray]:
     """Return coordinates in m by axis: over the region, and the middle of a part."""
     extent = getattr(model_part, "extent", {})
     ticks = {}
-    for axis in setup.grid.axes:
-        low, high = setup.grid.limits(axis)
-        even = np.linspace(low, high, _SAMPLED[setup.grid.dimensions])
+    for axis in discretization.grid.axes:
+        low, high = discretization.grid.limits(axis)
+        even = np.linspace(low, high, _SAMPLED[discretization.grid.dimensions])
         middle = np.clip(np.mean(extent.get(axis) or (low, high)), low, high)
         ticks[axis] = np.append(even, middle).reshape(_SHAPES[axis])
     return ticks

@@ -28,11 +28,13 @@ _LEAST = 1e12  # N m, moments that stand for earthquakes
 _SAMPLES = 4096
 
 
-def _lost_moment(setup: Discretization) -> WarningLines:
+def _lost_moment(discretization: Discretization) -> WarningLines:
     """In the plane of x and z nothing moves along y, nor changes along it."""
-    if setup.grid.dimensions == 3 or "xx" not in setup.physics.components("moment_tensor"):
+    if discretization.grid.dimensions == 3 or "xx" not in discretization.physics.components(
+        "moment_tensor"
+    ):
         return
-    for source in (s for s in setup.shots[0].summaries if s.kind == "moment_tensor"):
+    for source in (s for s in discretization.shots[0].summaries if s.kind == "moment_tensor"):
         lost = {name: m for name, m in source.strength.items() if "y" in name}
         largest = max(map(abs, source.strength.values()))
         if max(map(abs, lost.values())) > 0.01 * largest:
@@ -43,11 +45,13 @@ def _lost_moment(setup: Discretization) -> WarningLines:
             )
 
 
-def _line_moment(setup: Discretization) -> WarningLines:
+def _line_moment(discretization: Discretization) -> WarningLines:
     """Catalogues give the moment of a fault, not of each metre of a line."""
-    if setup.grid.dimensions == 3:
+    if discretization.grid.dimensions == 3:
         return
-    for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+    for source, section in zip(
+        discretization.shots[0].summaries, discretization.scenario.sources, strict=True
+    ):
         magnitude = getattr(section, "magnitude", None)
         moment = source.scalar_moment or 0.0 if magnitude is None else moment_of(magnitude)
         if magnitude is not None or moment > _MOST_OF_LINE:
@@ -59,9 +63,11 @@ def _line_moment(setup: Discretization) -> WarningLines:
             )
 
 
-def _lasting_moment(setup: Discretization) -> WarningLines:
+def _lasting_moment(discretization: Discretization) -> WarningLines:
     """Name a magnitude whose moment the wavelet does not reach, or does not keep."""
-    for source, section in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+    for source, section in zip(
+        discretization.shots[0].summaries, discretization.scenario.sources, strict=True
+    ):
         if section.type != "moment_tensor" or section.magnitude is None:
             continue
         share = _reached(source)
@@ -77,23 +83,27 @@ def _lasting_moment(setup: Discretization) -> WarningLines:
             )
 
 
-def _event_moments(setup: Discretization) -> WarningLines:
+def _event_moments(discretization: Discretization) -> WarningLines:
     """Name events whose file says another magnitude than its moment tensor has."""
-    for source, entry in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+    for source, entry in zip(
+        discretization.shots[0].summaries, discretization.scenario.sources, strict=True
+    ):
         if entry.type != "event":
             continue
-        if problem := read_event(entry, setup.scenario.base).contradiction:
+        if problem := read_event(entry, discretization.scenario.base).contradiction:
             yield (
                 f"source {source.name}: {entry.path}: {problem}: the tensor acts; CMTSOLUTION has "
                 "moments in dyn cm (1e-7 N m), QuakeML in N m"
             )
 
 
-def _size(setup: Discretization) -> WarningLines:
+def _size(discretization: Discretization) -> WarningLines:
     """Name moments that no earthquake has, or none of so short or so long a moment rate."""
-    if setup.grid.dimensions == 2:
+    if discretization.grid.dimensions == 2:
         return
-    for source, entry in zip(setup.shots[0].summaries, setup.scenario.sources, strict=True):
+    for source, entry in zip(
+        discretization.shots[0].summaries, discretization.scenario.sources, strict=True
+    ):
         moment = source.scalar_moment
         if not moment:
             continue
@@ -107,7 +117,7 @@ def _size(setup: Discretization) -> WarningLines:
                 f"it is in dyn cm, give 1e-7 times as many N m, which is Mw {smaller:.1f}"
             )
             continue
-        event = read_event(entry, setup.scenario.base) if entry.type == "event" else None
+        event = read_event(entry, discretization.scenario.base) if entry.type == "event" else None
         half_duration = _half_duration(source)
         if half_duration is None or (event and event.contradiction):
             continue

@@ -36,17 +36,17 @@ def medium_name(layer: LayerResolution) -> str:
     return "water" if layer.vp and WATER[0] <= layer.vp <= WATER[1] else "fluid"
 
 
-def _medium_at(setup: Discretization, source: PointSource) -> dict[str, np.ndarray]:
+def _medium_at(discretization: Discretization, source: PointSource) -> dict[str, np.ndarray]:
     x, y, z = (np.array([coordinate]) for coordinate in source.position)
-    return setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+    return discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
 
 
-def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _sources_in_air(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources in a medium that is as light and slow as air."""
-    if not {"vp", "rho"} <= set(setup.earth.needs):
+    if not {"vp", "rho"} <= set(discretization.earth.needs):
         return
-    for source in {s.name: s for shot in setup.shots for s in shot.sources}.values():
-        medium = _medium_at(setup, source)
+    for source in {s.name: s for shot in discretization.shots for s in shot.sources}.values():
+        medium = _medium_at(discretization, source)
         vp, rho = (float(np.ravel(medium[name])[0]) for name in ("vp", "rho"))
         solid = "vs" in medium and float(np.ravel(medium["vs"])[0]) > 0.0
         if vp < AIR_VELOCITY and rho < AIR_DENSITY and not solid:
@@ -57,14 +57,14 @@ def _sources_in_air(setup: Discretization, layers: list[LayerResolution]) -> War
             )
 
 
-def _sheared_fluids(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _sheared_fluids(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name moments of shear in a fluid, in which no fault slips."""
-    if "vs" not in setup.earth.needs:
+    if "vs" not in discretization.earth.needs:
         return
-    sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
+    sources = {s.name: s for shot in discretization.shots for s in shot.sources}.values()
     for source in (s for s in sources if s.kind == "moment_tensor"):
-        medium = _medium_at(setup, source)
-        axes = [AXES.index(axis) for axis in setup.grid.axes]
+        medium = _medium_at(discretization, source)
+        axes = [AXES.index(axis) for axis in discretization.grid.axes]
         moment = strengths(source)[1][np.ix_(axes, axes)]
         shear = np.abs(moment - np.trace(moment) / len(axes) * np.eye(len(axes))).max()
         if float(np.ravel(medium["vs"])[0]) == 0.0 and shear > _SHEAR * np.abs(moment).max():
@@ -74,29 +74,29 @@ def _sheared_fluids(setup: Discretization, layers: list[LayerResolution]) -> War
             )
 
 
-def _about_sources(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _about_sources(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name sources whose medium the equation would have otherwise, and why."""
-    sources = {s.name: s for shot in setup.shots for s in shot.sources}.values()
-    for condition, source in product(setup.physics.about_sources, sources):
-        medium = _medium_at(setup, source)
+    sources = {s.name: s for shot in discretization.shots for s in shot.sources}.values()
+    for condition, source in product(discretization.physics.about_sources, sources):
+        medium = _medium_at(discretization, source)
         if not np.all(condition.holds(medium)):
             named = (f"{name} {float(medium[name][0]):g}" for name in condition.names)
             yield f"source {source.name}: stands at {', '.join(named)}: {condition.problem}"
 
 
-def _sudden(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _sudden(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name the largest change of what should change little from node to node."""
-    rule = setup.physics.gradual
-    grid = setup.grid
-    if rule is None or setup.extremes.uniform:
+    rule = discretization.physics.gradual
+    grid = discretization.grid
+    if rule is None or discretization.extremes.uniform:
         return
     nodes = {a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
              for k, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
     some = {a: c[:: -(-c.size // _TRIED)] for a, c in nodes.items()}
     changes = []
-    for axis in "z" if setup.earth.layered else grid.axes:
+    for axis in "z" if discretization.earth.layered else grid.axes:
         line = some | {axis: nodes[axis]}
-        samples = setup.earth.sample(*tensor(line["z"], line.get("y"), line["x"]))
+        samples = discretization.earth.sample(*tensor(line["z"], line.get("y"), line["x"]))
         along = [a for a in "zyx" if a in grid.axes].index(axis)
         for name in rule.names:
             jumps = np.abs(np.diff(samples[name], axis=along)).max(
@@ -112,34 +112,34 @@ def _sudden(setup: Discretization, layers: list[LayerResolution]) -> WarningLine
         )
 
 
-def _ratio(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    ratio = setup.extremes.ratio_min
+def _ratio(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    ratio = discretization.extremes.ratio_min
     where = "model"
     if ratio >= math.sqrt(2.0):
         return
     solid = [layer for layer in layers if layer.vs]
     worst = min(solid, key=lambda layer: (layer.vp or math.inf) / (layer.vs or 1.0))
-    if setup.earth.layered:
-        key = setup.earth.given_by("vs", 0.5 * sum(worst.z))
-        where = setup.scenario.named(*key)
-    kind = "unrelaxed " if setup.earth.relaxation else ""
+    if discretization.earth.layered:
+        key = discretization.earth.given_by("vs", 0.5 * sum(worst.z))
+        where = discretization.scenario.named(*key)
+    kind = "unrelaxed " if discretization.earth.relaxation else ""
     yield (
         f"{where}: {kind}vp/vs falls to {ratio:.3f}, below sqrt(2) (a negative Poisson ratio), "
         f"between z = {worst.z[0]:.6g} and {worst.z[1]:.6g} m: rocks have 1.5 to 2.2, sediments "
-        f"more; {setup.earth.turned(math.sqrt(2.0)) or 'check vs'}"
+        f"more; {discretization.earth.turned(math.sqrt(2.0)) or 'check vs'}"
     )
 
 
-def _density(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    extremes = setup.extremes
+def _density(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    extremes = discretization.extremes
     if extremes.rho_max and not 900.0 <= extremes.rho_min <= extremes.rho_max <= 8000.0:
         value = extremes.rho_min if extremes.rho_min < 900.0 else extremes.rho_max
         yield f"model: a density of {value:.5g} kg/m3 is unusual for the earth; check its unit"
 
 
-def _velocity(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _velocity(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Single values have this limit where they are read; gradients lead beyond it."""
-    fastest = setup.extremes.vp_max
+    fastest = discretization.extremes.vp_max
     if fastest > VP.limits[1]:
         yield (
             f"model: a velocity of {fastest:.5g} m/s is unusual for the earth; check its unit, and "
@@ -147,10 +147,10 @@ def _velocity(setup: Discretization, layers: list[LayerResolution]) -> WarningLi
         )
 
 
-def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _uneven_bed(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Rows that a contact of fluid and solid owns are flat (`fluid_solid_contact`)."""
-    wet = setup.extremes.fluid and setup.extremes.vs_max > 0.0
-    if wet and setup.physics.fluid_meets_solid and not setup.earth.layered:
+    wet = discretization.extremes.fluid and discretization.extremes.vs_max > 0.0
+    if wet and discretization.physics.fluid_meets_solid and not discretization.earth.layered:
         yield (
             "model: fluid meets solid in an earth that varies sideways: their contact is averaged "
             "cell by cell; near it, waves err by up to 7 % over soft sediment and 50 % over hard "
@@ -158,11 +158,15 @@ def _uneven_bed(setup: Discretization, layers: list[LayerResolution]) -> Warning
         )
 
 
-def _thin(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    if not setup.earth.layered or setup.scenario.averaging != "point" or len(layers) < 2:
+def _thin(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
+    if (
+        not discretization.earth.layered
+        or discretization.scenario.averaging != "point"
+        or len(layers) < 2
+    ):
         return
     for layer in layers:
-        spacing = setup.grid.spacing[2] * layer.height
+        spacing = discretization.grid.spacing[2] * layer.height
         thickness = layer.bottom - layer.top + spacing
         if thickness < 2.5 * spacing and layer.share < 0.5:
             yield (
@@ -171,20 +175,22 @@ def _thin(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
             )
 
 
-def _samples(setup: Discretization) -> dict[str, np.ndarray]:
+def _samples(discretization: Discretization) -> dict[str, np.ndarray]:
     """Return the parameters of the scenario on a coarse lattice."""
-    axes = {a: np.linspace(*setup.grid.limits(a), _TRIED) for a in setup.grid.axes}
-    return setup.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
+    axes = {
+        a: np.linspace(*discretization.grid.limits(a), _TRIED) for a in discretization.grid.axes
+    }
+    return discretization.earth.as_given.sample(*tensor(axes["z"], axes.get("y"), axes["x"]))
 
 
-def _shear_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _shear_loss(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name solids whose qp is given where no part of the model gives any qs."""
-    if not {"vs", "qp", "qs"} <= set(setup.earth.needs):
+    if not {"vs", "qp", "qs"} <= set(discretization.earth.needs):
         return
-    named = named_parameters(setup.scenario.model)
+    named = named_parameters(discretization.scenario.model)
     if "qp" not in named or "qs" in named:
         return
-    medium = _samples(setup)
+    medium = _samples(discretization)
     if (np.isfinite(medium["qp"]) & (medium["vs"] > 0.0)).any():
         yield (
             "model: qp is given without qs, so that S waves lose nothing; give qs, which is most "
@@ -192,11 +198,11 @@ def _shear_loss(setup: Discretization, layers: list[LayerResolution]) -> Warning
         )
 
 
-def _exchanged_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _exchanged_loss(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name solids whose P waves lose more than their S waves, as few rocks have it."""
-    if not {"vs", "qp", "qs"} <= set(setup.earth.needs):
+    if not {"vs", "qp", "qs"} <= set(discretization.earth.needs):
         return
-    medium = _samples(setup)
+    medium = _samples(discretization)
     exchanged = (medium["qp"] < medium["qs"]) & np.isfinite(medium["qs"]) & (medium["vs"] > 0.0)
     if exchanged.any():
         qp, qs = (float(medium[name][exchanged][0]) for name in ("qp", "qs"))
@@ -206,12 +212,12 @@ def _exchanged_loss(setup: Discretization, layers: list[LayerResolution]) -> War
         )
 
 
-def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _bulk_loss(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name a qp that would let the bulk modulus gain energy, or none, and what is taken."""
-    if not {"vp", "qp", "qs"} <= set(setup.earth.needs):
+    if not {"vp", "qp", "qs"} <= set(discretization.earth.needs):
         return
-    medium = _samples(setup)
-    most = setup.earth.most_qp(medium)
+    medium = _samples(discretization)
+    most = discretization.earth.most_qp(medium)
     broken = medium["qp"] > most * (1.0 + 1e-3)
     finite = np.isfinite(medium["qp"])
     for rocks in (broken & finite, broken & ~finite):
@@ -232,15 +238,15 @@ def _bulk_loss(setup: Discretization, layers: list[LayerResolution]) -> WarningL
             )
 
 
-def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _bulk_gain(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """Name relaxation times of P moduli that lose less than the shear modulus in them."""
-    relaxation = setup.earth.relaxation
-    ratio = setup.extremes.ratio_min
-    if relaxation is None or relaxation.law or not {"qp", "qs"} <= set(setup.earth.needs):
+    relaxation = discretization.earth.relaxation
+    ratio = discretization.extremes.ratio_min
+    if relaxation is None or relaxation.law or not {"qp", "qs"} <= set(discretization.earth.needs):
         return
     omega = np.geomspace(*np.multiply((1e-2, 1e2), np.array(relaxation.frequencies)[[0, -1]]))
-    of_mu = SHEAR_PART[setup.grid.dimensions]
-    share = setup.extremes.others.get(SHEAR_SHARE, (0.0, of_mu / ratio**2))[1]
+    of_mu = SHEAR_PART[discretization.grid.dimensions]
+    share = discretization.extremes.others.get(SHEAR_SHARE, (0.0, of_mu / ratio**2))[1]
     y = relaxation.cell_value("p", math.inf, 1.0, math.sqrt(share / of_mu))
     p, s = (relaxation.modulus(wave, y, omega).imag for wave, y in (("p", y), ("s", 0.0)))
     if (p < share * s - 1e-9).any():
@@ -254,5 +260,5 @@ def _bulk_gain(setup: Discretization, layers: list[LayerResolution]) -> WarningL
 ODD_MEDIA: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
     _sources_in_air, _sheared_fluids, _exchanged_loss,
     _about_sources, _sudden, _ratio, _density, _velocity, _shear_loss, _bulk_loss, _bulk_gain,
-    _uneven_bed, lambda setup, _: thin_fluids(setup), _thin,
+    _uneven_bed, lambda discretization, _: thin_fluids(discretization), _thin,
 )  # fmt: skip

@@ -17,11 +17,11 @@ from seismo.solver.discretization import Discretization
 _ROUNDING = 1e-12  # of the square of an outline's size
 
 
-def outlines(setup: Discretization) -> WarningLines:
+def outlines(discretization: Discretization) -> WarningLines:
     """Name edges of polygons that cross one another, or are there twice."""
-    for number, section in enumerate(setup.scenario.model):
+    for number, section in enumerate(discretization.scenario.model):
         if isinstance(section, PolygonPart):
-            named = setup.scenario.named("model", number, "points")
+            named = discretization.scenario.named("model", number, "points")
             for problem in filter(None, (_twice(section.points), _crossing(section.points))):
                 yield f"{named}: {problem}"
 

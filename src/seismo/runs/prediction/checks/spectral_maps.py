@@ -8,11 +8,11 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.sampling.map_quantities import maps_of
 
 
-def unlike_the_motion(setup: Discretization) -> Iterator[str]:
+def unlike_the_motion(discretization: Discretization) -> Iterator[str]:
     """Name periods that are shorter than the sources' waves, or longer than the run."""
-    highest = setup.highest_frequency
-    duration = setup.clock.steps * setup.clock.dt
-    for one in maps_of(setup):
+    highest = discretization.highest_frequency
+    duration = discretization.clock.steps * discretization.clock.dt
+    for one in maps_of(discretization):
         if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
             yield (
                 f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "

@@ -20,12 +20,12 @@ MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begi
 WarningLines = Iterator[str]
 
 
-def _arrivals(setup: Discretization) -> WarningLines:
+def _arrivals(discretization: Discretization) -> WarningLines:
     """Compare the duration with when direct waves arrive, and when they have passed."""
-    duration = setup.scenario.time.duration
-    for group in setup.groups:
-        total = sum(int(group.recording(shot.name).sum()) for shot in setup.shots)
-        first, _ = _passage(setup, group, setup.fastest)
+    duration = discretization.scenario.time.duration
+    for group in discretization.groups:
+        total = sum(int(group.recording(shot.name).sum()) for shot in discretization.shots)
+        first, _ = _passage(discretization, group, discretization.fastest)
         missed = int((first > duration).sum())
         if missed:
             yield (
@@ -33,8 +33,8 @@ def _arrivals(setup: Discretization) -> WarningLines:
                 f"{total} traces of receivers {group.name}; the last first arrival comes "
                 f"after {first.max():.4g} s at the earliest"
             )
-        for name, speed in _direct_waves(setup):
-            first, passed = _passage(setup, group, speed)
+        for name, speed in _direct_waves(discretization):
+            first, passed = _passage(discretization, group, speed)
             cut = (first <= duration) & (passed > duration)
             if cut.any():
                 yield (
@@ -45,26 +45,28 @@ def _arrivals(setup: Discretization) -> WarningLines:
                 break
 
 
-def _direct_waves(setup: Discretization) -> Iterator[tuple[str, float]]:
+def _direct_waves(discretization: Discretization) -> Iterator[tuple[str, float]]:
     """Name the waves that travel straight from a source, with their largest velocity in m/s."""
-    yield "wave", setup.fastest
-    kinds = {source.kind for shot in setup.shots for source in shot.sources}
-    sheared = {"vp", "vs"} <= set(setup.earth.needs) and setup.extremes.vs_max > 0.0
+    yield "wave", discretization.fastest
+    kinds = {source.kind for shot in discretization.shots for source in shot.sources}
+    sheared = {"vp", "vs"} <= set(
+        discretization.earth.needs
+    ) and discretization.extremes.vs_max > 0.0
     if sheared and kinds - {"explosion", "pressure", "volume_rate", "plane_wave"}:
-        yield "S wave", setup.extremes.vs_max
+        yield "S wave", discretization.extremes.vs_max
 
 
 def _passage(
-    setup: Discretization, group: ReceiverGroup, speed: float
+    discretization: Discretization, group: ReceiverGroup, speed: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return when a direct wave of that speed arrives and has passed, (trace) in s.
 
     Of several sources the one whose wave comes, or has passed, first.
     """
-    axes = [AXES.index(a) for a in setup.grid.axes]
+    axes = [AXES.index(a) for a in discretization.grid.axes]
     arrivals = []
     ends = []
-    for shot in setup.shots:
+    for shot in discretization.shots:
         positions = group.at(shot.name)[group.recording(shot.name)]
         times = np.array([s.travel_times(positions, axes, speed) for s in shot.sources])
         arrivals.append((times + [[s.delay] for s in shot.sources]).min(axis=0))
@@ -80,62 +82,62 @@ def _over(source: PointSource) -> float:
     return float(times[acting][-1]) if acting.any() else source.end
 
 
-def _long_gone(setup: Discretization) -> WarningLines:
+def _long_gone(discretization: Discretization) -> WarningLines:
     """Name a duration many times as long as the slowest wave takes out of the region."""
-    faces = setup.scenario.boundaries
-    extremes = setup.extremes
+    faces = discretization.scenario.boundaries
+    extremes = discretization.extremes
     others = [faces.bottom, faces.x_min, faces.x_max]
-    others += [faces.y_min, faces.y_max] * (setup.grid.dimensions == 3)
+    others += [faces.y_min, faces.y_max] * (discretization.grid.dimensions == 3)
     if set(others) != {"absorbing"} or faces.top not in ("absorbing", "free_surface"):
         return
-    speeds = [extremes.vp_min, extremes.vs_min if "vs" in setup.earth.needs else 0.0]
-    slowest = min((speed for speed in speeds if speed > 0.0), default=setup.fastest)
-    lengths = [np.ptp(setup.grid.limits(axis)) for axis in setup.grid.axes]
+    speeds = [extremes.vp_min, extremes.vs_min if "vs" in discretization.earth.needs else 0.0]
+    slowest = min((speed for speed in speeds if speed > 0.0), default=discretization.fastest)
+    lengths = [np.ptp(discretization.grid.limits(axis)) for axis in discretization.grid.axes]
     crossing = float(np.linalg.norm(lengths)) / slowest
-    end = max(source.end for shot in setup.shots for source in shot.sources)
-    duration = setup.scenario.time.duration
+    end = max(source.end for shot in discretization.shots for source in shot.sources)
+    duration = discretization.scenario.time.duration
     if duration > max(end, 0.0) + MOST_CROSSINGS * crossing:
         yield (
-            f"time.duration: {duration:.4g} s ({setup.clock.steps} steps) is "
+            f"time.duration: {duration:.4g} s ({discretization.clock.steps} steps) is "
             f"{(duration - end) / crossing:.3g} times as long as the slowest wave "
             f"({slowest:.4g} m/s) takes across the region ({crossing:.3g} s), "
             "whose faces let waves out: hardly anything will be left of them; check its unit"
         )
 
 
-def _cut_source(setup: Discretization) -> WarningLines:
-    duration = setup.scenario.time.duration
-    period = 1.0 / setup.dominant_frequency
-    for source in setup.shots[0].summaries:
+def _cut_source(discretization: Discretization) -> WarningLines:
+    duration = discretization.scenario.time.duration
+    period = 1.0 / discretization.dominant_frequency
+    for source in discretization.shots[0].summaries:
         if source.end > duration * (1.0 + 1e-9):
             yield (
                 f"time.duration: {duration:.4g} s ends before source {source.name} does "
                 f"({source.end:.4g} s)"
             )
-        elif not setup.groups and _over(source) + period > duration:
+        elif not discretization.groups and _over(source) + period > duration:
             yield (
                 f"time.duration: {duration:.4g} s ends less than a period ({period:.4g} s) after "
                 f"source {source.name} has acted ({_over(source):.4g} s): its waves hardly leave it"
             )
 
 
-def _begun_source(setup: Discretization) -> WarningLines:
+def _begun_source(discretization: Discretization) -> WarningLines:
     """A source that acts before t = 0 begins with a jump."""
-    for k, source in enumerate(setup.shots[0].summaries):
+    for k, source in enumerate(discretization.shots[0].summaries):
         times = np.linspace(source.start, source.end, 2000)
         size = np.abs(wavelets.evaluate(source.wavelet, times - source.delay, source.base))
         begun = size[times < 0.0].max(initial=0.0) / size.max()
         if begun > MOST_BEGUN:
             yield (
                 f"source {source.name}: acts before the run begins, with {begun:.0%} of its "
-                f"largest value, which is left out; {_later(setup, k, source)}"
+                f"largest value, which is left out; {_later(discretization, k, source)}"
             )
 
 
-def _later(setup: Discretization, number: int, source: PointSource) -> str:
+def _later(discretization: Discretization, number: int, source: PointSource) -> str:
     """Return what to set so that a source begins with the run."""
-    section = setup.scenario.sources[number]
-    event = setup.scenario.event
+    section = discretization.scenario.sources[number]
+    event = discretization.scenario.event
     if event is not None and section.type in ("event", "finite_fault"):
         return f"set event.at to {event.at - source.start:.4g} s or more"
     wavelet = getattr(section, "wavelet", None)
@@ -147,11 +149,11 @@ def _later(setup: Discretization, number: int, source: PointSource) -> str:
     )
 
 
-def _ineffective_delay(setup: Discretization) -> WarningLines:
+def _ineffective_delay(discretization: Discretization) -> WarningLines:
     """The section `event` says when its events act: a delay of their wavelets has no effect."""
-    if setup.scenario.event is None:
+    if discretization.scenario.event is None:
         return
-    for k, section in enumerate(setup.scenario.sources):
+    for k, section in enumerate(discretization.scenario.sources):
         delay = getattr(getattr(section, "wavelet", None), "delay", None)
         if section.type == "event" and delay:
             yield (
@@ -161,12 +163,12 @@ def _ineffective_delay(setup: Discretization) -> WarningLines:
             )
 
 
-def _other_date(setup: Discretization) -> WarningLines:
+def _other_date(discretization: Discretization) -> WarningLines:
     """An origin time far from when the sources act gives exported traces a wrong date."""
-    event = setup.scenario.event
+    event = discretization.scenario.event
     if event is None:
         return
-    sources = [source for shot in setup.shots for source in shot.sources]
+    sources = [source for shot in discretization.shots for source in shot.sources]
     start = min(source.start for source in sources)
     end = max(source.end for source in sources)
     if not start - (end - start) <= event.at <= end:
@@ -177,11 +179,11 @@ def _other_date(setup: Discretization) -> WarningLines:
         )
 
 
-def _small_step(setup: Discretization) -> WarningLines:
+def _small_step(discretization: Discretization) -> WarningLines:
     """A step far below the limit, and what would let it grow."""
-    clock = setup.clock
-    requested_step = setup.scenario.time.step
-    names = {interval: name for name, interval in _intervals(setup)}
+    clock = discretization.clock
+    requested_step = discretization.scenario.time.step
+    names = {interval: name for name, interval in _intervals(discretization)}
     change = None if requested_step else kinder_interval(clock.free, names)
     interval, other, longer = change or (0.0, 0.0, clock.free)
     reason = "time.step" if requested_step else _together(names)
@@ -210,9 +212,9 @@ def _together(names: dict[float, str]) -> str:
     )
 
 
-def _sampling(setup: Discretization) -> WarningLines:
-    highest = setup.highest_frequency
-    for group in setup.groups:
+def _sampling(discretization: Discretization) -> WarningLines:
+    highest = discretization.highest_frequency
+    for group in discretization.groups:
         if group.interval and 0.4 / group.interval < highest:
             yield (
                 f"receivers {group.name}: an interval of {group.interval:g} s keeps frequencies up "
@@ -221,10 +223,10 @@ def _sampling(setup: Discretization) -> WarningLines:
             )
 
 
-def _seldom(setup: Discretization) -> WarningLines:
+def _seldom(discretization: Discretization) -> WarningLines:
     """Snapshots and samples that come but once, at t = 0, hold nothing."""
-    duration = setup.scenario.time.duration
-    for name, interval in _intervals(setup):
+    duration = discretization.scenario.time.duration
+    for name, interval in _intervals(discretization):
         if interval > duration * (1.0 + 1e-9):
             yield (
                 f"{name}: the interval of {interval:g} s is longer than time.duration "
@@ -232,9 +234,11 @@ def _seldom(setup: Discretization) -> WarningLines:
             )
 
 
-def _intervals(setup: Discretization) -> Iterator[tuple[str, float]]:
-    named = [(f"receivers {g.name}", g.interval) for g in setup.groups]
-    named += [(f"output.snapshots {s.name}", s.interval) for s in setup.scenario.output.snapshots]
+def _intervals(discretization: Discretization) -> Iterator[tuple[str, float]]:
+    named = [(f"receivers {g.name}", g.interval) for g in discretization.groups]
+    named += [
+        (f"output.snapshots {s.name}", s.interval) for s in discretization.scenario.output.snapshots
+    ]
     return ((name, interval) for name, interval in named if interval)
 
 

@@ -41,11 +41,11 @@ class _Length(NamedTuple):
     least: float = _LEAST
 
 
-def tiny_lengths(setup: Discretization) -> WarningLines:
+def tiny_lengths(discretization: Discretization) -> WarningLines:
     """Name lengths far below the spacing, and ask for their unit."""
-    scenario = setup.scenario
-    spacing = _spacing(setup)
-    for path, what, length, least in _lengths(setup):
+    scenario = discretization.scenario
+    spacing = _spacing(discretization)
+    for path, what, length, least in _lengths(discretization):
         if 0.0 < length < least * spacing:
             remedy = meant_in_km(length, spacing) or "check its unit"
             yield (
@@ -54,59 +54,63 @@ def tiny_lengths(setup: Discretization) -> WarningLines:
             )
 
 
-def _lengths(setup: Discretization) -> Iterator[_Length]:
-    for number, section in enumerate(setup.scenario.model):
+def _lengths(discretization: Discretization) -> Iterator[_Length]:
+    for number, section in enumerate(discretization.scenario.model):
         path = ("model", number)
-        profile = setup.earth.model_parts[number]
+        profile = discretization.earth.model_parts[number]
         if isinstance(profile, DepthProfile):
-            yield from _depths(setup, number, profile.listed, profile.tops.tolist())
+            yield from _depths(discretization, number, profile.listed, profile.tops.tolist())
         elif isinstance(section, InterfacePart):
             reach = max(abs(coordinate) for point in section.points for coordinate in point)
             yield _Length((*path, "points"), "coordinates", reach, _LEAST_REACH)
         elif isinstance(section, PolygonPart):
             short, long = sorted(np.ptp(section.points, axis=0).tolist())
             yield _Length((*path, "points"), "a longest side", long, _LEAST_BODY)
-            if long >= _LEAST_BODY * _spacing(setup):
+            if long >= _LEAST_BODY * _spacing(discretization):
                 yield _Length((*path, "points"), "a side", short)
         elif isinstance(section, SpherePart):
             yield _Length((*path, "radius"), "a radius", section.radius, 0.5 * _LEAST_BODY)
         elif isinstance(section, BlockPart):
             ends = ((axis, getattr(section, axis)) for axis in "xyz")
             sides = {axis: both[1] - both[0] for axis, both in ends if both}
-            is_small = len(sides) == setup.grid.dimensions
-            is_small = is_small and max(sides.values()) < _LEAST_BODY * _spacing(setup)
+            is_small = len(sides) == discretization.grid.dimensions
+            is_small = is_small and max(sides.values()) < _LEAST_BODY * _spacing(discretization)
             least = _LEAST_BODY if is_small else _LEAST
             yield from (_Length((*path, a), "a side", side, least) for a, side in sides.items())
         elif isinstance(section, WaterPart):
-            yield _Length((*path, "depth"), "a depth", section.depth - _top(setup))
-    for number, hill in enumerate(getattr(setup.scenario.topography, "hills", ())):
+            yield _Length((*path, "depth"), "a depth", section.depth - _top(discretization))
+    for number, hill in enumerate(getattr(discretization.scenario.topography, "hills", ())):
         yield _Length(("topography", "hills", number, "width"), "a width", hill.width)
 
 
 def _depths(
-    setup: Discretization, number: int, listed: str, tops: list[float]
+    discretization: Discretization, number: int, listed: str, tops: list[float]
 ) -> Iterator[_Length]:
     """Yield the range of a profile's depths, with the grid's top where they count from there."""
-    section: Any = setup.scenario.model[number]
+    section: Any = discretization.scenario.model[number]
     key = listed or ("z_top" if section.z_bottom is None else "z_bottom")
     if not listed:
         tops = [z for z in (section.z_top, section.z_bottom) if z is not None]
-    if number in setup.earth.frame.below_ground:
+    if number in discretization.earth.frame.below_ground:
         tops = [0.0, *tops]
-    elif setup.ground is None:
-        tops = [_top(setup), *tops]
+    elif discretization.ground is None:
+        tops = [_top(discretization), *tops]
     depths = sorted(set(tops))
     if len(depths) > 1:
-        first, last = setup.grid.limits("z")
+        first, last = discretization.grid.limits("z")
         in_km = _KM * (depths[1] - depths[0])
         least = _LEAST_DEPTHS if in_km <= last - first else _LEAST
         yield _Length(("model", number, key), "a range of depths", depths[-1] - depths[0], least)
 
 
-def _top(setup: Discretization) -> float:
+def _top(discretization: Discretization) -> float:
     """Return z in m of the grid's top, over topography of the highest ground."""
-    return setup.grid.limits("z")[0] if setup.ground is None else setup.ground.highest
+    return (
+        discretization.grid.limits("z")[0]
+        if discretization.ground is None
+        else discretization.ground.highest
+    )
 
 
-def _spacing(setup: Discretization) -> float:
-    return min(filter(None, map(setup.scenario.grid.spacing.at_top, "xyz")))
+def _spacing(discretization: Discretization) -> float:
+    return min(filter(None, map(discretization.scenario.grid.spacing.at_top, "xyz")))

@@ -65,28 +65,28 @@ CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the m
 
 
 def cautions(
-    setup: Discretization, layers: list[LayerResolution], expected: Expected,
+    discretization: Discretization, layers: list[LayerResolution], expected: Expected,
     run: Discretization | None = None,
 ) -> list[str]:  # fmt: skip
     """List what is suspicious of a run, or of one of the grids of a `run`."""
-    lines = [*uncarried(setup, layers)]
-    if not setup.scenario.grid.planes:
-        lines += inaccurate(setup, layers, expected)
-    lines += [line for look in _EARTH for line in look(setup, layers)]
-    lines += [line for look in _OF_RUN for line in look(run or setup)]
-    lines += _layer_strength(run or setup, expected)
-    lines += [line for look in _GEOMETRY for line in look(setup)]
+    lines = [*uncarried(discretization, layers)]
+    if not discretization.scenario.grid.planes:
+        lines += inaccurate(discretization, layers, expected)
+    lines += [line for look in _EARTH for line in look(discretization, layers)]
+    lines += [line for look in _OF_RUN for line in look(run or discretization)]
+    lines += _layer_strength(run or discretization, expected)
+    lines += [line for look in _GEOMETRY for line in look(discretization)]
     lines += near_contacts(expected.near_sources, expected.reading)
-    return [*lines, *_nothing_recorded(run or setup)]
+    return [*lines, *_nothing_recorded(run or discretization)]
 
 
-def _beyond(setup: Discretization, layers: list[LayerResolution]) -> WarningLines:
+def _beyond(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
     """A spectrum that falls slowly reaches frequencies that the grid does not carry."""
     slowest = min(layer.sampled for layer in layers)
-    carried = slowest / (LEAST_POINTS * setup.coarsest_spacing)
-    if carried < setup.highest_frequency:
+    carried = slowest / (LEAST_POINTS * discretization.coarsest_spacing)
+    if carried < discretization.highest_frequency:
         return  # `inaccurate` has said so
-    for source in setup.shots[0].summaries:
+    for source in discretization.shots[0].summaries:
         lost = max(
             wavelets.energy_above(wavelet, carried, derivatives_of(source), source.base)
             for wavelet in source.radiated
@@ -106,13 +106,15 @@ def _less_of_it(wavelet: str) -> str:
     return "use a wavelet without corners (gaussian_rate for a moment rate)"
 
 
-def _ends(setup: Discretization) -> WarningLines:
+def _ends(discretization: Discretization) -> WarningLines:
     """An extent that is no whole number of spacings ends elsewhere."""
-    for axis in setup.grid.axes:
-        length = getattr(setup.scenario.grid.extent, axis)
-        spacing = setup.grid.spacing[AXES.index(axis)]
+    for axis in discretization.grid.axes:
+        length = getattr(discretization.scenario.grid.extent, axis)
+        spacing = discretization.grid.spacing[AXES.index(axis)]
         cells = round(length / spacing)
-        is_grown = axis == "z" and setup.grid.stretching  # rows that grow end at the length
+        is_grown = (
+            axis == "z" and discretization.grid.stretching
+        )  # rows that grow end at the length
         if abs(length - cells * spacing) > 1e-6 * spacing and not is_grown:
             yield (
                 f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
@@ -120,16 +122,18 @@ def _ends(setup: Discretization) -> WarningLines:
             )
 
 
-def _moved(setup: Discretization) -> WarningLines:
+def _moved(discretization: Discretization) -> WarningLines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
-    level = level_of(setup.scenario, setup.grid)
-    cuts = {one.name: one.cut for one in setup.series} | {one.name: one.cut for one in setup.maps}
+    level = level_of(discretization.scenario, discretization.grid)
+    cuts = {one.name: one.cut for one in discretization.series} | {
+        one.name: one.cut for one in discretization.maps
+    }
     for key in ("snapshots", "maps"):
-        for entry in (e for e in getattr(setup.scenario.output, key) if e.name in cuts):
+        for entry in (e for e in getattr(discretization.scenario.output, key) if e.name in cuts):
             for axis, taken in cuts[entry.name].plane.items():
                 requested = getattr(entry.on_z(level).plane, axis)
-                if abs(requested - taken) > 1e-6 * setup.grid.spacing[AXES.index(axis)]:
+                if abs(requested - taken) > 1e-6 * discretization.grid.spacing[AXES.index(axis)]:
                     moved.setdefault((axis, requested, taken), []).append(
                         f"output.{key} {entry.name}"
                     )
@@ -140,19 +144,19 @@ def _moved(setup: Discretization) -> WarningLines:
         )
 
 
-def _edges(setup: Discretization) -> WarningLines:
+def _edges(discretization: Discretization) -> WarningLines:
     acting: dict[str, list[Any]] = {}
-    for source in (s for s in setup.shots[0].sources if s.is_local):
+    for source in (s for s in discretization.shots[0].sources if s.is_local):
         acting.setdefault(f"source {source.name}", []).append(source.position)
-    if len(setup.shots) > 1:
-        acting = {"shots": [s.position for shot in setup.shots for s in shot.sources]}
+    if len(discretization.shots) > 1:
+        acting = {"shots": [s.position for shot in discretization.shots for s in shot.sources]}
     for name, named_positions in acting.items():
         positions = np.array(named_positions, float).reshape(-1, 3)
-        is_near, faces = _near_a_layer(setup, positions)
+        is_near, faces = _near_a_layer(discretization, positions)
         yield from _named_edges(name, int(is_near.sum()), len(positions), faces)
-    for group in setup.groups:
-        _, faces = _near_a_layer(setup, group.all_positions)
-        count = group.count_where(lambda positions: _near_a_layer(setup, positions)[0])
+    for group in discretization.groups:
+        _, faces = _near_a_layer(discretization, group.all_positions)
+        count = group.count_where(lambda positions: _near_a_layer(discretization, positions)[0])
         yield from _named_edges(f"receivers {group.name}", count, len(group), faces)
 
 
@@ -171,9 +175,11 @@ def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> Wa
     )
 
 
-def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndarray, list[str]]:
+def _near_a_layer(
+    discretization: Discretization, positions: np.ndarray
+) -> tuple[np.ndarray, list[str]]:
     """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
-    grid = setup.grid
+    grid = discretization.grid
     is_near = np.zeros(len(positions), bool)
     named = []
     for axis in grid.axes:
@@ -190,10 +196,10 @@ def _near_a_layer(setup: Discretization, positions: np.ndarray) -> tuple[np.ndar
     return is_near, named
 
 
-def _flat(setup: Discretization) -> WarningLines:
+def _flat(discretization: Discretization) -> WarningLines:
     """Stations of lists lie below the ground of the run, whatever their elevation."""
-    ground = "the surface is flat" if setup.ground is None else "topography has the ground"
-    for group in setup.groups:
+    ground = "the surface is flat" if discretization.ground is None else "topography has the ground"
+    for group in discretization.groups:
         if group.elevations:
             yield (
                 f"receivers {group.name}: {group.elevations} is passed over, as {ground}: "
@@ -201,12 +207,12 @@ def _flat(setup: Discretization) -> WarningLines:
             )
 
 
-def _close_receivers(setup: Discretization) -> WarningLines:
-    axes = [AXES.index(a) for a in setup.grid.axes]
-    least = CLOSE_POINTS * setup.coarsest_spacing
-    for group in setup.groups:
+def _close_receivers(discretization: Discretization) -> WarningLines:
+    axes = [AXES.index(a) for a in discretization.grid.axes]
+    least = CLOSE_POINTS * discretization.coarsest_spacing
+    for group in discretization.groups:
         close = 0
-        for shot in setup.shots:
+        for shot in discretization.shots:
             beside = np.zeros(len(group), bool)
             for source in (s for s in shot.sources if s.is_local):
                 offset = group.at(shot.name)[:, axes] - np.array(source.position)[axes]
@@ -220,7 +226,7 @@ def _close_receivers(setup: Discretization) -> WarningLines:
             )
 
 
-def _above_sources(setup: Discretization) -> WarningLines:
+def _above_sources(discretization: Discretization) -> WarningLines:
     """Name receivers on the surface straight above sources that lie in its fitted rows.
 
     Measured (validation/shallow.py): shear moments five cells deep err there by 2 % with 10 points
@@ -228,14 +234,14 @@ def _above_sources(setup: Discretization) -> WarningLines:
     others by 0.5 % with 10, and by 4 % with 5. Forces one to five cells deep err there by 0.2 to
     20 %, in 2-D by up to 11 %.
     """
-    if setup.closure is None:
+    if discretization.closure is None:
         return
     shallow: dict[str, list[tuple[str, np.ndarray]]] = {}
-    across = [AXES.index(a) for a in setup.grid.axes if a != "z"]
-    of_forces = 20 if setup.grid.dimensions == 3 else 11
-    acting = ((shot.name, source) for shot in setup.shots for source in shot.sources)
+    across = [AXES.index(a) for a in discretization.grid.axes if a != "z"]
+    of_forces = 20 if discretization.grid.dimensions == 3 else 11
+    acting = ((shot.name, source) for shot in discretization.shots for source in shot.sources)
     for shot_name, source in acting:
-        row = setup.grid.index("z", source.position[2])
+        row = discretization.grid.index("z", source.position[2])
         if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
             description = (
                 f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 6 % there"
@@ -245,13 +251,13 @@ def _above_sources(setup: Discretization) -> WarningLines:
         else:
             continue
         shallow.setdefault(description, []).append((shot_name, np.array(source.position)[across]))
-    least = ABOVE_POINTS * setup.coarsest_spacing
-    for group in setup.groups:
+    least = ABOVE_POINTS * discretization.coarsest_spacing
+    for group in discretization.groups:
         for description, epicentres in shallow.items():
             above = 0
             for shot_name, epicentre in epicentres:
                 positions = group.at(shot_name)[group.recording(shot_name)]
-                on_top = positions[setup.grid.index("z", positions[:, 2]) < 1.0][:, across]
+                on_top = positions[discretization.grid.index("z", positions[:, 2]) < 1.0][:, across]
                 above += int((np.linalg.norm(on_top - epicentre, axis=1) < least).sum())
             if above:
                 yield (
@@ -260,13 +266,13 @@ def _above_sources(setup: Discretization) -> WarningLines:
                 )
 
 
-def _close_maps(setup: Discretization) -> WarningLines:
+def _close_maps(discretization: Discretization) -> WarningLines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
-    least = CLOSE_POINTS * setup.coarsest_spacing
-    sources = {s.position: s for shot in setup.shots for s in shot.sources if s.is_local}
-    for one in setup.maps:
+    least = CLOSE_POINTS * discretization.coarsest_spacing
+    sources = {s.position: s for shot in discretization.shots for s in shot.sources if s.is_local}
+    for one in discretization.maps:
         nodes = dict(one.cut.axes) | {
-            a: np.array([v]) for a, v in one.cut.plane.items() if a in setup.grid.axes
+            a: np.array([v]) for a, v in one.cut.plane.items() if a in discretization.grid.axes
         }
         close = 0
         for position in sources:
@@ -279,23 +285,25 @@ def _close_maps(setup: Discretization) -> WarningLines:
             )
 
 
-def _at_the_surface(setup: Discretization) -> WarningLines:
+def _at_the_surface(discretization: Discretization) -> WarningLines:
     """Name what acts on, or records, the pressure or stress of a fluid's free surface."""
-    if setup.scenario.boundaries.top != "free_surface":
+    if discretization.scenario.boundaries.top != "free_surface":
         return
     # The ground has a z of its own in each place.
-    level = f" (z = {setup.grid.origin[2]:g} m)" if setup.topography is None else ""
-    sources = {s.name: s for shot in setup.shots for s in shot.sources}
+    level = (
+        f" (z = {discretization.grid.origin[2]:g} m)" if discretization.topography is None else ""
+    )
+    sources = {s.name: s for shot in discretization.shots for s in shot.sources}
     for source in sources.values():
         if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
-            setup, np.array([source.position])
+            discretization, np.array([source.position])
         ):
             yield (
                 f"source {source.name}: less than half a spacing under the free surface"
                 f"{level}, where pressure vanishes: it hardly radiates; move it down"
             )
-    for group in setup.groups:
-        on = group.count_where(partial(_on_water, setup))
+    for group in discretization.groups:
+        on = group.count_where(partial(_on_water, discretization))
         # The stress in a fluid is its pressure.
         for quantity in {"pressure", "stress"}.intersection(group.quantities) if on else ():
             yield (
@@ -304,31 +312,36 @@ def _at_the_surface(setup: Discretization) -> WarningLines:
             )
 
 
-def _on_water(setup: Discretization, positions: np.ndarray) -> np.ndarray:
+def _on_water(discretization: Discretization, positions: np.ndarray) -> np.ndarray:
     """Return which positions (n, 3) m lie on a free surface, under which is a fluid."""
     x, y, z = positions.T
-    on = z - setup.grid.origin[2] < 0.5 * setup.grid.spacing[2]
-    if "vs" in setup.earth.needs:
-        on &= setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)["vs"] == 0.0
+    on = z - discretization.grid.origin[2] < 0.5 * discretization.grid.spacing[2]
+    if "vs" in discretization.earth.needs:
+        on &= (
+            discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)[
+                "vs"
+            ]
+            == 0.0
+        )
     return on
 
 
-def _layer_strength(setup: Discretization, expected: Expected) -> WarningLines:
+def _layer_strength(discretization: Discretization, expected: Expected) -> WarningLines:
     """Name layers that are too thin, unless what the accuracy asks for counts them already."""
-    present = setup.scenario.boundaries.layer.points
-    points = advised_points(setup)
-    if points > present and expected.error <= setup.scenario.grid.accuracy:
-        thickness = present * absorbing_spacing(setup)
+    present = discretization.scenario.boundaries.layer.points
+    points = advised_points(discretization)
+    if points > present and expected.error <= discretization.scenario.grid.accuracy:
+        thickness = present * absorbing_spacing(discretization)
         yield (
             f"boundaries.layer.points: {present}: the layer is {thickness:.4g} m, "
-            f"{thickness / longest_wavelength(setup):.2g} of the longest dominant wavelength: use "
-            f"{points} or more"
+            f"{thickness / longest_wavelength(discretization):.2g} of the longest dominant "
+            f"wavelength: use {points} or more"
         )
 
 
-def _little_damping(setup: Discretization) -> WarningLines:
+def _little_damping(discretization: Discretization) -> WarningLines:
     """Waves that are guided along a layer may grow in it."""
-    damping = setup.guided_damping
+    damping = discretization.guided_damping
     if damping.early < damping.advised:
         yield (
             f"boundaries.layer.damping: {damping.early:g} is less than the {damping.advised:.2g} "
@@ -337,9 +350,9 @@ def _little_damping(setup: Discretization) -> WarningLines:
         )
 
 
-def _nothing_recorded(setup: Discretization) -> WarningLines:
-    output = setup.scenario.output
-    if not setup.groups and not output.snapshots and not output.maps:
+def _nothing_recorded(discretization: Discretization) -> WarningLines:
+    output = discretization.scenario.output
+    if not discretization.groups and not output.snapshots and not output.maps:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 

@@ -16,9 +16,9 @@ from seismo.solver.medium.node_medium import coupling_left
 _MUCH = 0.98  # of a coupling: no error of its own shows with more
 
 
-def weakened_coupling(setup: Discretization) -> WarningLines:
+def weakened_coupling(discretization: Discretization) -> WarningLines:
     """Name the place where least is left of a coupling."""
-    share, z = coupling_left(setup)
+    share, z = coupling_left(discretization)
     if share < _MUCH:
         yield (
             f"model: at z = {z:.6g} m, beside much stiffer rock, normal and shear strains are "

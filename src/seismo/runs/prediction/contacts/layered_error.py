@@ -56,33 +56,41 @@ LENT = PowerLaw(0.15, 3.2)
 _WORST = 1.2  # measured error, in that of the sums
 
 
-def section_of(setup: Discretization) -> LayerSection:
+def section_of(discretization: Discretization) -> LayerSection:
     """Return the stacks of a layered earth, the surface first where there is one."""
-    depths_and_stacks = stacks(setup)
-    top = setup.grid.origin[2]
+    depths_and_stacks = stacks(discretization)
+    top = discretization.grid.origin[2]
     kept = [stack for _, stack in depths_and_stacks]
-    lent_depths = [setup.grid.coordinate("z", c.z_index) for c in setup.contacts if not c.closed]
+    lent_depths = [
+        discretization.grid.coordinate("z", c.z_index)
+        for c in discretization.contacts
+        if not c.closed
+    ]
     tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
     bottoms = [z + stack.depths[-1] for z, stack in depths_and_stacks]
-    half_spacing = 0.5 * setup.grid.spacing[2]
+    half_spacing = 0.5 * discretization.grid.spacing[2]
     rows: list[DiscreteStack | None] = [
         None
         if any(
             z - half_spacing < z_contact < z + stack.depths[-1] + half_spacing
             for z_contact in lent_depths
         )
-        else rows_about(setup, stack, z)
+        else rows_about(discretization, stack, z)
         for z, stack in depths_and_stacks
     ]
-    if kept and setup.scenario.boundaries.top == "free_surface" and kept[0].top is None:
+    if kept and discretization.scenario.boundaries.top == "free_surface" and kept[0].top is None:
         medium = kept[0].media[0]
-        rigid = layered_waves(setup).rigid_surface
+        rigid = layered_waves(discretization).rigid_surface
         kept.insert(0, ContactStack((medium, medium), (0.0,), 0.0, rigid))
         tops.insert(0, top)
         bottoms.insert(0, top)
         rows.insert(0, None)
     return LayerSection(
-        tuple(kept), tuple(rows), tuple(tops), tuple(bottoms), _NEAR * setup.grid.spacing[2]
+        tuple(kept),
+        tuple(rows),
+        tuple(tops),
+        tuple(bottoms),
+        _NEAR * discretization.grid.spacing[2],
     )
 
 
@@ -101,53 +109,55 @@ class Contacts:
     sets: Mapping[str, float] = field(default_factory=dict)
 
 
-def layered_error(setup: Discretization) -> Contacts:
+def layered_error(discretization: Discretization) -> Contacts:
     """Return the error that contacts leave in the traces of a layered earth."""
-    section = section_of(setup)
-    waves = setup.waves
-    if all(rows is None for rows in section.rows) and not setup.contacts:
+    section = section_of(discretization)
+    waves = discretization.waves
+    if all(rows is None for rows in section.rows) and not discretization.contacts:
         return Contacts(0.0, False)
     slowest = min(rock.vs or rock.vp for rock in section.layers)
-    points = slowest / (waves.spectra.frequency * setup.grid.spacing[2])
-    lent = any(not contact.closed for contact in setup.contacts)
+    points = slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
+    lent = any(not contact.closed for contact in discretization.contacts)
     lending = lent * waves.spectra.error(LENT(points))
-    ends = {group.name: _ends(setup, group) for group in setup.groups}
-    contact_errors = _scattered(setup, section, ends or {"": _everywhere(setup)})
-    turned = turned_error(setup)
+    ends = {group.name: _ends(discretization, group) for group in discretization.groups}
+    contact_errors = _scattered(discretization, section, ends or {"": _everywhere(discretization)})
+    turned = turned_error(discretization)
     errors = {name: math.hypot(error, lending, turned) for name, error in contact_errors.items()}
     joint = section.rows[0] is not None and section.stacks[0].top is not None
     return Contacts(max(errors.values()), joint, errors if ends else {})
 
 
-def closed_surface_error(setup: Discretization) -> float:
+def closed_surface_error(discretization: Discretization) -> float:
     """Return the error of the traces by the closed rows of a free surface, as if it were level.
 
     Sources and receivers count as deep below it as they are below the ground, in its slowest rock;
     0 where no differences close it, and for waves other than P and SV (`stacks`).
     """
-    if setup.closure is None or not setup.physics.fluid_meets_solid:
+    if discretization.closure is None or not discretization.physics.fluid_meets_solid:
         return 0.0
-    height = setup.grid.spacing[2]
-    top = setup.grid.origin[2]
-    reach = (setup.closure.rows + 2 * len(setup.stencil.first)) * height
-    rock = min(_rocks_at_top(setup), key=lambda rock: rock.vs)
+    height = discretization.grid.spacing[2]
+    top = discretization.grid.origin[2]
+    reach = (discretization.closure.rows + 2 * len(discretization.stencil.first)) * height
+    rock = min(_rocks_at_top(discretization), key=lambda rock: rock.vs)
     stack = ContactStack((rock, rock), (0.0,), -reach)
-    rows = rows_about(setup, stack, top + reach)
+    rows = rows_about(discretization, stack, top + reach)
     section = LayerSection((stack,), (rows,), (top,), (top + reach,), _NEAR * height)
-    ends = {group.name: _ends(setup, group) for group in setup.groups}
-    return max(_scattered(setup, section, ends or {"": _everywhere(setup)}).values())
+    ends = {group.name: _ends(discretization, group) for group in discretization.groups}
+    return max(
+        _scattered(discretization, section, ends or {"": _everywhere(discretization)}).values()
+    )
 
 
-def _rocks_at_top(setup: Discretization) -> list[Rock]:
+def _rocks_at_top(discretization: Discretization) -> list[Rock]:
     """Return the rocks at some places in the middle of the topmost cell."""
-    grid = setup.grid
+    grid = discretization.grid
     x, *y = (np.linspace(*grid.limits(axis), _PLACES) for axis in "xy" if axis in grid.axes)
     z = np.array([grid.coordinate("z", 0.5)])[:, None, None]
-    samples = setup.earth.sample(z, y[0][:, None] if y else None, x)
-    names = setup.physics.needs
+    samples = discretization.earth.sample(z, y[0][:, None] if y else None, x)
+    names = discretization.physics.needs
     columns = np.broadcast_arrays(*(samples[name] for name in names))
     parameters = np.unique(np.stack([column.ravel() for column in columns], axis=1), axis=0)
-    return [Rock(*layered_waves(setup).medium(*one)) for one in parameters.tolist()]
+    return [Rock(*layered_waves(discretization).medium(*one)) for one in parameters.tolist()]
 
 
 @dataclass(frozen=True)
@@ -165,16 +175,18 @@ class _Ends:
     pressure: bool
 
 
-def _everywhere(setup: Discretization) -> _Ends:
+def _everywhere(discretization: Discretization) -> _Ends:
     """Return the surface, or the top, as far as anything is from a source."""
-    top = np.array(setup.grid.origin[2:3])
-    return _Ends(top, setup.waves.longest * np.array(_DISTANCES), False)
+    top = np.array(discretization.grid.origin[2:3])
+    return _Ends(top, discretization.waves.longest * np.array(_DISTANCES), False)
 
 
-def _ends(setup: Discretization, group: ReceiverGroup) -> _Ends:
+def _ends(discretization: Discretization, group: ReceiverGroup) -> _Ends:
     """Return some depths of receivers, and some of their distances from sources."""
     depths = np.unique(group.all_positions[:, 2])
-    sources = np.array([source.position for shot in setup.shots for source in shot.sources])
+    sources = np.array(
+        [source.position for shot in discretization.shots for source in shot.sources]
+    )
     paths = [
         (reading[None] - acting[:, None]).reshape(-1, 3)
         for acting, reading in (
@@ -183,7 +195,9 @@ def _ends(setup: Discretization, group: ReceiverGroup) -> _Ends:
         )
     ]
     every = np.concatenate(paths or [np.zeros((1, 3))])
-    distances = every[:, 0] if setup.grid.dimensions == 2 else np.hypot(every[:, 0], every[:, 1])
+    distances = (
+        every[:, 0] if discretization.grid.dimensions == 2 else np.hypot(every[:, 0], every[:, 1])
+    )
     rank = np.argsort(np.abs(distances), kind="stable")
     chosen = np.unique(np.round(np.array(_DISTANCES) * (len(rank) - 1)).astype(int))
     return _Ends(
@@ -194,7 +208,7 @@ def _ends(setup: Discretization, group: ReceiverGroup) -> _Ends:
 
 
 def _scattered(
-    setup: Discretization, section: LayerSection, ends: Mapping[str, _Ends]
+    discretization: Discretization, section: LayerSection, ends: Mapping[str, _Ends]
 ) -> dict[str, float]:
     """Return the error that contacts leave whose rows are known, by the name of a set."""
     if all(rows is None for rows in section.rows):
@@ -202,16 +216,18 @@ def _scattered(
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     depths = np.unique(np.concatenate([each.depths for each in ends.values()]))
     distances = np.unique(np.concatenate([each.distances for each in ends.values()]))
-    sources = radiating_sources(setup, max(*depths, *section.bottoms))
+    sources = radiating_sources(discretization, max(*depths, *section.bottoms))
     is_plane = all(source.slowness is not None for source in sources)
-    frequencies, shares = _sampled(setup, slowest, _PLANE_BANDS if is_plane else np.array(_BANDS))
+    frequencies, shares = _sampled(
+        discretization, slowest, _PLANE_BANDS if is_plane else np.array(_BANDS)
+    )
     if not frequencies.size:
         return dict.fromkeys(ends, 0.0)
-    traces = LayeredTraces(setup, section, depths, distances)
+    traces = LayeredTraces(discretization, section, depths, distances)
     squares = traces.squares(sources, frequencies, shares)
     ratios = squares[1] / np.where(squares[0] > 0.0, squares[0], np.inf)
     worst = np.sqrt(np.minimum(ratios, 2.0).max(axis=0))
-    is_transverse = setup.scenario.equation.waves_in_layers.rigid_surface
+    is_transverse = discretization.scenario.equation.waves_in_layers.rigid_surface
     errors = {}
     for name, each in ends.items():
         chosen = np.ix_(np.isin(depths, each.depths), np.isin(distances, each.distances))
@@ -221,11 +237,11 @@ def _scattered(
 
 
 def _sampled(
-    setup: Discretization, slowest: float, bands: np.ndarray
+    discretization: Discretization, slowest: float, bands: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return frequencies in Hz and their shares of the energy, as far as the grid carries them."""
-    spectra = setup.waves.spectra
+    spectra = discretization.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
     frequencies = np.interp(0.5 * (bands[1:] + bands[:-1]), below, spectra.frequency)
-    carried = frequencies * _LEAST_POINTS * setup.grid.spacing[2] < slowest
+    carried = frequencies * _LEAST_POINTS * discretization.grid.spacing[2] < slowest
     return frequencies[carried], np.diff(bands)[carried]

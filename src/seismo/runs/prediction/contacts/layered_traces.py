@@ -42,13 +42,13 @@ class LayeredTraces:
     """Traces of a layered earth at all of some depths, in all of some distances.
 
     Attributes:
-        setup: the run.
+        discretization: the run.
         section: its stacks.
         depths: of receivers in m.
         distances: horizontal ones from sources in m; in 2-D along x, with their sign.
     """
 
-    setup: Discretization
+    discretization: Discretization
     section: LayerSection
     depths: np.ndarray
     distances: np.ndarray
@@ -68,7 +68,7 @@ class LayeredTraces:
         if None in slownesses:
             damping, reach = self._damping(omegas)
         else:  # of a wavenumber each: as long as the run lets them ring
-            damping = 1.0 / self.setup.waves.duration
+            damping = 1.0 / self.discretization.waves.duration
             reach = math.inf
         waves = {s: self._waves(omegas, damping, reach, s) for s in slownesses}
         squares = [waves[s.slowness].squares(s, self, reach) @ shares for s in sources]
@@ -82,10 +82,10 @@ class LayeredTraces:
 
     def _damping(self, omegas: np.ndarray) -> tuple[float, float]:
         """Return the damping in 1/s, and to what distance in m it lets waves go."""
-        waves = self.setup.waves
+        waves = self.discretization.waves
         # Waves that a thin seam guides, and sheds on their way, are its own.
         slowest = min(r.vs or r.vp for stack in self.section.stacks for r in stack.media)
-        longest = max(waves.longest, self.setup.grid.spacing[2])
+        longest = max(waves.longest, self.discretization.grid.spacing[2])
         time = min(longest / slowest, waves.duration)
         wanted = min(1.0 / time, _DAMPED * float(omegas.min()))
         on_grid_count = sum(rows is not None for rows in self.section.rows)
@@ -127,8 +127,8 @@ class LayeredTraces:
 
         As many waves at a time as caches hold with their equations.
         """
-        first = np.asarray(self.setup.stencil.first)
-        height = rows.spacing if rows else self.setup.grid.spacing[2]
+        first = np.asarray(self.discretization.stencil.first)
+        height = rows.spacing if rows else self.discretization.grid.spacing[2]
         size = 2 * len(rows.rho_x) if rows else 4 * len(stack.media)
         pieces = math.ceil(k.size * size**2 / _AT_ONCE)
         waves = zip(*(np.array_split(a, pieces) for a in (s, k)), strict=True)

@@ -111,47 +111,49 @@ class NearReceivers(NamedTuple):
     error: float
 
 
-def reads_layers(setup: Discretization) -> bool:
+def reads_layers(discretization: Discretization) -> bool:
     """Whether sources and receivers are read by the layers that they are in."""
-    return setup.interpolation.layers is not None
+    return discretization.interpolation.layers is not None
 
 
-def near_sources(setup: Discretization) -> list[NearSource]:
+def near_sources(discretization: Discretization) -> list[NearSource]:
     """List all sources, each name once, where it errs most."""
-    laws = _LAYERED if reads_layers(setup) else _SIDEWAYS
-    axes = "z" if setup.earth.layered else setup.grid.axes
+    laws = _LAYERED if reads_layers(discretization) else _SIDEWAYS
+    axes = "z" if discretization.earth.layered else discretization.grid.axes
     worst: dict[str, NearSource] = {}
     known: dict[tuple, _Beside] = {}
-    for source in (s for shot in setup.shots for s in shot.sources if s.is_local):
+    for source in (s for shot in discretization.shots for s in shot.sources if s.is_local):
         at = tuple(source.position[AXES.index(a)] for a in axes)
         if at not in known:
-            known[at] = _nearest(setup, source.position, axes)
+            known[at] = _nearest(discretization, source.position, axes)
         beside = known[at]
         # A source of volume moves media of any modulus alike.
         acts = source.kind != "pressure"
         by_side = laws is _SIDEWAYS and source.kind != "force"
         law = laws[source.kind == "force"]
-        error = _error(setup, law, beside.cells, beside.excess(by_side)) if acts else 0.0
+        error = _error(discretization, law, beside.cells, beside.excess(by_side)) if acts else 0.0
         if source.name not in worst or error > worst[source.name].error:
             worst[source.name] = NearSource(source.name, beside.cells, error)
     return list(worst.values())
 
 
-def near_receivers(setup: Discretization) -> list[NearReceivers]:
+def near_receivers(discretization: Discretization) -> list[NearReceivers]:
     """List the sets of receivers."""
-    return [_near_set(setup, group) for group in setup.groups]
+    return [_near_set(discretization, group) for group in discretization.groups]
 
 
-def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
+def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearReceivers:
     """Return how a set errs, by what of its quantities errs most."""
-    strains = setup.physics.fluid_meets_solid and any(name in _BENT for name in group.quantities)
-    sloping = setup.topography is not None and not strains
-    if not (strains or setup.earth.layered or sloping):
+    strains = discretization.physics.fluid_meets_solid and any(
+        name in _BENT for name in group.quantities
+    )
+    sloping = discretization.topography is not None and not strains
+    if not (strains or discretization.earth.layered or sloping):
         # Motion errs there as the contacts themselves do
         # (`seismo.runs.prediction.contacts.sideways`).
         return NearReceivers(group.name, "", 0.0)
-    laws = _READ if reads_layers(setup) else _READ_SIDEWAYS
-    axes = "z" if setup.earth.layered else setup.grid.axes
+    laws = _READ if reads_layers(discretization) else _READ_SIDEWAYS
+    axes = "z" if discretization.earth.layered else discretization.grid.axes
     bent = {name for name in group.quantities if name in _BENT}
     by_side = laws is _READ_SIDEWAYS and strains and bent <= _BY_SIDE
     columns = [AXES.index(a) for a in axes]
@@ -161,19 +163,19 @@ def _near_set(setup: Discretization, group: ReceiverGroup) -> NearReceivers:
     positions = positions[first[::every]]
     errors = np.zeros(len(positions))
     for n, (x, y, z) in enumerate(positions.tolist()):
-        beside = _nearest(setup, (x, y, z), axes)
+        beside = _nearest(discretization, (x, y, z), axes)
         if beside.ratio > 1.0:
-            fluid = bool(_along(setup, (x, y, z), "z", np.array([z]))[1][0])
+            fluid = bool(_along(discretization, (x, y, z), "z", np.array([z]))[1][0])
             law = _ON_SLOPES if sloping else laws[fluid or not strains]
-            beside_ground = float(setup.grid.index("z", z)) < RADIUS
+            beside_ground = float(discretization.grid.index("z", z)) < RADIUS
             if beside_ground or not sloping:
-                errors[n] = _error(setup, law, beside.cells, beside.excess(by_side))
-            if setup.interpolation.thin_layer and not strains:
-                errors[n] = min(errors[n], _error(setup, _THIN, beside.cells, 1.0))
+                errors[n] = _error(discretization, law, beside.cells, beside.excess(by_side))
+            if discretization.interpolation.thin_layer and not strains:
+                errors[n] = min(errors[n], _error(discretization, _THIN, beside.cells, 1.0))
     affected = positions[errors > _LEAST][:, columns]
     is_affected = partial(_among, columns, affected)
     count = min(every * group.count_where(is_affected), len(group))
-    names = named(setup, group, is_affected, count) if count else ""
+    names = named(discretization, group, is_affected, count) if count else ""
     return NearReceivers(group.name, names, float(errors.max(initial=0.0)))
 
 
@@ -207,42 +209,46 @@ def near_contacts(
             )
 
 
-def near_maps(setup: Discretization) -> WarningLines:
+def near_maps(discretization: Discretization) -> WarningLines:
     """Name maps of peaks whose nodes are read as if there were no contacts beside them."""
-    reading = MapReading(setup.interpolation, never_cut(setup))
-    for one in setup.maps:
+    reading = MapReading(discretization.interpolation, never_cut(discretization))
+    for one in discretization.maps:
         names = {
             name for channel, at_nodes in one.channels if at_nodes for name, _ in channel.terms
         }
         at = reading.at(one.cut.index[2])
         rows = sorted({z for name in names for z in at.unlike(name)})
         if rows:
-            depths = [with_unit(float(setup.grid.ticks("z", rows[n])), "m") for n in (0, -1)]
+            depths = [
+                with_unit(float(discretization.grid.ticks("z", rows[n])), "m") for n in (0, -1)
+            ]
             yield (
                 f"maps {one.name}: {len(rows)} rows of nodes beside contacts of media, from z = "
                 f"{depths[0]} to {depths[1]}, are read as in an even medium, since parts of the "
-                f"grid hold {setup.halo} points of their neighbours: peaks there err by up to "
-                f"10 %; use grid.order {2 * RADIUS} or more, or receivers"
+                f"grid hold {discretization.halo} points of their neighbours: peaks there err by "
+                f"up to 10 %; use grid.order {2 * RADIUS} or more, or receivers"
             )
 
 
-def _error(setup: Discretization, law: _Law, cells: float, excess: float) -> float:
+def _error(discretization: Discretization, law: _Law, cells: float, excess: float) -> float:
     """Return the error so near a contact, by r - 1 or what stands in its place."""
-    sampling = (10.0 / setup.waves.points(setup.waves.slowest)) ** law.power
+    sampling = (10.0 / discretization.waves.points(discretization.waves.slowest)) ** law.power
     return law.factor * excess * sampling * math.exp(-law.decay * cells)
 
 
-def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> _Beside:
+def _nearest(discretization: Discretization, position: tuple[float, ...], axes: str) -> _Beside:
     """Return the contact that is nearest to a position."""
     nearest = _Beside(math.inf, 1.0, False)
-    if reads_layers(setup) and "rho" not in setup.earth.needs:
+    if reads_layers(discretization) and "rho" not in discretization.earth.needs:
         return nearest
     steps = np.arange(-_REACH * _PER_CELL, _REACH * _PER_CELL + 1) / _PER_CELL
     away = np.minimum(np.abs(steps[1:]), np.abs(steps[:-1]))
     for axis in axes:
         number = AXES.index(axis)
-        line = moved(setup.grid.cells, axis, position[number], steps)
-        moduli, wet = _along(setup, position, axis, np.clip(line, *setup.grid.limits(axis)))
+        line = moved(discretization.grid.cells, axis, position[number], steps)
+        moduli, wet = _along(
+            discretization, position, axis, np.clip(line, *discretization.grid.limits(axis))
+        )
         low, high = (f(moduli[:, 1:], moduli[:, :-1]) for f in (np.minimum, np.maximum))
         jumps = (high > (1.0 + _JUMP) * low).any(0) & (wet[1:] == wet[:-1])
         if not jumps.any():
@@ -259,14 +265,14 @@ def _nearest(setup: Discretization, position: tuple[float, ...], axes: str) -> _
 
 
 def _along(
-    setup: Discretization, position: tuple[float, ...], axis: str, line: np.ndarray
+    discretization: Discretization, position: tuple[float, ...], axis: str, line: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return moduli and density (3, n) on a line through a position, and where it is fluid."""
     x, y, z = (line if a == axis else np.full(1, position[AXES.index(a)]) for a in AXES)
-    if setup.grid.dimensions == 3:
-        medium = setup.earth.sample(z[:, None, None], y[:, None], x)
+    if discretization.grid.dimensions == 3:
+        medium = discretization.earth.sample(z[:, None, None], y[:, None], x)
     else:
-        medium = setup.earth.sample(z[:, None], None, x)
+        medium = discretization.earth.sample(z[:, None], None, x)
     samples = {name: np.broadcast_to(v, np.broadcast(*medium.values()).shape).ravel()
               for name, v in medium.items()}  # fmt: skip
     rho = samples.get("rho", np.ones(line.size))

@@ -80,13 +80,13 @@ def _unit_sources(rock: Rock, s: np.ndarray, k: np.ndarray, sign: float) -> np.n
     return np.stack(kinds, axis=1) / (2.0 * rock.rho * s**2)[:, None, None]
 
 
-def radiating_sources(setup: Discretization, lowest: float) -> list[RadiatingSource]:
+def radiating_sources(discretization: Discretization, lowest: float) -> list[RadiatingSource]:
     """List the shallowest and the deepest source of each kind; plane waves start at a depth in m.
 
     Strengths are relative, so that sources that differ in nothing else count once.
     """
     kinds: dict[tuple[object, ...], list[PointSource]] = {}
-    for source in (source for shot in setup.shots for source in shot.sources):
+    for source in (source for shot in discretization.shots for source in shot.sources):
         components = sorted(name for name, amount in source.strength.items() if amount)
         kinds.setdefault((source.kind, *components), []).append(source)
     outer = [
@@ -94,13 +94,15 @@ def radiating_sources(setup: Discretization, lowest: float) -> list[RadiatingSou
         for sources in kinds.values()
         for extreme in (min, max)
     ]
-    return list({_radiating(setup, source, lowest): None for source in outer})
+    return list({_radiating(discretization, source, lowest): None for source in outer})
 
 
-def _radiating(setup: Discretization, source: PointSource, lowest: float) -> RadiatingSource:
-    dimensions = setup.grid.dimensions
+def _radiating(
+    discretization: Discretization, source: PointSource, lowest: float
+) -> RadiatingSource:
+    dimensions = discretization.grid.dimensions
     # SH waves are those of a fluid's pressure, its P waves.
-    is_transverse = setup.scenario.equation.waves_in_layers.rigid_surface
+    is_transverse = discretization.scenario.equation.waves_in_layers.rigid_surface
     if isinstance(source, PlaneWave):
         sine = float(np.hypot(*source.level))
         shear = float(source.wave != "P" and not is_transverse)

@@ -73,49 +73,50 @@ class Faces(NamedTuple):
     areas: np.ndarray
 
 
-def sideways_error(setup: Discretization) -> float:
+def sideways_error(discretization: Discretization) -> float:
     """Return the relative error that contacts leave in the traces of a run."""
-    if setup.extremes.uniform:
+    if discretization.extremes.uniform:
         return 0.0
-    return scattered_error(setup, _faces(setup), laws_of(setup))
+    return scattered_error(discretization, _faces(discretization), laws_of(discretization))
 
 
-def scattered_error(setup: Discretization, faces: Faces, laws: np.ndarray) -> float:
+def scattered_error(discretization: Discretization, faces: Faces, laws: np.ndarray) -> float:
     """Return the relative error that faces leave in the worst trace.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         faces: where contrasts (law, n) are.
         laws: error (law, frequency) of a contrast of 1, at the frequencies of the run.
     """
     if not faces.areas.size:
         return 0.0
     squares = np.concatenate([
-        faces.contrasts**2 @ (faces.areas * shares).T for shares in _shares(setup, faces.positions)
+        faces.contrasts**2 @ (faces.areas * shares).T
+        for shares in _shares(discretization, faces.positions)
     ], axis=1)  # fmt: skip
-    spectra = setup.waves.spectra
+    spectra = discretization.waves.spectra
     worst = (laws**2 @ spectra.energy.mean(axis=0) @ squares).argmax()
     return spectra.error(np.sqrt(squares[:, worst] @ laws**2))
 
 
-def _shares(setup: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
+def _shares(discretization: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
     """Yield which share (path, n) of an error, for each unit of area, places send to receivers."""
-    waves = setup.waves
+    waves = discretization.waves
     spectra = waves.spectra
     mean_frequency = float(np.sqrt((spectra.energy @ spectra.frequency**2).min()))
     nearest = waves.slowest / (2.0 * math.pi * mean_frequency)
 
-    columns = [AXES.index(axis) for axis in setup.grid.axes]
+    columns = [AXES.index(axis) for axis in discretization.grid.axes]
 
     def distances(ends: np.ndarray, others: np.ndarray) -> np.ndarray:
         lengths = np.linalg.norm((ends[:, None] - others[None])[..., columns], axis=-1)
         return np.maximum(lengths, nearest)
 
-    sources = [source for shot in setup.shots for source in shot.sources]
+    sources = [source for shot in discretization.shots for source in shot.sources]
     local = np.array([source.position for source in sources if source.is_local]).reshape(-1, 3)
-    paths = list(paths_of(local, setup.groups))
-    if not paths or setup.scenario.output.maps:
-        paths.append((local, _everywhere(setup.grid)))
+    paths = list(paths_of(local, discretization.groups))
+    if not paths or discretization.scenario.output.maps:
+        paths.append((local, _everywhere(discretization.grid)))
     for starts, ends in paths:
         acting, reading = (thinned(positions, _MOST_ENDS) for positions in (starts, ends))
         from_receivers = distances(reading, at)
@@ -123,7 +124,7 @@ def _shares(setup: Discretization, at: np.ndarray) -> Iterator[np.ndarray]:
         for source in acting:
             straight = distances(reading, source[None])
             times.append(straight / (2.0 * distances(source[None], at) * from_receivers))
-        yield np.concatenate(times) ** (setup.grid.dimensions - 1) / math.pi
+        yield np.concatenate(times) ** (discretization.grid.dimensions - 1) / math.pi
 
 
 def _everywhere(grid: Grid) -> np.ndarray:
@@ -135,16 +136,16 @@ def _everywhere(grid: Grid) -> np.ndarray:
     return np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 3)
 
 
-def _faces(setup: Discretization) -> Faces:
+def _faces(discretization: Discretization) -> Faces:
     """Return the faces between nodes that are unlike, those of each part by its volume."""
-    bodies = bodies_of(setup)
+    bodies = bodies_of(discretization)
     boxes = [body.box for body in bodies]
     nodes = ALL_NODES // (len(boxes) + 1)
-    face_sets = [_faces_of(setup, region(setup.grid), (LINES, nodes), boxes)]
+    face_sets = [_faces_of(discretization, region(discretization.grid), (LINES, nodes), boxes)]
     for body in bodies:
-        faces = _faces_of(setup, body.box, (LINES_OF_PART, nodes))
+        faces = _faces_of(discretization, body.box, (LINES_OF_PART, nodes))
         thickness = 1.0 / sum(1.0 / max(width, 1e-9) for width in body.half_widths)
-        filled = min(1.0, thickness / max(setup.waves.spacing))
+        filled = min(1.0, thickness / max(discretization.waves.spacing))
         face_sets.append(faces._replace(contrasts=filled * faces.contrasts))
     every = joined(face_sets)
     some = thinned(np.arange(every.areas.size), _MOST_FACES)
@@ -162,24 +163,27 @@ def joined(faces: Sequence[Faces]) -> Faces:
 
 
 def _faces_of(
-    setup: Discretization, box: NodeBox, least: tuple[int, int], without: Sequence[NodeBox] = ()
+    discretization: Discretization,
+    box: NodeBox,
+    least: tuple[int, int],
+    without: Sequence[NodeBox] = (),
 ) -> Faces:
     """Return the faces of a box of nodes, but for those between two in other boxes.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         box: nodes that are compared.
         least: lines, and nodes, that `lattice` is to have.
         without: other boxes.
     """
-    grid = setup.grid
+    grid = discretization.grid
     face_sets = []
     media = dict[tuple[bytes, ...], SampledMedia]()  # small boxes have one lattice for all axes
     for axis in grid.axes:
         index = lattice(box, axis, 1, *least)
         key = tuple(nodes.tobytes() for nodes in index.values())
         if key not in media:
-            media[key] = sampled(setup, index)
+            media[key] = sampled(discretization, index)
         signed = contrasts_along(axis, media[key], ~within(index, without))
         sudden = np.stack([_sudden(one, "zyx".index(axis)) for one in signed])
         z, y, x = np.nonzero(sudden.any(axis=0))
@@ -208,9 +212,9 @@ def _sudden(signed: np.ndarray, along: int) -> np.ndarray:
     return np.asarray(np.maximum(np.abs(signed) - steady, 0.0))
 
 
-def laws_of(setup: Discretization) -> np.ndarray:
+def laws_of(discretization: Discretization) -> np.ndarray:
     """Return the laws (3, n) at the frequencies of a run, of waves of 1 m/s."""
-    points = 1.0 / (setup.waves.spectra.frequency * max(setup.waves.spacing))
+    points = 1.0 / (discretization.waves.spectra.frequency * max(discretization.waves.spacing))
     return np.array([law(points) for law in _LAWS])
 
 
@@ -221,16 +225,16 @@ def region(grid: Grid) -> NodeBox:
     }
 
 
-def bodies_of(setup: Discretization) -> list[LocalPart]:
+def bodies_of(discretization: Discretization) -> list[LocalPart]:
     """List the parts of the model that have an extent."""
-    grid = setup.grid
+    grid = discretization.grid
     region_ends = region(grid)
     bodies = []
-    for number, model_part in enumerate(setup.earth.model_parts):
+    for number, model_part in enumerate(discretization.earth.model_parts):
         extent = {a: ends for a, ends in getattr(model_part, "extent", {}).items()
                   if ends is not None and a in region_ends}  # fmt: skip
         half_widths = [0.5 * (high - low) for low, high in extent.values()]
-        if setup.earth.frame.follows_ground(number):
+        if discretization.earth.frame.follows_ground(number):
             extent.pop("z", None)
         if half_widths:
             box = {a: _about(grid, a, extent[a], ends) if a in extent else ends
@@ -260,20 +264,20 @@ def lattice(box: NodeBox, axis: str, between: int, lines: int, nodes: int) -> di
     }
 
 
-def sampled(setup: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
+def sampled(discretization: Discretization, index: Mapping[str, np.ndarray]) -> SampledMedia:
     """Return rho, rho vp^2, rho vs^2 (z, y, x) and, in cells at the top, the slowest velocity."""
-    grid = setup.grid
+    grid = discretization.grid
     z, x = (grid.coordinate(a, index[a]) for a in "zx")
     y = grid.coordinate("y", index["y"])[:, None] if "y" in index else None
-    rho, bulk, rigidity, slowest = media_at(setup, z[:, None, None], y, x)
+    rho, bulk, rigidity, slowest = media_at(discretization, z[:, None, None], y, x)
     return rho, bulk, rigidity, slowest / grid.heights(index["z"])[:, None, None]
 
 
 def media_at(
-    setup: Discretization, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
+    discretization: Discretization, z: np.ndarray, y: np.ndarray | None, x: np.ndarray
 ) -> SampledMedia:
     """Return rho, rho vp^2, rho vs^2 and the slowest velocity at coordinates in m (broadcast)."""
-    samples = setup.earth.sample(z, y, x)
+    samples = discretization.earth.sample(z, y, x)
     shape = np.broadcast_shapes(*(v.shape for v in samples.values()))
     rho = np.broadcast_to(samples.get("rho", np.ones(shape)), shape)
     vs = np.broadcast_to(samples.get("vs", np.zeros(shape)), shape)

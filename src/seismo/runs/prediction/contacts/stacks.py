@@ -27,75 +27,81 @@ from seismo.solver.discretization import Discretization
 _MOST = 12  # contacts in a stack
 
 
-def stacks(setup: Discretization) -> list[tuple[float, ContactStack]]:
+def stacks(discretization: Discretization) -> list[tuple[float, ContactStack]]:
     """List the stacks of a layered earth, with the depth of the topmost contact of each.
 
     None are where the equation does not declare its waves in layers.
     """
-    if setup.scenario.equation.layered is None:
+    if discretization.scenario.equation.layered is None:
         return []
-    depths = setup.contact_depths
-    spacing = setup.grid.spacing[2]
-    rows = 2 * len(setup.stencil.first)
+    depths = discretization.contact_depths
+    spacing = discretization.grid.spacing[2]
+    rows = 2 * len(discretization.stencil.first)
     reach = rows * spacing
-    top = setup.grid.origin[2]
-    closure = setup.closure if setup.physics.fluid_meets_solid else None
+    top = discretization.grid.origin[2]
+    closure = discretization.closure if discretization.physics.fluid_meets_solid else None
     under = top + closure.rows * spacing + reach if closure else -np.inf
     groups: list[list[float]] = []
     for z in depths:
-        local_reach = reach * setup.grid.heights(setup.grid.index("z", z))
+        local_reach = reach * discretization.grid.heights(discretization.grid.index("z", z))
         joins_last = groups and (z - groups[-1][-1] < local_reach or z < under)
         if joins_last and len(groups[-1]) < _MOST:
             groups[-1].append(float(z))
         else:
             groups.append([float(z)])
     return [
-        (some[0], _stack(setup, some, top if not n and some[0] < under else None))
+        (some[0], _stack(discretization, some, top if not n and some[0] < under else None))
         for n, some in enumerate(groups)
     ]
 
 
-def _stack(setup: Discretization, depths: list[float], top: float | None) -> ContactStack:
+def _stack(discretization: Discretization, depths: list[float], top: float | None) -> ContactStack:
     ends = [depths[0] if top is None else top, *depths, depths[-1]]
-    little = 0.05 * setup.grid.spacing[2]
+    little = 0.05 * discretization.grid.spacing[2]
     depths_within = [0.5 * (a + b) for a, b in pairwise(ends)]
     depths_within[-1] = depths[-1] + little
     if top is None:
         depths_within[0] = depths[0] - little
-    samples = setup.earth.sample(np.array(depths_within), None)
-    parameters = zip(*(samples[name].tolist() for name in setup.physics.needs), strict=True)
-    media = tuple(Rock(*layered_waves(setup).medium(*one)) for one in parameters)
+    samples = discretization.earth.sample(np.array(depths_within), None)
+    parameters = zip(
+        *(samples[name].tolist() for name in discretization.physics.needs), strict=True
+    )
+    media = tuple(Rock(*layered_waves(discretization).medium(*one)) for one in parameters)
     relative = tuple(z - depths[0] for z in depths)
     return ContactStack(media, relative, None if top is None else top - depths[0])
 
 
-def in_layers(setup: Discretization) -> bool:
+def in_layers(discretization: Discretization) -> bool:
     """Whether the earth varies with depth only, and what its waves do there is evaluated.
 
     It is not where the equation does not declare that, nor for SH waves beside a fluid.
     """
-    needs = setup.physics.needs
-    stopped = setup.extremes.fluid and "vs" in needs and "vp" not in needs
-    return setup.earth.layered and setup.scenario.equation.layered is not None and not stopped
+    needs = discretization.physics.needs
+    stopped = discretization.extremes.fluid and "vs" in needs and "vp" not in needs
+    return (
+        discretization.earth.layered
+        and discretization.scenario.equation.layered is not None
+        and not stopped
+    )
 
 
-def layered_waves(setup: Discretization) -> LayeredWaves:
+def layered_waves(discretization: Discretization) -> LayeredWaves:
     """Return the P-SV waves that those of an equation are, where it has `stacks`."""
-    return setup.scenario.equation.waves_in_layers
+    return discretization.scenario.equation.waves_in_layers
 
 
-def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
+def rows_about(discretization: Discretization, stack: ContactStack, depth: float) -> DiscreteStack:
     """Return the rows about a stack.
 
     Args:
-        setup: the run.
+        discretization: the run.
         stack: the media.
         depth: of its topmost contact in m.
     """
-    grid = setup.grid
-    terms = len(setup.stencil.first)
+    grid = discretization.grid
+    terms = len(discretization.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
-    closed = [c for c in setup.contacts if c.closed]
+    closed = [c for c in discretization.contacts if c.closed]
     contact_index = float(grid.index("z", np.array([depth]))[0])
     spacing = grid.edge("z", contact_index)  # rows that grow are taken to be as tall as there
     last = int(np.ceil(contact_index + stack.depths[-1] / spacing)) + reach + 4
@@ -106,23 +112,23 @@ def rows_about(setup: Discretization, stack: ContactStack, depth: float) -> Disc
         if contact_index - 0.5 < c.z_index < contact_index + stack.depths[-1] / spacing + 0.5
     ]
     for contact in inside:
-        wide = len(contact_operators(contact, setup.stencil.first).node_norm) // 2
+        wide = len(contact_operators(contact, discretization.stencil.first).node_norm) // 2
         last = max(last, contact.half + wide + reach - terms)
         if stack.top is None:
             first = min(first, contact.half - wide - reach + terms)
     count = last - first + 1
-    up, down = _differences(setup, first, count, inside, stack.top is not None)
-    c11, c13, c33, c44, rho_x, rho_z = _medium(setup, stack, depth, first, count)
+    up, down = _differences(discretization, first, count, inside, stack.top is not None)
+    c11, c13, c33, c44, rho_x, rho_z = _medium(discretization, stack, depth, first, count)
     rows = DiscreteStack(contact_index - first, c11, c13, c33, c44, rho_x, rho_z, up, down, spacing)
-    return _adjusted(rows, inside, first, setup)
+    return _adjusted(rows, inside, first, discretization)
 
 
 def _differences(
-    setup: Discretization, first: int, count: int, contacts: list[Contact], free: bool
+    discretization: Discretization, first: int, count: int, contacts: list[Contact], free: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
-    c = setup.stencil.first
-    up, down = closed_operators(c, count - 1, count, setup.closure if free else None)
+    c = discretization.stencil.first
+    up, down = closed_operators(c, count - 1, count, discretization.closure if free else None)
     for contact in contacts:
         operators = contact_operators(contact, c)
         at = max(operators.first - first, 0)
@@ -140,12 +146,12 @@ def _differences(
 
 
 def _medium(
-    setup: Discretization, stack: ContactStack, depth: float, first: int, count: int
+    discretization: Discretization, stack: ContactStack, depth: float, first: int, count: int
 ) -> tuple[np.ndarray, ...]:
     """Return c11, c13, c33, c44, rho_x and rho_z as `DiscreteStack` has them, of averages."""
-    grid = setup.grid
-    physics = setup.physics
-    waves = layered_waves(setup)
+    grid = discretization.grid
+    physics = discretization.physics
+    waves = layered_waves(discretization)
     z = grid.coordinate("z", np.arange(first, first + count))
     height = grid.spacing[2]
     if grid.stretching is not None:
@@ -164,7 +170,7 @@ def _medium(
             earth,
             GridCells(at, None, np.zeros(1), spacing),
             names,
-            setup.scenario.averaging,
+            discretization.scenario.averaging,
             dtype=np.float64,
         )
         return [averages[name].reshape(-1) for name in names]
@@ -185,7 +191,7 @@ def _medium(
 
 
 def _adjusted(
-    rows: DiscreteStack, contacts: list[Contact], first: int, setup: Discretization
+    rows: DiscreteStack, contacts: list[Contact], first: int, discretization: Discretization
 ) -> DiscreteStack:
     """Return rows that contacts of fluid and solid cut their own medium, and these their mass."""
     c11, c13, c33, rho_x = (a.copy() for a in (rows.c11, rows.c13, rows.c33, rows.rho_x))
@@ -202,7 +208,7 @@ def _adjusted(
         for side, row in zip(sides, (half - 1, half + 1), strict=True):
             c44[row] = side.shear
             rho_z[row] = side.rho
-        operators = contact_operators(contact, setup.stencil.first)
+        operators = contact_operators(contact, discretization.stencil.first)
         c44[half] = 0.0
         shares = operators.shares
         rho_z[half] = sum(n * m.rho for n, m in zip(shares, sides, strict=True)) / sum(shares)

@@ -29,14 +29,14 @@ TURNED = PowerLaw(0.0118, 2.0)  # of |C - C'| = |C|
 _BESIDE = 0.05  # of a cell: where rocks are asked for
 
 
-def turned_error(setup: Discretization) -> float:
+def turned_error(discretization: Discretization) -> float:
     """Return the error of the traces; 0 where no strains are coupled, or no axis changes."""
-    depths = setup.contact_depths
-    if not setup.physics.interpolates or not len(depths):
+    depths = discretization.contact_depths
+    if not discretization.physics.interpolates or not len(depths):
         return 0.0
-    little = _BESIDE * setup.grid.spacing[2]
+    little = _BESIDE * discretization.grid.spacing[2]
     z = np.stack([depths - little, depths + little], -1).ravel()
-    samples = setup.earth.sample(z, None)
+    samples = discretization.earth.sample(z, None)
     solid = samples["vs"] > 0.0
     rocks = {name: np.broadcast_to(value, z.shape) for name, value in samples.items()}
     # c_ijkl over c33 of rock whose axis is upright, rho vp^2.
@@ -49,6 +49,6 @@ def turned_error(setup: Discretization) -> float:
         for n, (a, b) in enumerate(pairwise(scaled))
         if n % 2 == 0 and solid[n] and solid[n + 1]
     ]
-    waves = setup.waves
-    points = waves.slowest / (waves.spectra.frequency * setup.grid.spacing[2])
+    waves = discretization.waves
+    points = waves.slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
     return max(pairs, default=0.0) * waves.spectra.error(TURNED(points))

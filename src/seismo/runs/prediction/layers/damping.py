@@ -42,54 +42,67 @@ _RINGING = 0.003  # of the energy, that rings on after the waves have passed (an
 
 
 def damped_error(
-    setup: Discretization, damping: float, points: int, coarser: float = 1.0, begin: float = 0.0
+    discretization: Discretization,
+    damping: float,
+    points: int,
+    coarser: float = 1.0,
+    begin: float = 0.0,
 ) -> float:
     """Return the relative error of the worst trace by layers that damp the fields.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         damping: of the fields, as a share of the layers' own d.
         points: of the layers.
         coarser: times as large a spacing as its own.
         begin: s, when layers begin to damp; what has passed them before does not count.
     """
     # Of plane waves the layers meet what is scattered alone.
-    sources = [source for shot in setup.shots for source in shot.sources if source.is_local]
-    if not (setup.groups and sources):
+    sources = [
+        source for shot in discretization.shots for source in shot.sources if source.is_local
+    ]
+    if not (discretization.groups and sources):
         return 0.0
-    spectra = setup.waves.spectra
+    spectra = discretization.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
     frequencies = np.interp(0.5 * (_BANDS[1:] + _BANDS[:-1]), below, spectra.frequency)
     positions = np.array([source.position for source in sources])
     ends = [
-        [thinned(some, _MOST_ENDS) for some in pair] for pair in paths_of(positions, setup.groups)
+        [thinned(some, _MOST_ENDS) for some in pair]
+        for pair in paths_of(positions, discretization.groups)
     ]
     acting, reading = (np.concatenate(some) for some in zip(*ends, strict=True))
     kinds = {source.kind for source in sources}
-    power = setup.grid.dimensions + (1 if "force" in kinds else 3) if kinds - _ISOTROPIC else None
+    power = (
+        discretization.grid.dimensions + (1 if "force" in kinds else 3)
+        if kinds - _ISOTROPIC
+        else None
+    )
     offset = acting[:, None] - reading[None]
     distance = np.linalg.norm(offset, axis=-1)
-    duration = setup.waves.duration - min(source.start for source in sources)
+    duration = discretization.waves.duration - min(source.start for source in sources)
     since = begin - max(source.end for source in sources)
-    arrivals = partial(_arriving, setup.grid.dimensions, "force" not in kinds, (since, duration))
-    profile = strength(setup, damping, points)
+    arrivals = partial(
+        _arriving, discretization.grid.dimensions, "force" not in kinds, (since, duration)
+    )
+    profile = strength(discretization, damping, points)
     squares = np.zeros(distance.shape)
-    for axis, side in product(setup.grid.axes, (0, 1)):
+    for axis, side in product(discretization.grid.axes, (0, 1)):
         a = AXES.index(axis)
-        if not (setup.grid.low[a], setup.grid.high[a])[side]:
+        if not (discretization.grid.low[a], discretization.grid.high[a])[side]:
             continue
-        edge = setup.grid.limits(axis)[side]
+        edge = discretization.grid.limits(axis)[side]
         away = np.abs(acting[:, None, a] - edge) + np.abs(reading[None, :, a] - edge)
         along = np.sqrt(np.maximum(distance**2 - offset[..., a] ** 2, 0.0))
-        paths = along, away, np.maximum(distance, setup.grid.spacing[0])
+        paths = along, away, np.maximum(distance, discretization.grid.spacing[0])
         towards = offset.copy()
         towards[..., a] = away * (1.0 - 2.0 * side)  # acting less the image of what reads
-        rocks = _rocks(setup, axis, edge, acting[0], reading[:, 2])
+        rocks = _rocks(discretization, axis, edge, acting[0], reading[:, 2])
         for rock, count in rocks.items():
             waves = _shares(*rock, power)
             direct = _radiated(sources[0], waves, offset).sum(axis=0)
             for (speed, _), sent in zip(waves, _radiated(sources[0], waves, towards), strict=True):
-                layer = LayerWaves(setup, axis, side, speed, profile, points, coarser)
+                layer = LayerWaves(discretization, axis, side, speed, profile, points, coarser)
                 back = arrivals(layer, frequencies, *paths, direct)
                 squares += sent * count / rocks.total() * np.tensordot(np.diff(_BANDS), back, 1)
     return math.sqrt(min(1.0, float(squares.max())))
@@ -164,7 +177,7 @@ def _radiated(
 
 
 def _rocks(
-    setup: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
+    discretization: Discretization, axis: str, edge: float, source: np.ndarray, depths: np.ndarray
 ) -> Counter[tuple[float, float]]:
     """Count vp and vs at a face, of one across x or y between a source and receivers in depth."""
     position = np.repeat(source[:, None], 1 if axis == "z" else _DEPTHS, axis=1)
@@ -172,7 +185,9 @@ def _rocks(
     position[AXES.index(axis)] = edge
     rocks: Counter[tuple[float, float]] = Counter()
     for x, y, z in position.T[:, :, None]:
-        medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
+        medium = discretization.earth.sample(
+            z, y if discretization.grid.dimensions == 3 else None, x
+        )
         rocks[float(medium["vp"].ravel()[0]), float(medium["vs"].ravel()[0])] += 1
     return rocks
 

@@ -32,55 +32,60 @@ _QUANTILES = (1e-3, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 0.999)  # of the ener
 _ANGLES = np.linspace(-4.0, 4.0, 17)
 
 
-def grazing_error(setup: Discretization) -> float:
+def grazing_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace by waves that go along absorbing layers."""
-    if not setup.groups:
+    if not discretization.groups:
         return 0.0
-    sources = np.array([s.position for shot in setup.shots for s in shot.sources if s.is_local])
+    sources = np.array(
+        [s.position for shot in discretization.shots for s in shot.sources if s.is_local]
+    )
     if not sources.size:
         return 0.0
     by_face = [
-        _by_face(setup, axis, side, sources) for axis, side in product(setup.grid.axes, (0, 1))
+        _by_face(discretization, axis, side, sources)
+        for axis, side in product(discretization.grid.axes, (0, 1))
     ]
     return min(1.0, math.hypot(*by_face))
 
 
-def _by_face(setup: Discretization, axis: str, side: int, sources: np.ndarray) -> float:
+def _by_face(discretization: Discretization, axis: str, side: int, sources: np.ndarray) -> float:
     """Return the error of the worst trace by one face."""
-    grid = setup.grid
+    grid = discretization.grid
     a = AXES.index(axis)
     if not (grid.low[a], grid.high[a])[side]:
         return 0.0
-    paths = _paths(setup, axis, side, sources)
+    paths = _paths(discretization, axis, side, sources)
     if not len(paths):
         return 0.0
-    spectra = setup.waves.spectra
+    spectra = discretization.waves.spectra
     below = np.cumsum(spectra.energy.mean(axis=0))
     frequencies = np.interp(_QUANTILES, below, spectra.frequency)
     errors = []
-    damping = setup.layer_phases[0][1]
-    matched = replace(strength(setup, damping), damping=0.0)
-    for velocity in _velocities(setup, sources):
+    damping = discretization.layer_phases[0][1]
+    matched = replace(strength(discretization, damping), damping=0.0)
+    for velocity in _velocities(discretization, sources):
         k = 2.0 * math.pi * frequencies / velocity
         known = k * paths[:, 0].max() >= _SHORT
         if not known[len(known) // 2]:
             continue
-        layer = LayerWaves(setup, axis, side, velocity, matched, (grid.low[a], grid.high[a])[side])
+        layer = LayerWaves(
+            discretization, axis, side, velocity, matched, (grid.low[a], grid.high[a])[side]
+        )
         back = _along_paths(layer, k[known], paths).max(axis=0)
         logarithms = np.log(spectra.frequency), np.log(frequencies[known])
         errors.append(spectra.error(np.interp(*logarithms, back)))
     return float(np.sqrt(np.mean(np.square(errors or [0.0]))))
 
 
-def _paths(setup: Discretization, axis: str, side: int, sources: np.ndarray) -> np.ndarray:
+def _paths(discretization: Discretization, axis: str, side: int, sources: np.ndarray) -> np.ndarray:
     """Return lengths in m of paths (n, 3): along a face, to it and from it, and straight."""
-    grid = setup.grid
+    grid = discretization.grid
     a = AXES.index(axis)
     columns = [AXES.index(other) for other in grid.axes if other != axis]
     edge = grid.limits(axis)[side]
     outer = abs(float(grid.coordinate(axis, (0, grid.points[a] - 1)[side])) - edge)
     paths = [np.zeros((0, 3))]
-    for pair in paths_of(sources, setup.groups):
+    for pair in paths_of(sources, discretization.groups):
         acting, reading = (thinned(ends, _MOST_ENDS) for ends in pair)
         offset = acting[:, None] - reading[None]
         along = np.linalg.norm(offset[..., columns], axis=-1)
@@ -94,13 +99,13 @@ def _paths(setup: Discretization, axis: str, side: int, sources: np.ndarray) -> 
     return every[order[cosines[order] < _STEEP]]
 
 
-def _velocities(setup: Discretization, sources: np.ndarray) -> list[float]:
+def _velocities(discretization: Discretization, sources: np.ndarray) -> list[float]:
     """Return the velocities in m/s of P and S waves where the first source is."""
     x, y, z = (np.array([coordinate]) for coordinate in sources[0])
-    medium = setup.earth.sample(z, y if setup.grid.dimensions == 3 else None, x)
-    names = ["vp", "vs"] if setup.waves.shear else ["vp"]
+    medium = discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)
+    names = ["vp", "vs"] if discretization.waves.shear else ["vp"]
     speeds = [float(np.ravel(medium[name])[0]) for name in names if name in medium]
-    return [speed for speed in speeds if speed] or [setup.waves.slowest]
+    return [speed for speed in speeds if speed] or [discretization.waves.slowest]
 
 
 def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) -> np.ndarray:
@@ -122,6 +127,6 @@ def _along_paths(layer: LayerWaves, wavenumbers: np.ndarray, paths: np.ndarray) 
     k = np.broadcast_to(wavenumbers[:, None], cosine.shape)
     back = layer.sent_back(k.ravel(), cosine.ravel()).reshape(cosine.shape)
     back = back * np.exp(-2j * k * cosine * layer.depth - _ANGLES**2) / np.sqrt(1.0 - half_sine**2)
-    dimensions = layer.setup.grid.dimensions
+    dimensions = layer.discretization.grid.dimensions
     total = back.sum(axis=-1) * (_ANGLES[1] - _ANGLES[0]) / math.sqrt(math.pi)
     return np.asarray(np.abs(total) * (straight / r) ** (0.5 * dimensions - 0.5))

@@ -26,68 +26,72 @@ _CLOSE = 1.02  # times what is wanted, which is met
 _WITHIN = 1.2  # the same, on two grids
 
 
-def longest_wavelength(setup: Discretization) -> float:
+def longest_wavelength(discretization: Discretization) -> float:
     """Return the longest dominant wavelength in m."""
-    return setup.fastest / setup.dominant_frequency
+    return discretization.fastest / discretization.dominant_frequency
 
 
-def absorbing_spacing(setup: Discretization) -> float:
+def absorbing_spacing(discretization: Discretization) -> float:
     """Return the least spacing in m across absorbing layers, 0 without any."""
-    boundaries = setup.scenario.boundaries
-    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in setup.grid.axes}
-    spacings = (setup.grid.spacing[AXES.index(a)] for a in kinds if "absorbing" in kinds[a])
+    boundaries = discretization.scenario.boundaries
+    kinds = {a: [getattr(boundaries, face) for face in FACES[a]] for a in discretization.grid.axes}
+    spacings = (
+        discretization.grid.spacing[AXES.index(a)] for a in kinds if "absorbing" in kinds[a]
+    )
     return min(spacings, default=0.0)
 
 
-def advised_points(setup: Discretization, coarser: float = 1.0) -> int:
+def advised_points(discretization: Discretization, coarser: float = 1.0) -> int:
     """Return the points of layers that are thick enough for the longest waves, at least its own.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         coarser: times as large a spacing as its own.
     """
-    present = setup.scenario.boundaries.layer.points
-    spacing = coarser * absorbing_spacing(setup)
+    present = discretization.scenario.boundaries.layer.points
+    spacing = coarser * absorbing_spacing(discretization)
     if not spacing:
         return present
-    thick = math.ceil(LEAST_THICKNESS * longest_wavelength(setup) / spacing * (1.0 - 1e-9))
+    thick = math.ceil(LEAST_THICKNESS * longest_wavelength(discretization) / spacing * (1.0 - 1e-9))
     points = min(MOST_LAYER_POINTS, max(LEAST_POINTS, thick))
     # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
-    if points <= present or sent_back(setup, points, coarser) > sent_back(setup, None, coarser):
+    if points <= present or sent_back(discretization, points, coarser) > sent_back(
+        discretization, None, coarser
+    ):
         return present
     return points
 
 
-def thicker(setup: Discretization, wanted: float, coarser: float = 1.0) -> str:
+def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0) -> str:
     """Name the points of layers that send back no more than is wanted, nothing where its own do.
 
     Args:
-        setup: of the run.
+        discretization: of the run.
         wanted: relative error by layers.
         coarser: times as large a spacing as its own.
     """
-    if not absorbing_spacing(setup):
+    if not absorbing_spacing(discretization):
         return ""
-    least = advised_points(setup, coarser)
+    least = advised_points(discretization, coarser)
     aim = wanted
     for _ in range(2):
-        points, error = least_points(lambda n: sent_back(setup, n, coarser), aim, least)
-        sent_there = _on_its_grid(setup, points, coarser) if error <= aim else None
+        points, error = least_points(lambda n: sent_back(discretization, n, coarser), aim, least)
+        sent_there = _on_its_grid(discretization, points, coarser) if error <= aim else None
         if sent_there is None or sent_there <= _CLOSE * wanted:
             break
         aim *= wanted / sent_there
-    if points == setup.scenario.boundaries.layer.points:
+    if points == discretization.scenario.boundaries.layer.points:
         return ""
-    return _raised(setup, points, coarser, error if error > aim else 0.0)
+    return _raised(discretization, points, coarser, error if error > aim else 0.0)
 
 
-def thicker_refined(setup: Discretization, wanted: float) -> str:
+def thicker_refined(discretization: Discretization, wanted: float) -> str:
     """Name the points of layers on two grids that send back no more than is wanted.
 
     Layers of the finer grid, as thick, have three times the points: they are looked at least often.
     """
-    present = setup.scenario.boundaries.layer.points
-    coarse, fine = (with_ends(grid) for grid in setup.grids_of_spacing)
+    present = discretization.scenario.boundaries.layer.points
+    coarse, fine = (with_ends(grid) for grid in discretization.grids_of_spacing)
     finer = fine.scenario.boundaries.layer.points // present
     least = advised_points(coarse)
     aim = wanted
@@ -98,12 +102,12 @@ def thicker_refined(setup: Discretization, wanted: float) -> str:
             break
         aim *= wanted / sent_there
     worst = max(error, sent_there)
-    return _raised(setup, points, 1.0, worst if worst > _WITHIN * wanted else 0.0)
+    return _raised(discretization, points, 1.0, worst if worst > _WITHIN * wanted else 0.0)
 
 
-def _raised(setup: Discretization, points: int, coarser: float, error: float) -> str:
+def _raised(discretization: Discretization, points: int, coarser: float, error: float) -> str:
     """Word how many points layers need, what they cost, and what they still err by if too much."""
-    text = f"raise boundaries.layer.points to {points}{_cost(setup, points, coarser)}"
+    text = f"raise boundaries.layer.points to {points}{_cost(discretization, points, coarser)}"
     if not error:
         return text
     return (
@@ -148,21 +152,21 @@ def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tup
     return points, error
 
 
-def _on_its_grid(setup: Discretization, points: int, coarser: float) -> float | None:
+def _on_its_grid(discretization: Discretization, points: int, coarser: float) -> float | None:
     """Return what layers send back on a grid that is prepared with them, if it is small."""
-    if setup.grid.size / coarser**setup.grid.dimensions > MOST_TRIED:
+    if discretization.grid.size / coarser**discretization.grid.dimensions > MOST_TRIED:
         return None
     try:
-        scenario = of_spacing(setup, coarser).changed({"boundaries.layer.points": points})
+        scenario = of_spacing(discretization, coarser).changed({"boundaries.layer.points": points})
         return sent_back(discretize(scenario))
     except SeismoError:
         return None
 
 
-def _cost(setup: Discretization, points: int, coarser: float) -> str:
+def _cost(discretization: Discretization, points: int, coarser: float) -> str:
     """Name how much larger the grid is with so many points of layers, and such a spacing."""
-    grid = setup.grid
-    added_points = points - setup.scenario.boundaries.layer.points
+    grid = discretization.grid
+    added_points = points - discretization.scenario.boundaries.layer.points
     times = 1.0
     for n, low, high in zip(grid.points, grid.low, grid.high, strict=True):
         if n > 1:

@@ -29,7 +29,7 @@ class LayerWaves:
     """Waves of one velocity that meet a layer at a face.
 
     Attributes:
-        setup: of the run.
+        discretization: of the run.
         axis: that the face is across.
         side: 0 of the low face, 1 of the high one.
         velocity: m/s.
@@ -38,7 +38,7 @@ class LayerWaves:
         coarser: times as large a spacing as the run's own.
     """
 
-    setup: Discretization
+    discretization: Discretization
     axis: str
     side: int
     velocity: float
@@ -49,7 +49,7 @@ class LayerWaves:
     @property
     def spacing(self) -> float:
         """Distance in m of points in the layer."""
-        grid = self.setup.grid
+        grid = self.discretization.grid
         n = AXES.index(self.axis)
         edge = (grid.low[n], grid.points[n] - grid.high[n] - 1)[self.side]
         return self.coarser * grid.edge(self.axis, edge)
@@ -72,9 +72,11 @@ class LayerWaves:
         """
         from scipy.linalg import solve_banded  # imported when it is used: a run needs none
 
-        stencil = self.setup.stencil
+        stencil = self.discretization.stencil
         first = np.asarray(stencil.first)
-        second = np.asarray(stencil.second if self.setup.physics.differences == "second" else [])
+        second = np.asarray(
+            stencil.second if self.discretization.physics.differences == "second" else []
+        )
         outside = 2 * len(first)
         inside = 2 * outside  # points inside the face, known as waves or solved for
         q = self.spacing * k * cosine
@@ -114,9 +116,9 @@ class LayerWaves:
 
         And what the damping of the fields adds to (W h / c)^2 there.
         """
-        setup = self.setup
-        dt = self.coarser * setup.clock.dt
-        rows = outward(self.layer, self.points, self.spacing, dt, setup.finer)
+        discretization = self.discretization
+        dt = self.coarser * discretization.clock.dt
+        rows = outward(self.layer, self.points, self.spacing, dt, discretization.finer)
         turn = np.exp(0.5j * self.velocity * k * dt)[:, None]
         stretched = []
         for first in (0, 3):
@@ -124,7 +126,7 @@ class LayerWaves:
             within_layer = ikappa + a / (1.0 - b * turn**2)
             if first and not self.side:
                 # The half point beyond the first node is none of the grid's.
-                within_layer[:, -1] = float(setup.physics.differences == "second")
+                within_layer[:, -1] = float(discretization.physics.differences == "second")
             stretched.append(np.pad(within_layer, ((0, 0), (inside, 0)), constant_values=1.0))
         kept = np.pad(rows[6], (inside, 0), constant_values=1.0)
         rate = self.spacing / (self.velocity * dt)

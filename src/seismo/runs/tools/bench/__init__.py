@@ -208,7 +208,7 @@ def time_once(case: Case, choice: BackendChoice | None = None) -> tuple[float, A
 
 def time_again(built: Any, case: Case) -> float:
     """Time the steps of a case on a simulation that was built for it, s."""
-    built.load(built.setup.shots[: built.setup.batch])
+    built.load(built.discretization.shots[: built.discretization.batch])
     built.advance(WARM_UP_STEPS)
     built.backend.wait()
     start = time.perf_counter()

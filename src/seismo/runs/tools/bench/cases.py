@@ -207,9 +207,9 @@ def shipped_case(name: str) -> Case:
     from seismo.solver.discretize import discretize
 
     scenario = load(HERE / "scenarios" / f"{name.lower()}.yaml")
-    setup = discretize(scenario)
-    points = setup.grid.size * setup.batch
-    steps = min(setup.total_steps - 2 * WARM_UP_STEPS, max(20, UPDATES // points))
+    discretization = discretize(scenario)
+    points = discretization.grid.size * discretization.batch
+    steps = min(discretization.total_steps - 2 * WARM_UP_STEPS, max(20, UPDATES // points))
     return Case(name, steps, points, scenario)
 
 

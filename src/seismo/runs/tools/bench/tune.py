@@ -211,18 +211,18 @@ class Bench:
     """A case that is timed on a card."""
 
     case: Case
-    setup: Discretization
+    discretization: Discretization
     card: Card
 
     def demand(self, shapes: Shapes) -> MemoryDemand:
         """Describe what the case needs of the card's memory, beside what is free."""
-        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
-        return demands(memory_of(self.setup, backend), backend)[0]
+        backend = GpuBackend(self.discretization.scenario.precision, self.card, shapes)
+        return demands(memory_of(self.discretization, backend), backend)[0]
 
     def time(self, shapes: Shapes) -> float:
         """Time the steps with a table, s."""
-        backend = GpuBackend(self.setup.scenario.precision, self.card, shapes)
-        built = Simulation(self.setup, backend)
+        backend = GpuBackend(self.discretization.scenario.precision, self.card, shapes)
+        built = Simulation(self.discretization, backend)
         return statistics.median(time_again(built, self.case) for _ in range(REPEATS))
 
     def attempt(self, timed: Timed, shapes: Shapes) -> tuple[float, str]:
@@ -244,10 +244,10 @@ Timed = Callable[[Bench, Shapes], float]
 class _Binder(GpuBackend):
     """Bind the sweeps of a simulation as often as is asked for, and take no steps."""
 
-    def __init__(self, setup: Discretization, card: Card, shapes: Shapes) -> None:
-        super().__init__(setup.scenario.precision, card, shapes)
+    def __init__(self, discretization: Discretization, card: Card, shapes: Shapes) -> None:
+        super().__init__(discretization.scenario.precision, card, shapes)
         self._sweeps: list[tuple[tuple, dict]] = []
-        Simulation(setup, self)
+        Simulation(discretization, self)
         self.kernels = self._requests()
 
     def sweep(self, *what: Any, **how: Any) -> Any:
@@ -279,7 +279,7 @@ def _layouts(
     bench: Bench, keys: list[LayoutKey], shapes: Shapes
 ) -> tuple[dict[LayoutKey, list[BlockShape]], dict[str, CompileRequest]]:
     """List the layouts that differ on the grid of a case, and the kernels of all of them."""
-    binder = _Binder(bench.setup, bench.card, shapes)
+    binder = _Binder(bench.discretization, bench.card, shapes)
     layouts: dict[LayoutKey, list[BlockShape]] = {key: [] for key in keys}
     known = {binder.bind(shapes)}
     for key in keys:

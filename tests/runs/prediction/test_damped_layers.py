@@ -1,0 +1,92 @@
+"""What absorbing layers send back that damp the fields, as told and as it is found."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import solver
+from seismo.grid.grid import AXES
+from seismo.runs.prediction.accuracy import sent_back
+from seismo.scenario import from_dict
+from seismo.solver.absorbing.cpml import (
+    outward,
+    profile,
+    strength,
+)
+from seismo.solver.discretize import discretize
+
+FORCE = {"type": "force", "force": {"x": 0.6, "z": 1.0}}
+EXPLOSION = {"type": "explosion", "moment": 1e9}
+CASES = [
+    (FORCE, "velocity", "ricker", "free_surface", 0.00139),
+    (FORCE, "displacement", "gaussian_derivative", "absorbing", 0.00303),
+    (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", 0.00301),
+    (EXPLOSION, "acceleration", "ricker", "absorbing", 0.00207),
+]
+
+
+def document(source: dict, quantity: str, wavelet: str, top: str) -> dict:
+    """Give a bed between rocks 1.5 times as fast, 5 points in the shortest wavelength."""
+    rocks = [{"vp": 1500.0, "vs": 800.0, "rho": 2000.0}, {"vp": 1000.0, "vs": 530.0, "rho": 1900.0}]
+    tops = (-1e6, 200.0, 350.0)
+    h = 10.0
+    return {
+        "physics": "elastic", "precision": "float64",
+        "grid": {"extent": {"x": 900.0, "z": 600.0}, "spacing": h, "order": 8},
+        "time": {"duration": 1.5}, "boundaries": {"top": top},
+        "model": [{"type": "layers", "layers": [
+            {"top": z, **rocks[n % 2]} for n, z in enumerate(tops)]}],
+        "sources": [{**source, "position": {"x": 333.0, "z": 275.0},
+                     "wavelet": {"type": wavelet, "frequency": 4.0}}],
+        "receivers": [solver.points([{"x": 600.0, "z": 275.0}, {"x": 210.0, "z": 120.0}],
+                                    quantities=[quantity])],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "quantity", "wavelet", "top", "found"), CASES)
+def test_check_says_what_comes_back_beside_a_bed(source, quantity, wavelet, top, found) -> None:
+    discretization = discretize(from_dict(document(source, quantity, wavelet, top)))
+    assert discretization.guided_damping.early > 0.0
+    assert 0.5 * found < sent_back(discretization) < 3.0 * found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "quantity", "wavelet", "top", "found"), CASES)
+def test_it_is_found(source, quantity, wavelet, top, found) -> None:
+    """Against matched layers that are far away."""
+    case = document(source, quantity, wavelet, top)
+    wide = copy.deepcopy(case)
+    wide["boundaries"]["layer"] = {"points": 30, "damping": 0.0}
+    low = 0.0 if top == "free_surface" else 900.0
+    wide["grid"] |= {"origin": {"x": -900.0, "z": -low}, "extent": {"x": 2700.0, "z": 1500.0 + low}}
+    near, far = (solver.records(solver.simulate(one)) for one in (case, wide))
+    errors = sum(((near[c] - far[c]) ** 2).sum(axis=-1) for c in far)
+    energies = sum((far[c] ** 2).sum(axis=-1) for c in far)
+    assert np.sqrt((errors / energies).max()) == pytest.approx(found, rel=0.1)
+
+
+def test_it_is_told_in_three_dimensions_and_falls_with_the_points_of_a_layer() -> None:
+    case = document(FORCE, "velocity", "ricker", "absorbing")
+    case["grid"]["extent"]["y"] = 400.0
+    for place in (case["sources"][0]["position"], *case["receivers"][0]["positions"]):
+        place["y"] = 150.0
+    discretization = discretize(from_dict(case))
+    assert 0.0 < sent_back(discretization, 24) < 0.5 * sent_back(discretization)
+
+
+@pytest.mark.parametrize("finer", [1, 2])
+def test_layers_are_the_same_from_inside_out(finer: int) -> None:
+    discretization = discretize(from_dict(document(FORCE, "velocity", "ricker", "absorbing")))
+    layer = replace(strength(discretization, 0.01), damping=0.01)
+    width = discretization.grid.low[0]
+    rows = outward(
+        layer, width, discretization.grid.spacing[AXES.index("x")], discretization.clock.dt, finer
+    )
+    whole = profile(discretization.grid, "x", layer, discretization.clock.dt, finer)
+    rows[0] *= rows[1] < 0.0  # of no effect where a = 0
+    np.testing.assert_allclose(rows, whole[:, -width:], rtol=1e-12)
+    nodes = [0, 1, 2, 6]
+    np.testing.assert_allclose(rows[nodes], whole[nodes, :width][:, ::-1], rtol=1e-12)
+    np.testing.assert_allclose(rows[3:6, :-1], whole[3:6, : width - 1][:, ::-1], rtol=1e-12)
