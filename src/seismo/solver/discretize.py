@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
-from seismo.acquisition.shots import Share, evenly, with_plane_waves, with_subfaults
+from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.loss.relaxation import Relaxation
@@ -47,6 +47,8 @@ from seismo.features.topography.curved_runs import curved
 from seismo.features.topography.ground import PlaneAboveGroundError, topography_of
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
+from seismo.model.earth import Earth
+from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
     choose_stencil,
@@ -173,8 +175,7 @@ def _on_grid(
     steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)  # of all depths
     read, placed_shots, groups, *_ = gathered(steps)
     earth, extremes, sample = with_spheres(read, level, physics, placed_shots, ground)
-    faults = (with_subfaults(shot, earth, grid.dimensions) for shot in placed_shots)
-    shots = [with_plane_waves(shot, earth, grid, extremes) for shot in faults]
+    shots = [_radiating(shot, earth, grid, extremes) for shot in placed_shots]
     # Closure of a free surface, by what lies among its rows.
     surface = None
     if scenario.boundaries.top == "free_surface":
@@ -211,6 +212,11 @@ def _on_grid(
     guided = _guided(discretization, discretization.fastest)
     discretization = replace(discretization, shots=taken_shots, guided_damping=guided)
     return replace(discretization, even=even_planes(discretization))
+
+
+def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
+    """Return a shot with what faults and plane waves radiate in this earth."""
+    return with_plane_waves(with_subfaults(shot, earth, grid.dimensions), earth, grid, extremes)
 
 
 def _with_tables(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
