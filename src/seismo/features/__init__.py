@@ -1,1 +1,79 @@
-"""Features of seismo, a folder each."""
+"""Features of seismo, a folder each, and the hooks by which they act in the core.
+
+The core imports no feature. Where features can act it asks for a hook by name, and each feature
+that has a function for it is called, in the order of `ORDER`::
+
+    for report in acting("reports", scenario):
+        lines += report(discretization)
+
+A feature declares its hooks in its folder's ``__init__.py``, and imports nothing of itself there::
+
+    FEATURE = Feature(
+        "topography", applies=lambda scenario: scenario.topography is not None,
+        reports="checks.report:lines",
+    )
+
+What ``module:name`` refers to, counted from the folder, is imported when it is first used. A hook
+takes and returns plain objects, of types that the module of the core defines which calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+# In the order in which they act, wherever they do; those that meet a pair stand behind the other.
+ORDER = (
+    "slow_waves",
+    "faults",
+    "plane_waves",
+    "long_steps",
+    "contacts",
+    "growing_rows",
+    "loss",
+    "half_precision",
+    "topography",
+    "refinement",
+    "guided_waves",
+)
+
+
+class Feature:
+    """The declaration of a feature: its folder, when it applies, and its function for each hook."""
+
+    def __init__(
+        self, name: str, applies: Callable[[Any], bool] = lambda scenario: True, **hooks: str
+    ) -> None:
+        """Declare a feature.
+
+        Args:
+            name: of its folder.
+            applies: function(scenario) -> whether a scenario may use it; all may by default.
+            hooks: ``module:name`` in the folder, by hook.
+        """
+        self.name = name
+        self.applies = applies
+        self.hooks = hooks
+
+    def __getitem__(self, hook: str) -> Any:
+        """Return the function, or the object, for a hook."""
+        module, _, name = self.hooks[hook].partition(":")
+        return getattr(import_module(f"{__name__}.{self.name}.{module}"), name)
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """Return all features in order."""
+    return tuple(import_module(f"{__name__}.{name}").FEATURE for name in ORDER)
+
+
+def giving(hook: str) -> list[Feature]:
+    """Return the features, in order, that have something for a hook, whether they apply or not."""
+    return [feature for feature in features() if hook in feature.hooks]
+
+
+def acting(hook: str, scenario: object) -> list[Any]:
+    """Return what the features that apply to a scenario have for a hook, in order."""
+    return [feature[hook] for feature in giving(hook) if feature.applies(scenario)]

@@ -1,1 +1,5 @@
 """Contacts of fluid and solid."""
+
+from seismo.features import Feature
+
+FEATURE = Feature("contacts")

@@ -1,1 +1,8 @@
 """Finite faults: many subfaults with moment rates of their own."""
+
+from seismo.features import Feature
+
+FEATURE = Feature(
+    "faults",
+    applies=lambda scenario: any(source.type == "finite_fault" for source in scenario.sources),
+)

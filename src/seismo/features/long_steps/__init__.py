@@ -1,1 +1,5 @@
 """Stencils that allow longer time steps."""
+
+from seismo.features import Feature
+
+FEATURE = Feature("long_steps", applies=lambda scenario: scenario.grid.stencil == "long_steps")

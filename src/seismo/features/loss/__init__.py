@@ -1,1 +1,5 @@
 """Attenuation: mechanisms of a run, effective losses, storage and checks."""
+
+from seismo.features import Feature
+
+FEATURE = Feature("loss", applies=lambda scenario: scenario.equation.attenuates)

@@ -1,1 +1,8 @@
 """Plane waves that come from below."""
+
+from seismo.features import Feature
+
+FEATURE = Feature(
+    "plane_waves",
+    applies=lambda scenario: any(source.type == "plane_wave" for source in scenario.sources),
+)

@@ -1,1 +1,5 @@
 """Slow waves of acoustic anisotropy, and isotropic spheres about sources."""
+
+from seismo.features import Feature
+
+FEATURE = Feature("slow_waves")

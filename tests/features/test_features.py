@@ -1,0 +1,53 @@
+"""The declarations of features: every folder is in the order, every reference leads somewhere."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seismo.features
+import solver
+from seismo.features import ORDER, Feature, acting, features, giving
+from seismo.scenario import from_dict
+
+FOLDER = Path(seismo.features.__file__).parent
+REFERENCES = [(feature, hook) for feature in features() for hook in feature.hooks]
+
+
+def test_the_order_lists_every_folder():
+    assert sorted(ORDER) == sorted(path.parent.name for path in FOLDER.glob("*/__init__.py"))
+    assert [feature.name for feature in features()] == list(ORDER)
+
+
+@pytest.mark.parametrize(("feature", "hook"), REFERENCES, ids=lambda part: str(part))
+def test_references_lead_somewhere(feature, hook):
+    assert feature[hook] is not None
+
+
+def test_declarations_import_no_numerics():
+    code = (
+        "import sys; from seismo.features import features; features();"
+        "print(*(name for name in sys.modules if name.startswith('seismo.')))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = {f"seismo.features.{name}" for name in ORDER}
+    loaded = {name for name in run.stdout.split() if name.startswith("seismo.features.")}
+    assert loaded == own
+
+
+def test_features_apply_where_a_scenario_asks_for_them():
+    plain = from_dict(solver.plan("elastic", 2, steps=4))
+    every_scenario = {"slow_waves", "contacts", "guided_waves"}
+    assert {feature.name for feature in features() if feature.applies(plain)} == every_scenario
+
+
+def test_features_act_in_order(monkeypatch):
+    first, last = ORDER[0], ORDER[-1]
+    made = (Feature(first, lambda scenario: scenario is None, rows="x"), Feature(last, rows="y"))
+    monkeypatch.setattr(seismo.features, "features", lambda: made)
+    monkeypatch.setattr(Feature, "__getitem__", lambda feature, hook: feature.hooks[hook])
+    assert giving("rows") == list(made)
+    assert giving("columns") == []
+    assert acting("rows", None) == ["x", "y"]
+    assert acting("rows", "a scenario") == ["y"]
