@@ -45,7 +45,7 @@ def runner(modules, monkeypatch, tmp_path):
     for name, file in (
         ("RESULTS", "results.json"),
         ("PAGE", "page.md"),
-        ("FRONT_PAGE", "front.md"),
+        ("TABLE_PAGE", "front.md"),
     ):
         monkeypatch.setattr(pages, name, tmp_path / file)
     return run

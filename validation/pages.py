@@ -1,4 +1,4 @@
-"""The pages that show results.json: validation/README.md, and the table of accuracy in README.md.
+"""The pages that show results.json: validation/README.md, and the table of docs/accuracy.md.
 
 Both are written from the recorded rows, never by hand, and show those of this release alone;
 `tests/test_validation.py` holds them to it.
@@ -14,7 +14,8 @@ from typing import Any
 
 from cases import HERE, Row
 
-RESULTS, PAGE, FRONT_PAGE = HERE / "results.json", HERE / "README.md", HERE.parent / "README.md"
+RESULTS, PAGE = HERE / "results.json", HERE / "README.md"
+TABLE_PAGE = HERE.parent / "docs" / "accuracy.md"
 BLOCK = re.compile(r"(<!-- accuracy[^\n]*-->\n)(.*?)(<!-- end of accuracy -->)", re.DOTALL)
 INTRODUCTION = """# Validation
 
@@ -30,7 +31,7 @@ Smaller versions of all cases are part of continuous integration: `make validate
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table in README.md: the range of errors of some rows of one case.
+    """One line of the table of accuracy: the range of errors of some rows of one case.
 
     Attributes:
         label: what was compared.
@@ -102,7 +103,7 @@ LINES = (
          r".*flat, all pressures \[10 ppw"),
     Line("", "20", "fluid_contact", r".*flat, all pressures \[20 ppw"),
     Line("horizontal contact of fluid and solid anywhere between grid points, five and more points "
-         "away ([006](docs/adr/006-fluid-solid-contact.md))", "10", "fluid_solid",
+         "away ([006](adr/006-fluid-solid-contact.md))", "10", "fluid_solid",
          "fluid-solid, (533|5 cells|sea bed)"),
     Line("likewise, half a point and two points from it, and its Scholte wave after 36 wavelengths",
          "10", "fluid_solid", "fluid-solid, (1/2|Scholte)"),
@@ -150,7 +151,7 @@ def write(titles: Mapping[str, str]) -> None:
     """Write both pages from results.json."""
     results = read_results()
     PAGE.write_text(page(results, titles))
-    FRONT_PAGE.write_text(front_page(results, FRONT_PAGE.read_text()))
+    TABLE_PAGE.write_text(with_table(results, TABLE_PAGE.read_text()))
 
 
 def page(results: Mapping[str, Any], titles: Mapping[str, str]) -> str:
@@ -184,8 +185,8 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def front_page(results: Mapping[str, Any], text: str) -> str:
-    """Return the text of README.md with the table of accuracy replaced."""
+def with_table(results: Mapping[str, Any], text: str) -> str:
+    """Return the text of a page with its table of accuracy replaced."""
     return BLOCK.sub(lambda found: found[1] + accuracy(results) + found[3], text)
 
 
