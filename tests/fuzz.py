@@ -44,7 +44,7 @@ from seismo.errors import ScenarioError, StoppedError
 from seismo.output.results import open_results
 from seismo.output.run_directory.sealed_json import sealed
 from seismo.runs import run
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals
 
 SECONDS = 5.0  # of the processor, for a command
 BYTES = 2 << 30

@@ -282,8 +282,7 @@ def reached_from(start: str) -> set[str]:
 
 
 EXECUTION = {
-    "run", "loop.run_loop", "loop.context", "resuming.checkpoints", "contents.file_contents",
-    "loop.prefetch",
+    "run", "loop.run_loop", "loop.actions", "resuming.checkpoints", "file_contents",
 }  # fmt: skip
 
 
@@ -329,7 +328,7 @@ def test_only_backends_ask_for_the_device():
 
 def test_only_its_own_folder_names_an_equation():
     """A case of the benchmark or a verification is a scenario, and says which equation it has."""
-    cases = {"seismo.runs.tools.bench.cases", "seismo.runs.tools.verification.cases"}
+    cases = {"seismo.runs.tools.bench.cases", "seismo.runs.tools.verification"}
     mistakes = []
     for path in files():
         module = dotted(path)

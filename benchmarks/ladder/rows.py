@@ -168,7 +168,7 @@ ROWS = (
         "measure")),
     Row(26, "D", "Work is dispatched asynchronously: wait before you stop the clock.",
         "every timing waits for the card or uses its events",
-        ("runs/reporting/step_timer.py:StepTimer.settle", "backends/gpu/card.py:Card.bandwidth"),
+        ("runs/reporting/telemetry.py:StepTimer.settle", "backends/gpu/card.py:Card.bandwidth"),
         CARD, ("unsynchronised", "measure")),
     Row(27, "D", "See what the GPU is doing.",
         "speed, share of the bandwidth, utilisation, memory, power and heat, live and as series",

@@ -14,7 +14,7 @@ from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.timing.profiled import GROUPS, Profiled
 from seismo.backends.timing.trace_events import Timeline
-from seismo.runs.reporting.step_timer import REPORT_EVERY
+from seismo.runs.reporting.telemetry import REPORT_EVERY
 
 STEPS = 510  # ten that go group by group
 LONG = 1.0  # s: of several samples

@@ -9,7 +9,7 @@ import solver
 from seismo.acquisition.sources.event_files import read_event
 from seismo.errors import ScenarioError
 from seismo.runs.check.plan import check
-from seismo.runs.contents.coordinates import size_and_depth
+from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.checks.geography import depths_over_ground
 from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.run import run

@@ -22,8 +22,8 @@ from seismo.errors import InsufficientMemoryError
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs import run
-from seismo.runs.resources.demands import demands
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.memory_fit import demands
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields

@@ -15,7 +15,7 @@ from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import EQUATIONS
 from seismo.runs.resources import placement, speed
-from seismo.runs.resources.demands import prepared
+from seismo.runs.resources.memory_fit import prepared
 from seismo.runs.resources.placement import DOUBT, START, reason_for_cpu, select_backends
 from seismo.scenario import from_dict, parse
 from test_backend_choice import SCENARIO

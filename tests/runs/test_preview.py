@@ -11,8 +11,7 @@ import seismo
 import solver
 from seismo.cli import main
 from seismo.errors import ScenarioError
-from seismo.runs.reporting import notebook
-from seismo.runs.reporting.progress import Progress
+from seismo.runs.reporting.progress import NotebookBar, Progress, notebook_bar
 
 DOCUMENT = {
     "physics": "acoustic",
@@ -83,9 +82,9 @@ def test_a_run_in_a_notebook_shows_a_bar(pages) -> None:
 
 
 def test_the_bar_shows_notes_as_text(pages) -> None:
-    notebook.NotebookBar()(Progress("caution", note="a < b"))
+    NotebookBar()(Progress("caution", note="a < b"))
     assert "warning: a &lt; b" in pages[0]
 
 
 def test_there_is_none_elsewhere() -> None:
-    assert notebook.notebook_bar() is None
+    assert notebook_bar() is None

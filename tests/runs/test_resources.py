@@ -20,14 +20,14 @@ from seismo.output.run_directory.partial_files import run_folder
 from seismo.runs import run
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
-from seismo.runs.resources.demands import (
+from seismo.runs.resources.memory import memory_of, output_of
+from seismo.runs.resources.memory_fit import (
     KERNEL_BYTES,
     HypotheticalRanks,
     demands,
     lack_of_disk,
     refuse_what_does_not_fit,
 )
-from seismo.runs.resources.memory import memory_of, output_of
 from seismo.runs.resources.placement import EXCHANGE_SECONDS, LINK, step_seconds, worth_taking
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

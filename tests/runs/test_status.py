@@ -12,15 +12,15 @@ import seismo
 from seismo.errors import ScenarioError, StoppedError
 from seismo.output.run_directory.sealed_json import sealed, unsealed
 from seismo.runs.loop import run_loop
-from seismo.runs.reporting import heartbeat, status
-from seismo.runs.reporting.heartbeat import (
+from seismo.runs.reporting import status
+from seismo.runs.reporting.progress import Progress, WavefieldPeak
+from seismo.runs.reporting.status import (
     NAME,
     Heartbeat,
     read_heartbeat,
+    status_of,
 )
-from seismo.runs.reporting.progress import Progress, WavefieldPeak
-from seismo.runs.reporting.status import status_of
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals
 
 SCENARIO = """\
 physics: acoustic
@@ -44,7 +44,7 @@ def scenario(tmp_path, monkeypatch):
     monkeypatch.setattr(
         run_loop.StepTimer, "queueable_steps", property(lambda pace: 1 - pace._steps)
     )
-    monkeypatch.setattr(heartbeat, "EVERY", 0.001)
+    monkeypatch.setattr(status, "EVERY", 0.001)
     monkeypatch.setattr(status, "_TIDYING", 0.0)
     path = tmp_path / "s.yaml"
     path.write_text(SCENARIO)

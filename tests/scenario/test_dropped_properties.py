@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray
 
-from seismo.runs.prediction.checks.dropped_properties import dropped
+from seismo.runs.prediction.checks.model_parts import dropped
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

@@ -108,9 +108,9 @@ def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[
     from rich.console import Console
 
     from seismo.cli.console import table_console
-    from seismo.runs.tools.bench import ladder
+    from seismo.runs.tools.bench import find_ladder
 
-    report = ladder.find()
+    report = find_ladder()
     report.chosen(row_names)
     choice = choose_backend()
     print(choice.note, file=sys.stderr)

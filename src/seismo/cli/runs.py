@@ -103,7 +103,7 @@ def _run(
 ) -> None:  # fmt: skip
     """Run with signal handlers; on rank 0 report progress and print the results' path."""
     from seismo.runs.request import Request, silent
-    from seismo.runs.resuming.signals import Signals
+    from seismo.runs.resuming.stopping import Signals
     from seismo.scenario import units
 
     try:

@@ -1,4 +1,4 @@
-"""What a run would hold besides waves, to be looked at before it is started."""
+"""A preview of a run: its model, wavelets and receivers, to be looked at before it is started."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 from seismo.output.results import PREVIEW, Results
 from seismo.output.results_file import ResultsWriter
+from seismo.runs import file_contents
 from seismo.runs.check.further_mistakes import load_placed
-from seismo.runs.contents import file_contents
-from seismo.runs.contents.temporary_results import temporary_results
+from seismo.runs.file_contents import temporary_results
 from seismo.runs.prediction.assess import assess
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization

@@ -1,4 +1,4 @@
-"""What a caller asks of a run, beside the scenario: passed on as one thing."""
+"""The request of a caller beside the scenario: backend, output, progress, passed on together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Literal
 from seismo.acquisition.shots import Share
 from seismo.errors import ScenarioWarning
 from seismo.runs.reporting.progress import Progress, Reporter
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import Scenario
 
 

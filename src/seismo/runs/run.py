@@ -28,18 +28,18 @@ from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
 from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
-from seismo.runs.contents.temporary_results import temporary_results
+from seismo.runs.file_contents import temporary_results
 from seismo.runs.loop.run_loop import Run
-from seismo.runs.reporting.heartbeat import Heartbeat
-from seismo.runs.reporting.notebook import notebook_bar
-from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.reporting.progress import Progress, Reporter, notebook_bar
+from seismo.runs.reporting.status import Heartbeat
 from seismo.runs.request import Request, silent, warning
-from seismo.runs.resources.demands import prepared
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.memory_fit import prepared
 from seismo.runs.resources.placement import place_run, select_backends
-from seismo.runs.resuming.beginning import beginning_of, read_beginning
 from seismo.runs.resuming.checkpoints import (
     Checkpoints,
+    beginning_of,
+    read_beginning,
     remove_later,
     take_up,
 )
@@ -51,8 +51,7 @@ from seismo.runs.resuming.compatibility import (
     refuse_results,
     replaced,
 )
-from seismo.runs.resuming.deadline import StopRequest, time_of_end
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals, StopRequest, time_of_end
 from seismo.runs.tools.profile import Unprofiled, watch
 from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization

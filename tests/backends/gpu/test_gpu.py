@@ -33,7 +33,7 @@ from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.tools.bench.ladder import find
+from seismo.runs.tools.bench import find
 from seismo.scenario import from_dict, load
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize

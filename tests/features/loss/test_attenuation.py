@@ -20,7 +20,7 @@ from seismo.exact import whole_space
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.features.loss.effective import effective_medium
 from seismo.model.effective.cells import GridCells
-from seismo.runs.prediction.percent import in_percent
+from seismo.runs.prediction.lines import in_percent
 from seismo.runs.resuming.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

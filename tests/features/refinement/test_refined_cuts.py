@@ -14,7 +14,7 @@ from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -7,9 +7,8 @@ import pytest
 
 from seismo.errors import ScenarioError
 from seismo.runs.prediction.checks.coverage import bodies_outside
-from seismo.runs.prediction.checks.hidden_parts import hidden_parts
-from seismo.runs.prediction.checks.outlines import outlines
-from seismo.runs.prediction.checks.tiny_lengths import tiny_lengths
+from seismo.runs.prediction.checks.model_parts import hidden_parts
+from seismo.runs.prediction.checks.shapes import outlines, tiny_lengths
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
 

@@ -19,16 +19,16 @@ from rich.console import Console
 from seismo import examples
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice, choose
-from seismo.runs.resources.demands import HypotheticalRanks
+from seismo.runs.resources.memory_fit import HypotheticalRanks
 from seismo.runs.resources.placement import step_seconds
-from seismo.runs.tools.bench import ladder as way
+from seismo.runs.tools.bench import find_ladder
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.parallel.active_region import phases
 from seismo.solver.parallel.partition import divide
 from test_resources import Device
 
-report = way.find()
+report = find_ladder()
 import scaling  # noqa: E402
 from ladder import fewer_bits, page, rungs, several, stand, still  # noqa: E402
 from ladder.rows import ROWS  # noqa: E402
@@ -219,10 +219,10 @@ def test_a_row_that_does_not_exist(command_line):
 def test_a_copy_of_the_ladder_comes_before_that_of_the_package(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    way.find()
+    find_ladder()
     assert sys.path[0] == str(examples.HERE)
     list(examples.copy_examples("ladder", tmp_path))
-    way.find()
+    find_ladder()
     assert sys.path[0] == str(tmp_path)
 
 

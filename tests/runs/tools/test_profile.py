@@ -25,7 +25,7 @@ from seismo.backends.timing.profiled import (
 from seismo.backends.timing.trace_events import Timeline
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop
-from seismo.runs.resuming.signals import Signals
+from seismo.runs.resuming.stopping import Signals
 from test_run import SCENARIO
 
 OUTPUT = {"snapshots": [{"name": "p", "fields": ["p"], "steps": 20}]}

@@ -7,7 +7,6 @@ import pytest
 from seismo.errors import ScenarioError
 from seismo.runs.tools import verification
 from seismo.runs.tools.verification import (
-    cases,
     select_cases,
     targets_of,
     verify,
@@ -29,9 +28,9 @@ def test_a_case_meets_its_bar(command_line):
 
 def test_traces_that_are_a_little_wrong_are_noticed(command_line, monkeypatch):
     """Two thousandths of the amplitude are more than the bar of a thousandth."""
-    sound = cases.shear_2d()
+    sound = verification.shear_2d()
     wrong = replace(sound, exact=lambda source, dt: 1.002 * sound.exact(source, dt))
-    monkeypatch.setattr(cases, "cases", lambda: [wrong])
+    monkeypatch.setattr(verification, "cases", lambda: [wrong])
     code, out, _ = command_line("verify", "--backend", "cpu")
     assert code == 1
     assert "FAILED" in out.splitlines()[1]
@@ -39,7 +38,7 @@ def test_traces_that_are_a_little_wrong_are_noticed(command_line, monkeypatch):
 
 
 def test_a_run_that_fails_is_told_and_others_follow():
-    sound = cases.shear_2d()
+    sound = verification.shear_2d()
     broken = replace(sound, document={**sound.document, "grid": {}})
     (target,) = targets_of("cpu", None, None)
     first, second = verify([broken, sound], target)
@@ -65,7 +64,7 @@ def test_what_cannot_be_used_is_refused(command_line, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", cases.cases(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", verification.cases(), ids=lambda case: case.name)
 def test_every_case_meets_its_bar(case):
     (target,) = targets_of("cpu", None, None)
     (verdict,) = verify([case], target)
@@ -75,4 +74,4 @@ def test_every_case_meets_its_bar(case):
 @pytest.mark.gpu
 def test_every_case_meets_its_bar_on_a_gpu():
     (target,) = targets_of("gpu", None, None)
-    assert [str(v) for v in verify(cases.cases(), target) if not v.passed] == []
+    assert [str(v) for v in verify(verification.cases(), target) if not v.passed] == []

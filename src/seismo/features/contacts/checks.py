@@ -26,11 +26,9 @@ from seismo.features.contacts.contact import (
 from seismo.features.contacts.interpolation import ON_CONTACT
 from seismo.features.contacts.operators import contact_operators, vibrations
 from seismo.features.contacts.thin_solids import thin_solid_lines
-from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
-from seismo.runs.prediction.named_receivers import named
-from seismo.runs.prediction.other_spacing import of_spacing
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import WarningLines, named, percent
+from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
 

@@ -24,9 +24,8 @@ import numpy as np
 
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import Contact
-from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
-from seismo.runs.prediction.percent import up_to
+from seismo.runs.prediction.lines import WarningLines, up_to
 from seismo.solver.discretization import Discretization
 
 _WITHIN = 0.06

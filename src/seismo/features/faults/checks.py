@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from seismo.acquisition.wavelets.shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
-from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.runs.prediction.percent import rounded_down
+from seismo.runs.prediction.lines import WarningLines, rounded_down
 from seismo.solver.discretization import Discretization
 
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude

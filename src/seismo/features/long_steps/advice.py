@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from seismo.errors import SeismoError
 from seismo.features.long_steps.stencil import LEAST_CELLS, reason_against
 from seismo.runs.prediction.accuracy import Expected, expected_error
-from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import WarningLines, percent
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 

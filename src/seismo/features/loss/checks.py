@@ -21,7 +21,7 @@ from seismo.features.loss.storage import (
     weakened,
 )
 from seismo.model.effective.cells import tensor
-from seismo.runs.prediction.percent import in_percent
+from seismo.runs.prediction.lines import in_percent
 from seismo.runs.prediction.resolution import LayerResolution
 from seismo.solver.accuracy.waves import Passage
 from seismo.solver.discretization import Discretization

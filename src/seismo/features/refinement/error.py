@@ -29,7 +29,7 @@ from seismo.runs.prediction.checks.thin_bodies import hidden_error
 from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING
 from seismo.runs.prediction.layers.thicker import thicker_refined
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import percent
 from seismo.runs.prediction.remedy import warned_of
 from seismo.solver.accuracy.stencil import (
     RAYLEIGH,

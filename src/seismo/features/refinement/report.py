@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from seismo.features.refinement.error import refinement_error
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import percent
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 

@@ -1,4 +1,4 @@
-"""The plan of a run: what it will be, cost and resolve, said before a step is taken."""
+"""The plan of a run: its size, cost and expected error, known before a step is taken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from seismo.features.refinement.error import refined_remedy
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
-from seismo.runs.contents.coordinates import size_and_depth
+from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Assessment, assess
 from seismo.runs.prediction.cheaper_grid import CheaperGrid, cheaper_grid
@@ -27,14 +27,14 @@ from seismo.runs.prediction.remedy import (
 )
 from seismo.runs.prediction.resolution import LayerResolution, layers_of
 from seismo.runs.resources import speed
-from seismo.runs.resources.demands import (
+from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
+from seismo.runs.resources.memory_fit import (
     HypotheticalRanks,
     MemoryDemand,
     demands,
     lack_of_disk,
     prepared,
 )
-from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
 from seismo.runs.resources.placement import place_run, select_backends, step_seconds
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization

@@ -1,9 +1,16 @@
-"""What a run does between steps: each action knows itself only (`seismo.runs.loop.time_loop`)."""
+"""Actions between steps, and the batches of shots whose results they hand on.
+
+Each action knows itself only (`seismo.runs.loop.time_loop`). The shots of the next batch are
+prepared in a thread while one is under way: to compute injections, wavelets sampled, points and
+weights found for every source, takes longer than to load them, and the device, or the cores, need
+not wait for that.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -11,13 +18,126 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.shots import Shot
+from seismo.backends.timing.trace_events import SpanRecorder
 from seismo.errors import StoppedError
-from seismo.runs.contents import file_contents
-from seismo.runs.loop.context import Batch, RunContext
-from seismo.runs.reporting.progress import Progress, WavefieldPeak
-from seismo.runs.reporting.telemetry import Telemetry
+from seismo.grid.global_index import CheckpointArray
+from seismo.output.null_writer import NullWriter
+from seismo.output.pipeline import Pipeline
+from seismo.output.snapshots import SnapshotRecorder
+from seismo.runs import file_contents
+from seismo.runs.reporting.progress import Progress, Reporter, WavefieldPeak
+from seismo.runs.reporting.telemetry import StepTimer, Telemetry
 from seismo.runs.resuming.checkpoints import Checkpoints
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor
+from seismo.solver.discretization import Discretization
+from seismo.solver.simulation import Prepared, Simulation
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The shots that advance together.
+
+    Attributes:
+        number: of the batch.
+        first: number of its first shot.
+        names: of its shots.
+        done: steps of all batches before it.
+    """
+
+    number: int
+    first: int
+    names: list[str]
+    done: int
+
+
+def batches_of(discretization: Discretization) -> list[Batch]:
+    """List the batches of a run."""
+    names = [shot.name for shot in discretization.shots]
+    together = discretization.batch
+    return [
+        Batch(number, first, names[first : first + together], number * discretization.total_steps)
+        for number, first in enumerate(range(0, len(names), together))
+    ]
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What a run works with.
+
+    Attributes:
+        simulation: what steps.
+        snapshots: takes them.
+        pipeline: where results go.
+        timer: counts steps and their time.
+        report: told of the progress.
+        noted: told what is done when.
+        total: steps of all batches.
+    """
+
+    simulation: Simulation
+    snapshots: SnapshotRecorder
+    pipeline: Pipeline | NullWriter
+    timer: StepTimer
+    report: Reporter
+    noted: SpanRecorder
+    total: int
+
+    def stopped(self, done: int) -> str:
+        """Describe where the run stopped."""
+        return f"stopped after step {done} of {self.total}"
+
+    def state(self) -> dict[str, CheckpointArray]:
+        """Return all arrays that the run goes on from, by name."""
+        kept = {f"snapshots/{name}": array for name, array in self.snapshots.state().items()}
+        return self.simulation.state() | kept
+
+    def send_traces(self, batch: Batch, steps: int) -> None:
+        """Send the traces of a batch, of so many steps.
+
+        They are finished beside the next batch, whose own wait until these are stored.
+        """
+        self.pipeline.drain()
+        for shot, shot_name in enumerate(batch.names):
+            traces = file_contents.traces_of(self.simulation, shot, shot_name, steps)
+            for name, finish in traces:
+                self.pipeline.write(name, batch.first + shot, finish)
+
+
+class Prefetcher:
+    """Load batches of shots, each prepared during the one before; use as a context manager."""
+
+    def __init__(self, simulation: Simulation, batches: list[list[Shot]]) -> None:
+        """Prepare nothing yet: the first batch was loaded when the simulation was built."""
+        self._simulation = simulation
+        self._batches = batches
+        self._pool = ThreadPoolExecutor(1, "seismo-prepare", simulation.backend.attend)
+        self._prepared: dict[int, Future[Prepared]] = {}
+
+    def __enter__(self) -> Prefetcher:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Let go of what nobody waits for."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def load(self, number: int) -> list[Shot]:
+        """Load a batch, and give its shots."""
+        if number:
+            self._begin(number)
+            self._simulation.start(self._prepared.pop(number).result())
+        return self._batches[number]
+
+    def look_ahead(self, number: int) -> None:
+        """Begin to prepare the batch that follows one."""
+        if number + 1 < len(self._batches):
+            self._begin(number + 1)
+
+    def _begin(self, number: int) -> None:
+        if number not in self._prepared:
+            shots = self._batches[number]
+            self._prepared[number] = self._pool.submit(self._simulation.prepare, shots)
 
 
 @dataclass(frozen=True)

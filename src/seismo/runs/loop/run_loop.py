@@ -25,21 +25,19 @@ from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import UNSTABLE, ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
-from seismo.runs.contents import file_contents
+from seismo.runs import file_contents
 from seismo.runs.loop.actions import (
+    Batch,
+    Prefetcher,
     ReportProgress,
+    RunContext,
     SampleTelemetry,
     SendMaps,
     StopRun,
     StoreCheckpoint,
     TakeSnapshots,
-)
-from seismo.runs.loop.context import (
-    Batch,
-    RunContext,
     batches_of,
 )
-from seismo.runs.loop.prefetch import Prefetcher
 from seismo.runs.loop.time_loop import (
     AtSteps,
     EverySeconds,
@@ -50,12 +48,10 @@ from seismo.runs.loop.time_loop import (
 )
 from seismo.runs.prediction.assess import assess
 from seismo.runs.reporting import progress
-from seismo.runs.reporting.compile_notice import Compiling
 from seismo.runs.reporting.progress import Progress, Reporter
-from seismo.runs.reporting.step_timer import REPORT_EVERY, StepTimer
-from seismo.runs.reporting.telemetry import UNITS, Telemetry
-from seismo.runs.resources.demands import refuse_what_does_not_fit
+from seismo.runs.reporting.telemetry import REPORT_EVERY, UNITS, Compiling, StepTimer, Telemetry
 from seismo.runs.resources.memory import Memory, output_of, ring_of
+from seismo.runs.resources.memory_fit import refuse_what_does_not_fit
 from seismo.runs.resuming.checkpoints import Checkpoints, Start
 from seismo.runs.tools.profile import Unprofiled
 from seismo.scenario.units import with_unit

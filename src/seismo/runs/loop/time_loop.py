@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from seismo.runs.reporting.step_timer import StepTimer
+from seismo.runs.reporting.telemetry import StepTimer
 from seismo.solver.simulation import Simulation
 
 

@@ -57,7 +57,7 @@ from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.prediction.layers.damping import damped_error
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import percent
 from seismo.solver.accuracy.stencil import (
     layer_error,
     passage_error,

@@ -1,4 +1,4 @@
-"""How good the results of a run will be: `check` reports it, and results files keep it."""
+"""The quality of a run's results, expected: `check` reports it, and results files keep it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which order and spacing take least work for the wanted accuracy, where a run takes much more."""
+"""The order and spacing that take least work for the wanted accuracy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import partial
 from seismo.errors import SeismoError
 from seismo.runs.prediction.accuracy import Expected, expected_error
 from seismo.runs.prediction.layers.thicker import MOST_TRIED
-from seismo.runs.prediction.other_spacing import of_spacing
-from seismo.runs.prediction.percent import percent, rounded_down
+from seismo.runs.prediction.lines import percent, rounded_down
 from seismo.runs.prediction.remedy import (
     TRIALS,
     all_causes_within,
@@ -17,6 +16,7 @@ from seismo.runs.prediction.remedy import (
     dividing,
     mended,
 )
+from seismo.runs.prediction.resolution import of_spacing
 from seismo.runs.resources.speed import order_factor
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize

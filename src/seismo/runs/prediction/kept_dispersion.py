@@ -20,8 +20,7 @@ import numpy as np
 
 from seismo.acquisition.traces.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
-from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.runs.prediction.percent import in_percent
+from seismo.runs.prediction.lines import WarningLines, in_percent
 from seismo.scenario.units import with_unit
 from seismo.solver.accuracy.waves import longest_path
 from seismo.solver.discretization import Discretization

@@ -41,14 +41,12 @@ from seismo.runs.prediction.accuracy import (
     sent_back,
 )
 from seismo.runs.prediction.checks.odd_media import medium_name
-from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.near_contacts import reads_layers
 from seismo.runs.prediction.interpolated_coupling import COUPLED
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING
 from seismo.runs.prediction.layers.thicker import MOST_TRIED, thicker
-from seismo.runs.prediction.other_spacing import of_spacing
-from seismo.runs.prediction.percent import rounded_down
-from seismo.runs.prediction.resolution import LayerResolution
+from seismo.runs.prediction.lines import WarningLines, rounded_down
+from seismo.runs.prediction.resolution import LayerResolution, of_spacing
 from seismo.solver.accuracy.stencil import (
     best_stencil,
     dispersion_error,

@@ -1,4 +1,4 @@
-"""How well the grid carries the waves of each medium, up to the highest frequency of the sources.
+"""Resolution of the waves of each medium by the grid, up to the sources' highest frequency.
 
 Of a wave of angular frequency w and velocity c, the differences make the wavenumber k into K(k),
 and time stepping makes w into (2 / dt) sin(w dt / 2) (`seismo.grid.dispersion`). The wave travels
@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from seismo.grid.dispersion import Operator
+from seismo.grid.grid import AXES
 from seismo.model.media import RepresentativeMedium
+from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 
 
@@ -77,3 +79,19 @@ def layers_of(discretization: Discretization, frequency: float) -> list[LayerRes
         )
         for passage in discretization.waves.passages
     ]
+
+
+def of_spacing(discretization: Discretization, factor: float) -> Scenario:
+    """Return the scenario with a spacing so many times as large."""
+    grid = discretization.grid
+    spacing: dict[str, Any] = {a: factor * grid.spacing[AXES.index(a)] for a in grid.axes}
+    along_z = discretization.scenario.grid.spacing.z
+    if along_z == "auto":
+        spacing["z"] = along_z
+    elif isinstance(along_z, tuple):
+        spacing["z"] = [{"below": r.below, "spacing": factor * r.spacing} for r in along_z]
+    changes: dict[str, Any] = {"grid.spacing": spacing}
+    # Where no plane was found another spacing has none, either: each is judged as one grid.
+    if discretization.scenario.grid.plane_is_open:
+        changes["grid.refinement"] = []
+    return discretization.scenario.changed(changes)

@@ -1,7 +1,7 @@
 """Progress of a run: how far it is, and how fast.
 
-`Progress` is a plain record handed to any function; `Bar` and `Lines` are two such functions, for a
-terminal and for a log.
+`Progress` is a plain record handed to any function; `Bar`, `Lines` and `NotebookBar` are such
+functions, for a terminal, a log and a cell of a notebook.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -239,3 +240,37 @@ def closing_line(summary: Mapping[str, Any]) -> str:
         line += f"; other programs used {others:.0%} of the processor"
     stalled = summary.get("output_stalled_s")
     return line + (f"; {clock_time(stalled)} of waiting for the disk" if stalled else "")
+
+
+def in_notebook() -> bool:
+    """Whether the caller is a cell of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+class NotebookBar:
+    """A progress bar of HTML that is replaced by each report."""
+
+    def __init__(self) -> None:
+        """Prepare it; nothing shows before the first report."""
+        self._shown: Any = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show where the run is."""
+        from IPython.display import HTML, display
+
+        share = 1.0 if progress.phase == "done" else progress.fraction
+        page = HTML(
+            f'<progress value="{share:.4f}" max="1"></progress> '
+            f"<code>{escape(label(progress))}</code>"
+        )
+        if self._shown is None:
+            self._shown = display(page, display_id=True)
+        else:
+            self._shown.update(page)
+
+
+def notebook_bar() -> Reporter | None:
+    """Return a bar where there is a notebook to show it, else None."""
+    return NotebookBar() if in_notebook() else None

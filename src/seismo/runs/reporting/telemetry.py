@@ -1,17 +1,102 @@
-"""What a run and its device do while it steps: sampled at every report, kept as series.
+"""Telemetry of a run and its device: speed by queued steps, and series of samples.
 
-A run of days is sampled as often as one of minutes; when there are too many samples every other one
-goes, and from then on half as many are taken.
+A backend may return before its work is done. Steps are therefore queued, about as many as take the
+time between two reports, and counted once the backend says that they are done.
+
+The device is sampled at every report. A run of days is sampled as often as a run of minutes; when
+there are too many samples every other one goes, and from then on half as many are taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.runs.reporting.step_timer import StepTimer
+from seismo.backends.code.kernel_cache import kernel_cache
+from seismo.runs.reporting.progress import Progress, Reporter
+
+REPORT_EVERY = 0.2  # s
+_FASTER = 16  # the most by which the next stretch may be longer than the last
+
+
+class StepTimer:
+    """Queue steps, and count those that are done and the time they took.
+
+    Attributes:
+        started: clock (s) after the very first step, 0 before.
+        seconds: of stepping, and of cutting snapshots between two steps of a stretch.
+        updates: point updates in that time.
+        recent: point updates a second of the last stretch.
+    """
+
+    def __init__(self, backend: Backend, before: float = 0.0) -> None:
+        """Begin to count.
+
+        Args:
+            backend: that steps.
+            before: seconds that an earlier run took up to the checkpoint this one begins with.
+        """
+        self._backend = backend
+        self._before = before
+        self._created = time.perf_counter()
+        self.started = 0.0
+        self.seconds = 0.0
+        self.updates = 0
+        self.recent = 0.0
+        self._stretch = 1  # steps that take about as long as the time between two reports
+        self._begin = 0.0
+        self._steps = self._points = 0  # queued
+
+    def start(self) -> None:
+        """Count `stepping` from now on."""
+        self.started = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Wall-clock time in s since the run began, the one before included."""
+        return self._before + time.perf_counter() - self._created
+
+    @property
+    def stepping(self) -> float:
+        """Wall-clock time in s since the first step, the run before included."""
+        return self._before + time.perf_counter() - self.started
+
+    @property
+    def rate(self) -> float:
+        """Point updates a second, 0 before there is a number."""
+        return self.updates / self.seconds if self.seconds else 0.0
+
+    @property
+    def queueable_steps(self) -> int:
+        """Steps that may be queued before `settle`."""
+        return self._stretch - self._steps
+
+    def queue(self, advance: Callable[[int], None], steps: int, updates: int) -> None:
+        """Take steps that update so many points in all."""
+        if not self._steps:
+            self._begin = time.perf_counter()
+        advance(steps)
+        self._steps += steps
+        self._points += updates
+
+    def settle(self) -> None:
+        """Wait until what is queued is done, and count it."""
+        if not self._steps:
+            return
+        self._backend.wait()
+        took = max(time.perf_counter() - self._begin, 1e-9)
+        self.seconds += took
+        self.updates += self._points
+        self.recent = self._points / took
+        wanted = int(REPORT_EVERY * self._steps / took)
+        self._stretch = max(1, min(wanted, _FASTER * self._steps))
+        self._steps = self._points = 0
+
 
 MOST = 4096  # samples that are kept
 UNITS = {
@@ -89,3 +174,37 @@ class Telemetry:
         """Return the samples by name, `time` (s) first; what a sample did not have is NaN."""
         names = ["time", *(n for n in UNITS if any(n in row for row in self._rows))]
         return {n: np.array([row.get(n, np.nan) for row in self._rows], float) for n in names}
+
+
+AFTER = 2.0  # s, and for each point: without compiling, preparing takes less
+AFTER_POINT = 5e-7
+
+
+class Compiling:
+    """Watch the clock while kernels may be compiled."""
+
+    def __init__(self, report: Reporter, points: int) -> None:
+        """Report to `report`; the grid has so many points."""
+        self._report = report
+        self._after = AFTER + AFTER_POINT * points
+        self._is_announced = False
+        self._problem = ""
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Report if what is done meanwhile takes long, and what was wrong with the kernel cache."""
+        timer = threading.Timer(self._after, self._tell)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+        if kernel_cache().problem != self._problem:
+            self._problem = kernel_cache().problem
+            self._report(Progress("warning", note=self._problem))
+
+    def _tell(self) -> None:
+        if not self._is_announced:
+            self._is_announced = True
+            self._report(Progress("compile"))

@@ -1,4 +1,4 @@
-"""How many ranks can share a run at all: told from its grid, before anybody looks at the earth.
+"""Numbers of ranks that can share a run: told from its grid, before the earth is sampled.
 
 A grid is cut along z and y independently. So the most parts along each tell which numbers of ranks
 have a way: those that are a product of as many or fewer along both. Rows next to a free surface and

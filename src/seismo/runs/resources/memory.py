@@ -1,4 +1,4 @@
-"""How many bytes a run will take, in memory and on the disk, before it takes them.
+"""Bytes that a run will take, in memory and on the disk, before it takes them.
 
 They are those of all devices together; each of several grids side by side has a model of its own.
 The arrays are counted by the classes that allocate them, on a backend that only counts. Preparing

@@ -32,8 +32,14 @@ from seismo.features.refinement.levels import field_size
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs.resources import speed
-from seismo.runs.resources.demands import HypotheticalRanks, MemoryDemand, demands, fitted, prepared
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.memory_fit import (
+    HypotheticalRanks,
+    MemoryDemand,
+    demands,
+    fitted,
+    prepared,
+)
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization

@@ -1,11 +1,11 @@
-"""When a run stores what it goes on from, and where a later one takes it up.
+"""Checkpoints of a run: when they are stored, how it was begun, and where a later run takes it up.
 
 A checkpoint is due after some wall-clock time, after some steps, when a signal asks for one, and
-when the run has to stop (`seismo.runs.resuming.deadline`).
+when the run has to stop (`seismo.runs.resuming.stopping`).
 
 On several ranks each writes its own, the first into the run directory and the others into folders
-in it, at steps that all agree on; what counts is a step of which every one of them is sound.
-Another number of ranks may go on from it.
+in it, at steps that all agree on; a checkpoint counts where each of them is sound. Another number
+of ranks may go on from it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from seismo.output.run_directory.partial_files import remove_parts, run_folder
 from seismo.runs.loop.time_loop import Halt
 from seismo.runs.reporting.progress import Progress, Reporter
 from seismo.runs.resuming.compatibility import described, differences
-from seismo.runs.resuming.deadline import StopRequest
+from seismo.runs.resuming.stopping import StopRequest
+from seismo.scenario import Scenario
 from seismo.scenario.sections.checkpoint import Checkpoint
+from seismo.solver.discretization import Discretization
 
 _UNSOUND = "no checkpoint is sound; start over with --no-resume"
 
@@ -300,3 +302,45 @@ class Checkpoints:
             ]
             if not remaining:
                 shutil.rmtree(rank_folder)
+
+
+_NEEDED = ("results", "backend", "text", "file")
+
+
+def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any]:
+    """Return what every checkpoint says of the beginning of a run, with what was chosen then."""
+    scenario = discretization.scenario
+    name = "scenario.yaml" if scenario.path is None else scenario.path.name
+    return {
+        "text": scenario.text,
+        "file": str(scenario.base.resolve() / name),
+        "as_file": _is_as_file(scenario),
+        "together": discretization.batch,
+        **chosen,
+    }
+
+
+def read_beginning(folder: Path) -> dict[str, Any]:
+    """Return what the newest readable checkpoint of a run says of itself.
+
+    Raises:
+        ScenarioError: there is none.
+        StorageError: none can be read, or it does not say what it takes to go on.
+    """
+    header = last_header(folder)
+    if lacking := [name for name in _NEEDED if not isinstance(header.get(name), str)]:
+        raise StorageError(
+            f"{folder}: its checkpoint does not say its {', '.join(lacking)}; start over: "
+            "seismo run ... --no-resume"
+        )
+    return header
+
+
+def _is_as_file(scenario: Scenario) -> bool:
+    """Whether a scenario is what its file says; one that was changed in Python is not."""
+    path = scenario.path
+    return (
+        path is not None
+        and path.is_file()
+        and path.read_bytes().decode("utf-8-sig", "replace") == scenario.text
+    )

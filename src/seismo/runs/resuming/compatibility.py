@@ -1,4 +1,4 @@
-"""What must be the same for a run to go on from a checkpoint to the same bits, and what differs.
+"""The identity of a run: all that must be the same to go on from a checkpoint to the same bits.
 
 That is the scenario with all its defaults and the files it names; the time step and the grid that
 follow from it; the backend; and the program, down to the text of its kernels. Where results go and
@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import pathlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 
 import yaml
 
 from seismo.backends.base import Backend
 from seismo.backends.code.source_hash import source_digest
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
 from seismo.model.volumes.volume_files import files_of_volume
 from seismo.output.reports.provenance import package_version
 from seismo.output.results import open_results
@@ -27,7 +27,6 @@ from seismo.scenario.named_files import named_files
 from seismo.scenario.reader import shortened
 from seismo.solver.discretization import Discretization
 
-Path = tuple[str | int, ...]
 _OVER = "start over with --no-resume"
 _OWN = "the checkpoint is"
 
@@ -64,7 +63,7 @@ def digest(identity: Mapping[str, Any]) -> str:
 
 
 def refuse_results(
-    final: pathlib.Path, text: str, identity: Mapping[str, Any], scenario: Scenario
+    final: Path, text: str, identity: Mapping[str, Any], scenario: Scenario
 ) -> NoReturn:
     """Refuse to replace complete results of another run.
 
@@ -85,7 +84,7 @@ def refuse_results(
     )
 
 
-def replaced(final: pathlib.Path, identity: Mapping[str, Any]) -> str:
+def replaced(final: Path, identity: Mapping[str, Any]) -> str:
     """Name the other scenario whose results a run will replace; nothing for its own.
 
     Args:
@@ -110,7 +109,7 @@ def replaced(final: pathlib.Path, identity: Mapping[str, Any]) -> str:
     )
 
 
-def described(change: tuple[Path, Any, Any]) -> str:
+def described(change: tuple[KeyPath, Any, Any]) -> str:
     """Return what a key was before a change, such as ``grid.order 4``."""
     path, before, _ = change
     return f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
@@ -145,7 +144,7 @@ def refuse_another(
         )
 
 
-def refuse_edited(begun: Scenario, path: pathlib.Path) -> None:
+def refuse_edited(begun: Scenario, path: Path) -> None:
     """Refuse to go on with a run whose scenario file means something else by now.
 
     Args:
@@ -172,7 +171,7 @@ def _refuse_changes(before: Any, now: Any, scenario: Scenario, what: str) -> Non
         )
 
 
-def differences(before: Any, now: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+def differences(before: Any, now: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any, Any]]:
     """Walk through the leaves that differ, with None for one that is missing."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
@@ -197,7 +196,7 @@ def _plain(plain: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _files(scenario: Scenario) -> dict[str, tuple[Path, str]]:
+def _files(scenario: Scenario) -> dict[str, tuple[KeyPath, str]]:
     """Return the key and the name of each file that a scenario reads, by a label of its own."""
     files = {".".join(map(str, key)): (key, name) for key, name in named_files(scenario)}
     for index, section in enumerate(scenario.model):
@@ -208,7 +207,7 @@ def _files(scenario: Scenario) -> dict[str, tuple[Path, str]]:
     return files
 
 
-def _digest(scenario: Scenario, path: Path, name: str) -> str:
+def _digest(scenario: Scenario, path: KeyPath, name: str) -> str:
     try:
         with scenario.resolve(name).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

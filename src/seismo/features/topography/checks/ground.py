@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.features.topography.ground import ground_of
 from seismo.features.topography.heights.shape import Ground
-from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.sections.topography import FileTopography, datum_of
 from seismo.solver.discretization import Discretization
 

@@ -1,4 +1,4 @@
-"""Whether gridded model files fit the region: a line for each that does not.
+"""Checks that gridded model files fit the region: a line for each that does not.
 
 Beyond its edges a file's outermost values go on (`seismo.model.volumes.gridded`). That is meant for
 half a cell, not for half a region: there the file's axes, spacing or origin are likely wrong. So
@@ -17,7 +17,7 @@ from seismo.model.bodies import Body
 from seismo.model.layered import Water
 from seismo.model.volumes.gridded import Gridded, GridField
 from seismo.model.volumes.volume import Volume
-from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 
 _SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
@@ -35,7 +35,7 @@ def uncovered(discretization: Discretization) -> WarningLines:
         share = _share(discretization, k, name, field, region) if short else 0.0
         if share > 0.0:
             along = " and ".join(
-                f"{axis} = {_range(field.reach(axis))} of {_range(region[axis])}" for axis in short
+                f"{axis} = {_reach(field.reach(axis))} of {_reach(region[axis])}" for axis in short
             )
             yield (
                 f"{_named(discretization, k, name, field)} covers {along}: {share:.3g} % of the "
@@ -197,7 +197,7 @@ def _first_coordinates(field: GridField) -> str:
     return ", ".join(f"{a} = {field.reach(a)[0]:.6g} m" for a in field.axes[::-1])
 
 
-def _range(ends: tuple[float, float]) -> str:
+def _reach(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.6g} to {ends[1]:.6g} m"
 
 

@@ -1,4 +1,4 @@
-"""What `check` says of a grid's place on the earth: depths that are no z, and the earth's curve."""
+"""Checks of a grid's place on the earth: depths that are no z, and the earth's curvature."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from seismo.acquisition.projection import Projection, stretch
 from seismo.features.topography.ground import true_positions
 from seismo.grid.longitude import nearest_turn
-from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 

@@ -1,4 +1,4 @@
-"""Whether moments are what was meant: a line for each source that moves otherwise.
+"""Checks of moments: a line for each source that moves otherwise than its magnitude says.
 
 A magnitude is the moment M0 that stays. A wavelet is a moment rate unless it is said to be the
 moment itself, so that its area is the share of M0 that is reached: 1 of `gaussian_rate`, `brune`,
@@ -17,7 +17,7 @@ from seismo.acquisition.sources.moment_tensor import magnitude_of, moment_of
 from seismo.acquisition.sources.point_source import PointSource
 from seismo.features.faults.checks import FAULTS, MOST_OFF
 from seismo.features.faults.finite_fault import FaultSummary
-from seismo.runs.prediction.checks.timing import WarningLines
+from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_MAGNITUDE = 9.6  # of all earthquakes, and a little

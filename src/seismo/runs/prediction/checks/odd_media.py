@@ -1,4 +1,4 @@
-"""What `check` says of an earth whose media are unusual, or too thin or too unlike for a grid."""
+"""Checks of media: unusual ones, and those too thin or too unlike for a grid."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from seismo.equations.loss.relaxation import SHEAR_PART
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import tensor
 from seismo.runs.prediction.checks.thin_bodies import thin_fluids
-from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.radiation import strengths
+from seismo.runs.prediction.lines import WarningLines
 from seismo.runs.prediction.resolution import LayerResolution
 from seismo.scenario.earth.model_parts import named_parameters
 from seismo.solver.discretization import Discretization

@@ -22,7 +22,6 @@ import numpy as np
 
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import tensor
-from seismo.runs.prediction.checks.timing import WarningLines
 from seismo.runs.prediction.contacts.sideways import (
     ALL_NODES,
     LINES,
@@ -42,6 +41,7 @@ from seismo.runs.prediction.contacts.sideways import (
     within,
 )
 from seismo.runs.prediction.contacts.stacks import in_layers
+from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 

@@ -1,4 +1,4 @@
-"""Whether a run, its sources and its samples fit one another in time: a line where they do not."""
+"""Checks that a run, its sources, its samples and the periods of its maps fit in time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
+from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
+from seismo.solver.sampling.map_quantities import maps_of
 
 MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
-
-WarningLines = Iterator[str]
 
 
 def _arrivals(discretization: Discretization) -> WarningLines:
@@ -246,3 +246,21 @@ TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
     _arrivals, _long_gone, _cut_source, _begun_source, _ineffective_delay, _other_date, _small_step,
     _sampling, _seldom,
 )  # fmt: skip
+
+
+def unlike_the_motion(discretization: Discretization) -> Iterator[str]:
+    """Name periods that are shorter than the sources' waves, or longer than the run."""
+    highest = discretization.highest_frequency
+    duration = discretization.clock.steps * discretization.clock.dt
+    for one in maps_of(discretization):
+        if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
+            yield (
+                f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "
+                f"waves ({1.0 / highest:.3g} s, {highest:.3g} Hz): SA there tends to PGA, and says "
+                "nothing of the ground motion at these periods"
+            )
+        if long := [f"{period:g}" for period in one.periods if period > duration]:
+            yield (
+                f"maps {one.name}: periods of {', '.join(long)} s are longer than the run: SA is "
+                f"the largest response within {duration:.4g} s; use a longer time.duration"
+            )

@@ -1,23 +1,17 @@
-"""What a seismologist would ask about a scenario that is valid: one line each, with a remedy."""
+"""Warnings of `seismo check` about a scenario that is valid: a line each, with a remedy."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
-import numpy as np
-
-from seismo.acquisition.locator import level_of
 from seismo.acquisition.traces.spectra import derivatives_of
 from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.features.contacts.checks import sea_bed
+from seismo.features.half_precision.source_peaks import strain_rates
 from seismo.features.long_steps.advice import no_longer_steps
 from seismo.features.loss.checks import follows_loosely, short_of_bits
 from seismo.features.plane_waves.checks import outside_box
 from seismo.features.topography.checks.ground import GROUND
-from seismo.grid.grid import AXES
-from seismo.grid.surface_closure import MOMENT_ROWS
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
@@ -25,43 +19,36 @@ from seismo.runs.prediction.checks.coverage import (
     outside,
     uncovered,
 )
-from seismo.runs.prediction.checks.dropped_properties import dropped
 from seismo.runs.prediction.checks.geography import (
     depths,
     depths_over_ground,
     directions,
     off_the_plane,
 )
-from seismo.runs.prediction.checks.hidden_parts import hidden_parts
-from seismo.runs.prediction.checks.kept_properties import kept
+from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kept
 from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
-from seismo.runs.prediction.checks.outlines import outlines
-from seismo.runs.prediction.checks.spectral_maps import unlike_the_motion
-from seismo.runs.prediction.checks.timing import TIMING, WarningLines
-from seismo.runs.prediction.checks.tiny_lengths import tiny_lengths
-from seismo.runs.prediction.checks.weak_sources import weak_sources
-from seismo.runs.prediction.checks.weakened_coupling import weakened_coupling
-from seismo.runs.prediction.contacts.near_contacts import near_contacts, near_maps
+from seismo.runs.prediction.checks.positions import POSITIONS
+from seismo.runs.prediction.checks.shapes import outlines, tiny_lengths
+from seismo.runs.prediction.checks.timing import TIMING, unlike_the_motion
+from seismo.runs.prediction.contacts.near_contacts import near_contacts
 from seismo.runs.prediction.kept_dispersion import kept_dispersion
 from seismo.runs.prediction.layers.thicker import (
     absorbing_spacing,
     advised_points,
     longest_wavelength,
 )
+from seismo.runs.prediction.lines import WarningLines
 from seismo.runs.prediction.remedy import inaccurate, uncarried
 from seismo.runs.prediction.resolution import LayerResolution
-from seismo.runs.prediction.surface_strains import surface_strains
+from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
 from seismo.solver.discretization import Discretization
-from seismo.solver.grid_layout import FACES
+from seismo.solver.medium.node_medium import coupling_left
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 _SMOOTH = {"ricker", "ricker_derivative", "gaussian", "gaussian_derivative", "gaussian_rate"}
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
-EDGE_POINTS = 5  # sources and receivers spread over 4 points
-ABOVE_POINTS = 3.0  # of an epicentre: see `_above_sources`
-FORCE_ROWS = (0.25, 5.1)  # of a depth: see `_above_sources`
-CLOSE_POINTS = 5.0  # from here on the grid's source is a point, to 2 % of the motion
+_COUPLED = 0.98  # share of a coupling: no error of its own shows with more
 
 
 def cautions(
@@ -106,96 +93,6 @@ def _less_of_it(wavelet: str) -> str:
     return "use a wavelet without corners (gaussian_rate for a moment rate)"
 
 
-def _ends(discretization: Discretization) -> WarningLines:
-    """An extent that is no whole number of spacings ends elsewhere."""
-    for axis in discretization.grid.axes:
-        length = getattr(discretization.scenario.grid.extent, axis)
-        spacing = discretization.grid.spacing[AXES.index(axis)]
-        cells = round(length / spacing)
-        is_grown = (
-            axis == "z" and discretization.grid.stretching
-        )  # rows that grow end at the length
-        if abs(length - cells * spacing) > 1e-6 * spacing and not is_grown:
-            yield (
-                f"grid.extent.{axis}: {length:.10g} m is no whole number of spacings of "
-                f"{spacing:.6g} m: the grid is {cells * spacing:.10g} m long"
-            )
-
-
-def _moved(discretization: Discretization) -> WarningLines:
-    """A plane between nodes becomes that of the nearest ones."""
-    moved: dict[tuple[str, float, float], list[str]] = {}
-    level = level_of(discretization.scenario, discretization.grid)
-    cuts = {one.name: one.cut for one in discretization.series} | {
-        one.name: one.cut for one in discretization.maps
-    }
-    for key in ("snapshots", "maps"):
-        for entry in (e for e in getattr(discretization.scenario.output, key) if e.name in cuts):
-            for axis, taken in cuts[entry.name].plane.items():
-                requested = getattr(entry.on_z(level).plane, axis)
-                if abs(requested - taken) > 1e-6 * discretization.grid.spacing[AXES.index(axis)]:
-                    moved.setdefault((axis, requested, taken), []).append(
-                        f"output.{key} {entry.name}"
-                    )
-    for (axis, requested, taken), names in moved.items():
-        yield (
-            f"{', '.join(names)}: the plane {axis} = {requested:.10g} m lies between nodes of the "
-            f"grid: that of {axis} = {taken:.10g} m is taken"
-        )
-
-
-def _edges(discretization: Discretization) -> WarningLines:
-    acting: dict[str, list[Any]] = {}
-    for source in (s for s in discretization.shots[0].sources if s.is_local):
-        acting.setdefault(f"source {source.name}", []).append(source.position)
-    if len(discretization.shots) > 1:
-        acting = {"shots": [s.position for shot in discretization.shots for s in shot.sources]}
-    for name, named_positions in acting.items():
-        positions = np.array(named_positions, float).reshape(-1, 3)
-        is_near, faces = _near_a_layer(discretization, positions)
-        yield from _named_edges(name, int(is_near.sum()), len(positions), faces)
-    for group in discretization.groups:
-        _, faces = _near_a_layer(discretization, group.all_positions)
-        count = group.count_where(lambda positions: _near_a_layer(discretization, positions)[0])
-        yield from _named_edges(f"receivers {group.name}", count, len(group), faces)
-
-
-def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> WarningLines:
-    """Name how many of so many sources or receivers are too near the layers at some faces."""
-    if not near_count:
-        return
-    many = f"{near_count} of {count} " if count > 1 else ""
-    remedy = "enlarge grid.extent"
-    if "top" in faces:
-        surface = "set boundaries.top: free_surface"
-        remedy = f"if ground or sea end at the top, {surface}; otherwise {remedy}"
-    yield (
-        f"{many}{name}: within {EDGE_POINTS} points of the absorbing layer "
-        f"({', '.join(faces)}), which takes part of the motion: {remedy}"
-    )
-
-
-def _near_a_layer(
-    discretization: Discretization, positions: np.ndarray
-) -> tuple[np.ndarray, list[str]]:
-    """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
-    grid = discretization.grid
-    is_near = np.zeros(len(positions), bool)
-    named = []
-    for axis in grid.axes:
-        a = AXES.index(axis)
-        ends = zip(
-            FACES[axis], grid.limits(axis), (1, -1), (grid.low[a], grid.high[a]), strict=True
-        )
-        for face, edge, sign, points in ends:
-            if points:
-                inside = sign * (positions[:, a] - edge)
-                close = inside < (EDGE_POINTS - 0.5) * grid.edge(axis, grid.index(axis, edge))
-                named += [face] if close.any() else []
-                is_near |= close
-    return is_near, named
-
-
 def _flat(discretization: Discretization) -> WarningLines:
     """Stations of lists lie below the ground of the run, whatever their elevation."""
     ground = "the surface is flat" if discretization.ground is None else "topography has the ground"
@@ -205,125 +102,6 @@ def _flat(discretization: Discretization) -> WarningLines:
                 f"receivers {group.name}: {group.elevations} is passed over, as {ground}: "
                 "stations lie at their depth, or z"
             )
-
-
-def _close_receivers(discretization: Discretization) -> WarningLines:
-    axes = [AXES.index(a) for a in discretization.grid.axes]
-    least = CLOSE_POINTS * discretization.coarsest_spacing
-    for group in discretization.groups:
-        close = 0
-        for shot in discretization.shots:
-            beside = np.zeros(len(group), bool)
-            for source in (s for s in shot.sources if s.is_local):
-                offset = group.at(shot.name)[:, axes] - np.array(source.position)[axes]
-                beside |= np.linalg.norm(offset, axis=1) < least
-            beside &= group.recording(shot.name)
-            close += int(beside.sum())
-        if close:
-            yield (
-                f"receivers {group.name}: {close} within {CLOSE_POINTS:g} points of a source, "
-                "where the grid's source is not yet a point: its field is wrong there"
-            )
-
-
-def _above_sources(discretization: Discretization) -> WarningLines:
-    """Name receivers on the surface straight above sources that lie in its fitted rows.
-
-    Measured (validation/shallow.py): shear moments five cells deep err there by 2 % with 10 points
-    in the shortest wavelength, by 6 % with 5, and by 3 % with 20, where that motion is small;
-    others by 0.5 % with 10, and by 4 % with 5. Forces one to five cells deep err there by 0.2 to
-    20 %, in 2-D by up to 11 %.
-    """
-    if discretization.closure is None:
-        return
-    shallow: dict[str, list[tuple[str, np.ndarray]]] = {}
-    across = [AXES.index(a) for a in discretization.grid.axes if a != "z"]
-    of_forces = 20 if discretization.grid.dimensions == 3 else 11
-    acting = ((shot.name, source) for shot in discretization.shots for source in shot.sources)
-    for shot_name, source in acting:
-        row = discretization.grid.index("z", source.position[2])
-        if source.kind == "moment_tensor" and MOMENT_ROWS[0] < row < MOMENT_ROWS[1]:
-            description = (
-                f"a moment less than {MOMENT_ROWS[1]:g} points deep: motion errs by up to 6 % there"
-            )
-        elif source.kind == "force" and FORCE_ROWS[0] < row < FORCE_ROWS[1]:
-            description = f"a force up to 5 points deep: motion errs by up to {of_forces} % there"
-        else:
-            continue
-        shallow.setdefault(description, []).append((shot_name, np.array(source.position)[across]))
-    least = ABOVE_POINTS * discretization.coarsest_spacing
-    for group in discretization.groups:
-        for description, epicentres in shallow.items():
-            above = 0
-            for shot_name, epicentre in epicentres:
-                positions = group.at(shot_name)[group.recording(shot_name)]
-                on_top = positions[discretization.grid.index("z", positions[:, 2]) < 1.0][:, across]
-                above += int((np.linalg.norm(on_top - epicentre, axis=1) < least).sum())
-            if above:
-                yield (
-                    f"receivers {group.name}: {above} on the free surface within {ABOVE_POINTS:g} "
-                    f"points of the epicentre of {description}; use a finer grid.spacing"
-                )
-
-
-def _close_maps(discretization: Discretization) -> WarningLines:
-    """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
-    least = CLOSE_POINTS * discretization.coarsest_spacing
-    sources = {s.position: s for shot in discretization.shots for s in shot.sources if s.is_local}
-    for one in discretization.maps:
-        nodes = dict(one.cut.axes) | {
-            a: np.array([v]) for a, v in one.cut.plane.items() if a in discretization.grid.axes
-        }
-        close = 0
-        for position in sources:
-            nearest = [np.abs(v - position[AXES.index(a)]).min() for a, v in nodes.items()]
-            close += bool(np.linalg.norm(nearest) < least)
-        if close:
-            yield (
-                f"maps {one.name}: {close} of the sources within {CLOSE_POINTS:g} points, where "
-                "the grid's source is not yet a point: peaks nearer than that are wrong"
-            )
-
-
-def _at_the_surface(discretization: Discretization) -> WarningLines:
-    """Name what acts on, or records, the pressure or stress of a fluid's free surface."""
-    if discretization.scenario.boundaries.top != "free_surface":
-        return
-    # The ground has a z of its own in each place.
-    level = (
-        f" (z = {discretization.grid.origin[2]:g} m)" if discretization.topography is None else ""
-    )
-    sources = {s.name: s for shot in discretization.shots for s in shot.sources}
-    for source in sources.values():
-        if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(
-            discretization, np.array([source.position])
-        ):
-            yield (
-                f"source {source.name}: less than half a spacing under the free surface"
-                f"{level}, where pressure vanishes: it hardly radiates; move it down"
-            )
-    for group in discretization.groups:
-        on = group.count_where(partial(_on_water, discretization))
-        # The stress in a fluid is its pressure.
-        for quantity in {"pressure", "stress"}.intersection(group.quantities) if on else ():
-            yield (
-                f"receivers {group.name}: {on} record {quantity} less than half a spacing under "
-                f"the free surface{level}, where it vanishes: move them down"
-            )
-
-
-def _on_water(discretization: Discretization, positions: np.ndarray) -> np.ndarray:
-    """Return which positions (n, 3) m lie on a free surface, under which is a fluid."""
-    x, y, z = positions.T
-    on = z - discretization.grid.origin[2] < 0.5 * discretization.grid.spacing[2]
-    if "vs" in discretization.earth.needs:
-        on &= (
-            discretization.earth.sample(z, y if discretization.grid.dimensions == 3 else None, x)[
-                "vs"
-            ]
-            == 0.0
-        )
-    return on
 
 
 def _layer_strength(discretization: Discretization, expected: Expected) -> WarningLines:
@@ -350,6 +128,49 @@ def _little_damping(discretization: Discretization) -> WarningLines:
         )
 
 
+def _weak_sources(discretization: Discretization) -> WarningLines:
+    """Name the motion beside elastic sources, where digits of it are lost.
+
+    The strain rate in the cell of a source times its size: within a factor of ten of the largest
+    velocity that a run finds, which says so too (`StabilityMonitor.weakness`).
+    """
+    physics = discretization.physics
+    sources = [source for shot in discretization.shots for source in shot.points if source.is_local]
+    of_rock = physics.fields[0].name == "vx" and not {"c44", "c55"}.isdisjoint(physics.medium)
+    if discretization.scenario.precision != "float32" or not of_rock or not sources:
+        return
+    end = discretization.total_steps * discretization.clock.dt
+    rates = strain_rates(
+        physics,
+        discretization.earth,
+        sources,
+        discretization.grid.cell,
+        discretization.clock.dt,
+        end,
+    )
+    velocity = float(rates.max()) * discretization.grid.spacing[0]
+    if 0.0 < velocity < WEAKEST:
+        yield weakness(f"sources: they move the points beside them by {velocity:.1g} m/s")
+
+
+def _weakened_coupling(discretization: Discretization) -> WarningLines:
+    """Name the place where a coupling of strains is lessened most, lest motion sets energy free.
+
+    Rock that couples normal and shear strains keeps less of it at nodes beside much stiffer rock
+    (`seismo.equations.elastic_tti.definite`). Beside such contacts waves err by more than beside
+    others, but by less than with all of it, which is not stable beside every rock.
+    """
+    share, z = coupling_left(discretization)
+    if share < _COUPLED:
+        yield (
+            f"model: at z = {z:.6g} m, beside much stiffer rock, normal and shear strains are "
+            f"coupled by only {share:.2g} of what the rock's constants say, as more could make "
+            "waves grow: beside that contact they err by up to 20 % with 10 points per wavelength, "
+            "twice as much as beside others, and by less on a finer grid.spacing; rock that "
+            "changes over some cells keeps its coupling"
+        )
+
+
 def _nothing_recorded(discretization: Discretization) -> WarningLines:
     output = discretization.scenario.output
     if not discretization.groups and not output.snapshots and not output.maps:
@@ -365,12 +186,11 @@ _EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], .
 _OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
     depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
     outside, otherwise, kept, dropped, *MOMENTS, *TIMING, unlike_the_motion,
-    kept_dispersion, weak_sources, no_longer_steps, tiny_lengths, outlines, hidden_parts,
+    kept_dispersion, _weak_sources, no_longer_steps, tiny_lengths, outlines, hidden_parts,
     _little_damping, _flat, *GROUND,
 )  # fmt: skip
 
 
 _GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _ends, _moved, _edges, _close_receivers, _above_sources, surface_strains,
-    _close_maps, near_maps, _at_the_surface, sea_bed, weakened_coupling,
+    *POSITIONS, sea_bed, _weakened_coupling,
 )  # fmt: skip

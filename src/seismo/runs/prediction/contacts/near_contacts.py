@@ -47,9 +47,7 @@ from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.features.growing_rows.stretching import moved
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
-from seismo.runs.prediction.checks.timing import WarningLines
-from seismo.runs.prediction.named_receivers import named
-from seismo.runs.prediction.percent import up_to
+from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.maps import MapReading

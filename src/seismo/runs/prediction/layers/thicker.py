@@ -9,8 +9,8 @@ from seismo.errors import SeismoError
 from seismo.features.refinement.sides import with_ends
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import sent_back
-from seismo.runs.prediction.other_spacing import of_spacing
-from seismo.runs.prediction.percent import percent
+from seismo.runs.prediction.lines import percent
+from seismo.runs.prediction.resolution import of_spacing
 from seismo.scenario.sections.grid import MOST_LAYER_POINTS
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize

@@ -1,4 +1,4 @@
-"""Describe how fast this machine steps, in numbers that mean the same on every machine.
+"""Speed of this machine, in numbers that mean the same on every machine.
 
 Points per second say nothing without the memory they move. A stencil code that reuses each loaded
 value perfectly still has to read and write every field once a step; those bytes, times the points
@@ -16,9 +16,11 @@ import json
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ from rich.table import Table
 from seismo.backends import machine
 from seismo.backends.select import BackendChoice
 from seismo.errors import SeismoError
+from seismo.examples import HERE
 from seismo.runs.tools.bench.cases import (
     CARD_CASES,
     CASES,
@@ -51,6 +54,7 @@ from seismo.runs.tools.bench.cases import (
 
 if TYPE_CHECKING:
     from seismo.scenario import Scenario
+
 
 __all__ = [
     "CARD_CASES",
@@ -286,3 +290,12 @@ def write_json(
     temporary = target.with_name(target.name + ".tmp")
     temporary.write_text(json.dumps(record, indent=1) + "\n")
     temporary.replace(target)
+
+
+def find_ladder() -> Any:
+    """Return the ladder's module that measures and reports (`ladder.report`)."""
+    for folder in (Path.cwd() / "benchmarks", Path.cwd(), HERE):
+        if (folder / "ladder" / "report.py").is_file():
+            sys.path.insert(0, str(folder))
+            break
+    return import_module("ladder.report")

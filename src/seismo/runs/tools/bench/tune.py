@@ -30,8 +30,8 @@ from seismo.backends.gpu.sweeps.layouts import (
     shape_for,
 )
 from seismo.equations.framework.registry import physics_for
-from seismo.runs.resources.demands import MemoryDemand, demands
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.memory_fit import MemoryDemand, demands
 from seismo.runs.tools.bench import time_again
 from seismo.runs.tools.bench.cases import (
     TUNED,

@@ -1,15 +1,20 @@
-"""What a results file holds besides waves: the model, the sources, the receivers' places.
+"""Contents of a results file besides waves: the model, the sources, the receivers' places.
 
 The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
-its staggered points.
+its staggered points. Results of a run without a file lie in a temporary one, which lives as long as
+the object that reads it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +27,10 @@ from seismo.features.faults.contents import fault_distances, hypocentre_of
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import SLAB, tensor
+from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.store.array_sets import RECORDING
-from seismo.runs.contents.coordinates import (
+from seismo.runs.coordinates import (
     DECIMALS,
     ON_EARTH,
     coordinates_of,
@@ -336,3 +342,17 @@ def _traces(
         for k in range(0, len(raw), count)
     ]
     return np.concatenate(blocks)
+
+
+def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
+    """Return what a function writes to a temporary file of a name; what fails leaves nothing."""
+    folder = tempfile.mkdtemp(prefix="seismo-")
+    path = Path(folder) / name
+    try:
+        write(path)
+        results = open_results(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(results, shutil.rmtree, folder, ignore_errors=True)
+    return results

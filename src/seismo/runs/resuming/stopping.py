@@ -1,7 +1,12 @@
-"""When a run has to stop: the end of a batch job, a limit that the user gives, or SIGTERM.
+"""Requests to stop or to save: signals, the end of a batch job, a limit that the user gives.
 
-It stops at a checkpoint: as long before the end as that takes to write, with half as much and a
-minute to spare. Before the first is written, that is reckoned from its size.
+SIGUSR1 asks to save, SIGTERM to save and stop. A handler only sets a flag, which the run reads
+between steps; a signal that comes twice, as batch systems send them, asks once. Before the first
+step, while the model is sampled and kernels are compiled, nothing is lost that would have to be
+saved: there SIGTERM ends the run at once.
+
+A run stops at a checkpoint: as long before the end as that takes to write, with half as much and a
+minute to spare. Before the first is written, that is estimated from its size.
 """
 
 from __future__ import annotations
@@ -9,10 +14,59 @@ from __future__ import annotations
 import math
 import os
 import re
+import signal
 import subprocess
 import time
+from types import FrameType
 
-from seismo.runs.resuming.signals import Signals
+from seismo.errors import StoppedError
+
+
+class _StopNow(BaseException):
+    """The run ends here; no `except Exception` on the way takes it for an error."""
+
+
+class Signals:
+    """Flags that signals set while it is open; use as a context manager.
+
+    Attributes:
+        save: a checkpoint is asked for; whoever writes it takes the flag back.
+        stop: the run shall stop at a checkpoint.
+        stepping: whether steps are being taken, and it has to wait for one.
+    """
+
+    def __init__(self) -> None:
+        self.save = self.stop = self.stepping = False
+
+    def __enter__(self) -> Signals:
+        """Listen instead of those who did before."""
+        self._before = {
+            number: signal.signal(number, self._receive)
+            for number in (signal.SIGUSR1, signal.SIGTERM)
+        }
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        """Let those listen again who did before.
+
+        Raises:
+            StoppedError: the run was asked to stop before its first step.
+        """
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if kind is _StopNow:
+            raise StoppedError(
+                "stopped before the first step, asked to by SIGTERM; go on with the same command"
+            ) from None
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGUSR1:
+            self.save = True
+        elif not self.stop:
+            self.stop = True
+            if not self.stepping:
+                raise _StopNow
+
 
 SPARE = 60.0  # s before the machine is taken away, or a tenth of the time there is
 SLOW_DISK = 2e8  # bytes a second, to reckon with before there is a number

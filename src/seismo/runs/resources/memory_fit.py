@@ -1,4 +1,4 @@
-"""Whether a run fits: what it needs of each memory beside what is free, and how many shots do.
+"""The fit of a run to the memory and disk that are free, and the number of shots that do.
 
 On a backend with memory of its own (a GPU), fields, model, layers and record live there; the host
 prepares them, and takes what is fetched. Elsewhere everything is the host's.

@@ -1,4 +1,4 @@
-"""Coordinates of sources and receivers where users read them, and what sources are by size."""
+"""Coordinates of sources and receivers as users read them, and the size of sources."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""Contents that a run adds to its results file."""
