@@ -19,9 +19,7 @@ from seismo.equations.framework.table import Physics, Stage
 from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.interpolation import fluid_density
 from seismo.features.contacts.operators import row_norms
-from seismo.features.faults.subfaults import placed_faults
 from seismo.features.guided_waves.guides import GuidedDamping
-from seismo.features.plane_waves.terms import incident_terms, incident_waves
 from seismo.features.refinement.operators import (
     FACTOR,
     BesideRefinement,
@@ -324,9 +322,6 @@ class Discretization:
         """The run on its grids: the coarser one, and the finer one above it."""
         return [self] if self.fine is None else [self, self.fine]
 
-    subfaults = derived(placed_faults)  # of the only shot that has any
-    incident_waves = derived(incident_waves)
-    incident_terms = derived(incident_terms)  # for all subdomains
     pml_profiles = derived(cpml.profiles)
 
     @derived

@@ -17,18 +17,18 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from seismo.acquisition.shots import Shot
 from seismo.backends import machine
-from seismo.backends.base import Backend, Search, Step
+from seismo.backends.base import Backend, Group, Launch, Search, Step
 from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
-from seismo.features.faults.signals import WINDOW
-from seismo.features.half_precision.units import refuse_processor
-from seismo.features.refinement.exchange import RefinedExchange
+from seismo.equations.framework.table import Stage
+from seismo.errors import DeviceError
+from seismo.features import acting
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box, Triple
 from seismo.scenario import Scenario
@@ -47,8 +47,7 @@ from seismo.solver.parallel.partition import (
 from seismo.solver.sampling.injection import InjectionTable, TableKey
 from seismo.solver.sampling.peak_maps import PeakMaps
 from seismo.solver.sampling.recording import Recorder, RecordRows
-from seismo.solver.steps.schedule import step_schedule
-from seismo.solver.subdomain import SubdomainSolver
+from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,16 @@ class Prepared:
     fine: Prepared | None = None
 
 
+class GridExchange(Protocol):
+    """What two grids of a run exchange, one subdomain above the other."""
+
+    def before(self, stage: Stage) -> list[Launch]:
+        """Return the launches before a stage, in order."""
+
+    def fill(self) -> list[Launch]:
+        """Return the launches that show the finer grid in the rows of the coarser one."""
+
+
 class Simulation:
     """A batch of shots on the grid, ready to step."""
 
@@ -80,7 +89,7 @@ class Simulation:
         that no wave has reached (`moving_part`). That of the finer of two grids is stepped with the
         coarser one, whose parts are `below`.
         """
-        refuse_processor(discretization, backend)
+        _refuse_processor(discretization.scenario, backend)
         self.discretization = discretization
         self.backend = backend
         self.ranks = ranks or SerialCommunicator()
@@ -96,13 +105,14 @@ class Simulation:
         self.solvers = list(self._numbered.values())
         # The finer grid above, whose steps are taken with these.
         self.fine: Simulation | None = None
-        self.exchanges: list[RefinedExchange] = []
+        self.exchanges: list[GridExchange] = []
         if discretization.fine is not None:
             self.fine = Simulation(
                 discretization.fine, backend, ranks=self.ranks, below=self.division
             )
             self.exchanges = [
-                RefinedExchange(backend, coarse, fine, discretization)
+                exchange(backend, coarse, fine, discretization)
+                for exchange in acting("exchange", discretization.scenario)
                 for coarse, fine in zip(self.solvers, self.fine.solvers, strict=True)
             ]
         fields = {n: solver.fields for n, solver in self._numbered.items()}
@@ -117,6 +127,7 @@ class Simulation:
             for parity in discretization.physics.parities
         ]
         self.step = 0
+        self._windowed: list[AddedLaunches] = []
         self._programs: list[Callable[[int, int], None]] = []  # for each phase
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = discretization.total_steps
@@ -164,22 +175,22 @@ class Simulation:
     def load(self, shots: list[Shot]) -> None:
         """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
         self.start(self.prepare(shots))
-        faults = [f for level in self.levels for p in level.solvers for f in p.faults]
+        windowed = [
+            one for level in self.levels for p in level.solvers for one in p.added if one.window
+        ]
         is_acting = any(shot.faults for shot in shots)
-        self._faults = faults if is_acting else []
+        self._windowed = windowed if is_acting else []
         if not is_acting:
-            for fault in faults:
-                fault.silence()
+            for launches in windowed:
+                launches.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Compute the tables of shots, in any thread, while other shots may be stepping."""
-        # Sources of this rank's shots; subfaults at faces act as point sources.
+        # Sources of this rank's shots; parts of what features add act as point sources.
         local_shots = self.division.shots
+        added = self.solvers[0].added
         sources = [
-            [
-                *shot.points,
-                *(s for one in self.discretization.subfaults if shot.faults for s in one.lone),
-            ]
+            [*shot.points, *(source for one in added for source in one.point_sources(shot))]
             for shot in shots[local_shots.start : local_shots.stop]
         ]
         # Another grid has those on the other side of the plane where it meets this one.
@@ -260,25 +271,26 @@ class Simulation:
         starts = [phase.first for phase in self.phases]
         last = self.step + steps
         while self.step < last:
-            # Run to the end of the phase, of the faults' window, or of what was asked.
+            # Run to the end of the phase, of the window of what features add, or of what was asked.
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
-            if self._faults:
-                end = min(end, self.step - self.step % WINDOW + WINDOW)
-                self._load_window()
+            if self._windowed:
+                windows = {launches.window for launches in self._windowed}
+                end = min(end, *(self.step - self.step % length + length for length in windows))
+                self._load_windows()
             self._programs[phase](self.step, end - self.step)
             self.step = end
 
-    def _load_window(self) -> None:
-        """Load the fault signals of the window of this step, once all steps before it are done."""
-        if all(fault.holds(self.step) for fault in self._faults):
+    def _load_windows(self) -> None:
+        """Load the windows of this step, once all steps before it are done."""
+        if all(launches.holds(self.step) for launches in self._windowed):
             return
         # Steps that read the old window must be complete on all ranks.
         self.ranks.wait()
         self.backend.wait()
         self.ranks.wait()
-        for fault in self._faults:
-            fault.load(self.step, self.total_steps)
+        for launches in self._windowed:
+            launches.load(self.step, self.total_steps)
         self.backend.wait()
 
     def _bind(self, parity: int, phase: int = 0) -> Step:
@@ -341,6 +353,99 @@ class Simulation:
 
     def _scale(self, name: str) -> float:
         return self.discretization.physics.named(name).scale
+
+
+def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
+    """Return the launches of a step: groups in order, each of concurrent launches.
+
+    In each phase sweeps have other layer profiles or boxes, and the same arrays. Sources near a
+    cut act before their points travel to the neighbour.
+    """
+    levels = simulation.levels
+    schedule = [group for level in levels for group in _evaluations(level)]
+    # Stages in the order of the time step; what grids exchange comes before each of all. Rows that
+    # follow the ground have stages of their own, which only the finest grid has.
+    numbers = [
+        {s.name: n for n, s in enumerate(one.discretization.physics.stages)} for one in levels
+    ]
+    for stage in levels[-1].discretization.physics.stages:
+        for exchange in simulation.exchanges if stage.name in numbers[0] else ():
+            schedule += _each(exchange.before(stage), f"{stage.name} refinement")
+        for level, number in zip(levels, numbers, strict=True):
+            if stage.name in number:
+                schedule += _stage(level, number[stage.name], parity, phase)
+    for exchange in simulation.exchanges:
+        schedule += _each(exchange.fill(), "refinement")
+    # After the last stage: sample receivers, raise the peaks of maps.
+    for level in levels:
+        schedule += _each(level.recorder.launches(parity), "receivers")
+        schedule += _each(level.maps.launches(parity), "maps")
+    return [group for group in schedule if group]
+
+
+def _evaluations(simulation: Simulation) -> Step:
+    """Return what evaluates the sources of a step, before any stage needs them."""
+    schedule = _each(
+        [one for p in simulation.solvers for one in p.injection.evaluations()], "sources"
+    )
+    # The same of all subdomains, one after another.
+    added = zip(*(p.added for p in simulation.solvers), strict=True)
+    return schedule + _each(
+        [one for alike in added for launches in alike for one in launches.evaluations()], "sources"
+    )
+
+
+def _stage(simulation: Simulation, n: int, parity: int, phase: int) -> Step:
+    """Return the launches of the n-th stage."""
+    stage = simulation.discretization.physics.stages[n]
+    bound = [solver.phases[phase][n] for solver in simulation.solvers]
+    halo = simulation.halos[parity][n]
+    # Sources near a cut act with the edges, the others with the core.
+    edge_sources, core_sources = (
+        _acting(simulation, stage.name, inner, parity) for inner in (False, True)
+    )
+    images = [fill for solver in simulation.solvers for fill in solver.images[parity][stage.name]]
+    name = stage.name
+    between = f"{stage.name} halo"
+    # 1. Edges, their corrections and sources: what neighbours wait for.
+    edges = [launch for b in bound for launch in b.edges[parity]]
+    schedule = [Group(edges, "edge", name)]
+    schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
+    schedule += _each(edge_sources, "sources", "edge")
+    # 2. Send halos.
+    schedule += [Group(group, group.where, between) for group in halo.start]
+    # 3. Core, concurrently with the messages.
+    core = [launch for b in bound for launch in b.core[parity]]
+    schedule.append(Group(core, "core", name))
+    schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
+    schedule += _each(core_sources, "sources", "core")
+    # 4. Receive halos, then fill the images outside mirror faces.
+    schedule += [Group(group, group.where, between) for group in halo.finish]
+    return schedule + _each(images, f"{name} images")
+
+
+def _acting(simulation: Simulation, stage: str, inner: bool, parity: int) -> list[Launch]:
+    """Return the launches of sources that act in a stage, away from cuts or near them."""
+    return [
+        launch
+        for p in simulation.solvers
+        for bound_of in (p.injection.bound, *(added.bound for added in p.added))
+        for launch in bound_of(stage, inner, parity)
+    ]
+
+
+def _each(launches: list[Launch], name: str, where: str = "") -> Step:
+    """Return groups of one launch each, which run in order."""
+    return [Group([one], where, name) for one in launches]
+
+
+def _refuse_processor(scenario: Scenario, backend: Backend) -> None:
+    """Refuse fields of 16 bits on a backend that has none."""
+    if scenario.in_16_bits and not backend.has_float16:
+        raise DeviceError(
+            "precision: float16 is for GPUs, and this run is on the CPU: give float32, or take it "
+            "to a GPU (--backend gpu)"
+        )
 
 
 def build(

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, KernelConstants
+from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources.point_source import PointSource
+from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations.framework.table import Physics, Stage
-from seismo.features.contacts.rows import ContactRows
-from seismo.features.contacts.slip import Neighbourhood, SlipTerms
-from seismo.features.faults.injection import FaultInjection
-from seismo.features.faults.pieces import FaultPieces
-from seismo.features.guided_waves.side_layers import in_side_layers
-from seismo.features.plane_waves.injection import IncidentInjection
-from seismo.features.topography.curved_runs import planes
+from seismo.features import acting
 from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
@@ -23,7 +20,7 @@ from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.solver.absorbing import cpml
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
-from seismo.solver.medium.coefficients import coefficients_of, medium_of
+from seismo.solver.medium.coefficients import coefficients_of, layer_medium_of, medium_of
 from seismo.solver.parallel.active_region import Phase
 from seismo.solver.sampling.injection import Injection
 from seismo.solver.steps.stages import (
@@ -131,6 +128,38 @@ def _refined(
     return replace(tables, up=up, down=down, surface=subdomain.offset[2] + beside.base)
 
 
+class AddedLaunches:
+    """Launches that a feature adds to the steps of a subdomain; none here.
+
+    Attributes:
+        window: steps of which it holds the data at a time, 0 for all of them.
+    """
+
+    window = 0
+
+    def point_sources(self, shot: Shot) -> Sequence[PointSource]:
+        """Return what of a shot acts as point sources do, on all subdomains."""
+        return ()
+
+    def evaluations(self) -> list[Launch]:
+        """Return the launches that evaluate what a step adds, before any stage needs it."""
+        return []
+
+    def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
+        """Return the launches after a stage has updated the edges, or the core."""
+        return []
+
+    def holds(self, step: int) -> bool:
+        """Whether the loaded window contains a step."""
+        return True
+
+    def load(self, step: int, steps: int) -> None:
+        """Load the window of a step, of so many steps of the run."""
+
+    def silence(self) -> None:
+        """Add nothing, in the steps of shots that have none of it."""
+
+
 class SubdomainSolver:
     """One subdomain: its arrays, stages bound in each phase of the steps, and sources."""
 
@@ -141,19 +170,20 @@ class SubdomainSolver:
         """Allocate and bind everything, for the steps of each phase."""
         physics = discretization.physics
         scenario = discretization.scenario
+        self.discretization = discretization
         self.subdomain = subdomain
-        self._backend = backend
+        self.backend = backend
         self.fields = Fields(
             backend, physics, subdomain, discretization.uneven, discretization.reach,
             discretization.curved_rows,
         )  # fmt: skip
-        # Medium on the nodes; rows at contacts of fluid and solid have their own.
-        contacts = ContactRows(discretization, subdomain)
-        medium = medium_of(discretization, subdomain, contacts)
+        # Medium on the nodes, and that of the layers at the sides.
+        medium = medium_of(discretization, subdomain)
         faces = discretization.image_faces
-        with_means, spread = in_side_layers(discretization, subdomain, medium)
-        coefficients = coefficients_of(discretization, subdomain, with_means)
-        self.fields.set_planes(planes(discretization, subdomain, coefficients))
+        in_layers, spread = layer_medium_of(discretization, subdomain, medium)
+        coefficients = coefficients_of(discretization, subdomain, in_layers)
+        for planes in acting("planes", scenario):
+            self.fields.set_planes(planes(discretization, subdomain, coefficients))
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
@@ -165,7 +195,7 @@ class SubdomainSolver:
             discretization.even, discretization.grid.box, discretization.guided_damping.late > 0.0,
             discretization.curved_rows, discretization.closed_rows,
         )  # fmt: skip
-        refined = [_refined(discretization, subdomain, some) for some in tables]
+        refined = [_refined(discretization, subdomain, of_phase) for of_phase in tables]
         # Stages bound in all phases of the steps; the memory is shared.
         bindings = [
             replace(first, tables=tables[p.layers], moving=p.box, refined=refined[p.layers])
@@ -174,42 +204,20 @@ class SubdomainSolver:
         self.phases: list[list[BoundStage]] = bind_stages(
             bindings, physics.stages, discretization.pad
         )
-        closed = tables[0].down if discretization.closure else ()
-        arrays = self.fields.arrays(0)
-        bound = [(stages, one.tables) for stages, one in zip(self.phases, bindings, strict=True)]
-        # Rows at contacts of fluid and solid.
-        contacts.correct(backend, bound, medium, arrays, closed)
-        if scenario.averaging == "effective":
-            self._correct_slip(discretization, medium, tables[0], arrays)
+        self.tables = [binding.tables for binding in bindings]  # of each phase
         self.injection = Injection(
             backend, discretization.interpolation, self.fields, faces, discretization.clock,
             scenario.time.dispersion_removal,
         )  # fmt: skip
-        self.faults = [
-            FaultInjection(backend, self.fields, FaultPieces(subfaults, subdomain))
-            for subfaults in discretization.subfaults
+        # What features add, to stages or beside them.
+        self.added: list[AddedLaunches] = [
+            one for launches in acting("launches", scenario) for one in launches(self, medium)
         ]
-        self.incident = IncidentInjection(backend, self.fields, discretization.incident_terms)
         # Images outside mirror faces, after the stage that writes the field.
         self.images = [
             {s.name: self._images(faces, physics, s, parity) for s in physics.stages}
             for parity in physics.parities
         ]
-
-    def _correct_slip(
-        self, discretization: Discretization, medium: dict[str, np.ndarray],
-        tables: KernelConstants, arrays: dict[str, np.ndarray],
-    ) -> None:  # fmt: skip
-        """Add off-diagonal inverse densities where fluids meet along a dip."""
-        solid = discretization.extremes.vs_max > 0.0
-        terms = discretization.stencil.order // 2
-        neighbourhood = Neighbourhood(
-            discretization.earth, solid, discretization.closed_rows, terms
-        )
-        slip = SlipTerms(
-            discretization.physics, self.subdomain, neighbourhood, medium, discretization.clock.dt
-        )
-        slip.correct(self._backend, self.phases, tables, arrays)
 
     @property
     def stages(self) -> list[BoundStage]:
@@ -234,7 +242,7 @@ class SubdomainSolver:
 
     def _fill(self, faces: list[Face], array: Any) -> None:
         for face in touching(faces, self.subdomain):
-            for launch in image(self._backend, None, face, self.subdomain, array):
+            for launch in image(self.backend, None, face, self.subdomain, array):
                 launch()
 
     def _images(self, faces, physics: Physics, stage: Stage, parity: int):
@@ -243,4 +251,4 @@ class SubdomainSolver:
         named = (physics.named(name) for name in physics.exchanged(stage))
         written = tuple(f for f in named if f.buffer is None and not f.on_surface)
         arrays = self.fields.arrays(parity)
-        return bind_images(self._backend, faces, written, self.subdomain, lambda name: arrays[name])
+        return bind_images(self.backend, faces, written, self.subdomain, lambda name: arrays[name])

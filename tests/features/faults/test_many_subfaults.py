@@ -13,6 +13,7 @@ from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
 from seismo.features.faults.injection import FaultInjection
 from seismo.features.faults.pieces import FaultPieces
+from seismo.features.faults.subfaults import placed_faults
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
@@ -50,11 +51,9 @@ PLAIN = {"duration": 0.16, "dispersion_removal": False}
 
 def window_of(monkeypatch, steps):
     faults = "features.faults"
-    for name in (
-        "solver.simulation",
-        *(f"{faults}.{n}" for n in ("injection", "pieces", "signals")),
-    ):
-        monkeypatch.setattr(f"seismo.{name}.WINDOW", steps)
+    for name in ("injection.WINDOW", "injection.FaultInjection.window", "pieces.WINDOW"):
+        monkeypatch.setattr(f"seismo.{faults}.{name}", steps)
+    monkeypatch.setattr(f"seismo.{faults}.signals.WINDOW", steps)
 
 
 CASES = {
@@ -77,7 +76,7 @@ def test_a_fault_acts_as_its_points_do(tmp_path, monkeypatch, case):
     document = elastic([fault(tmp_path, srf(rough()))], cells=20, **{"time": PLAIN, **CASES[case]})
     simulation = solver.build(document, tmp_path)
     near = {"rigid", "surface", "layers"}
-    assert len(simulation.discretization.subfaults[0].spread) > 0 or case in near
+    assert len(placed_faults(simulation.discretization)[0].spread) > 0 or case in near
     simulation.advance(simulation.total_steps)
     spread = solver.records(simulation)
     simulation.load([as_points(simulation.discretization)])
@@ -96,7 +95,7 @@ def test_subfaults_beside_ground_that_slopes_act_by_its_slope(tmp_path):
     document = elastic([fault(tmp_path, srf(texts))], cells=28, boundaries=SURFACE,
                        topography=plane)  # fmt: skip
     discretization = discretize(from_dict(document, tmp_path))
-    (subfaults,) = discretization.subfaults
+    (subfaults,) = placed_faults(discretization)
     s = discretization.grid.index("z", subfaults.fault.positions[:, 2])
     assert subfaults.spread.tolist() == np.flatnonzero(s >= 3.5).tolist()
     assert 0 < subfaults.spread.size < len(depths)
@@ -120,7 +119,7 @@ def check_spreading(backend, folder, tolerance):
     fields = Fields(
         backend, discretization.physics, subdomain, discretization.uneven, discretization.reach
     )
-    one = FaultInjection(backend, fields, FaultPieces(discretization.subfaults[0], subdomain))
+    one = FaultInjection(backend, fields, FaultPieces(placed_faults(discretization)[0], subdomain))
     one.load(0, discretization.total_steps)
     backend.clock[:] = 30
     for launch in one.evaluations():
@@ -212,7 +211,7 @@ def test_memory_holds_what_acts_in_a_window_alone(tmp_path):
         texts = [point(90 + 3 * k, 120, 95.0, onset=0.01 + late * k) for k in range(10)]
         document = elastic([fault(tmp_path, srf(texts))], time={**PLAIN, "duration": 8.0})
         simulation = solver.build(document, tmp_path)
-        (one,) = simulation.solvers[0].faults
+        (one,) = simulation.solvers[0].added
         shares[late] = one._pieces.most
         held = [
             array
@@ -230,7 +229,7 @@ def test_moments_of_all_subfaults_are_kept(tmp_path):
     document = elastic([fault(tmp_path, srf(rough(20, depth=(60.0, 110.0))))], cells=24,
                        time=PLAIN)  # fmt: skip
     discretization = discretize(from_dict(document, tmp_path))
-    (subfaults,), (shot,) = discretization.subfaults, discretization.shots
+    (subfaults,), (shot,) = placed_faults(discretization), discretization.shots
     numbers = subfaults.spread
     assert len(numbers) > 0
     for field in subfaults.fields:

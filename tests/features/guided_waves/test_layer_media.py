@@ -5,7 +5,6 @@ import pytest
 
 import seismo
 import solver
-from seismo.features.contacts.rows import ContactRows
 from seismo.features.guided_waves.column_means import (
     REACH,
     SPREAD,
@@ -89,9 +88,7 @@ def test_layers_across_y_have_the_means_of_those_across_x():
     """In an earth that a block makes vary sideways; away from it both sides are alike."""
     simulation = beside([*beds(8), BLOCK], 3, steps=0)
     subdomain = simulation.solvers[0].subdomain
-    medium = medium_of(
-        simulation.discretization, subdomain, ContactRows(simulation.discretization, subdomain)
-    )
+    medium = medium_of(simulation.discretization, subdomain)
     before = medium["c44"].copy()
     with_means, _ = in_side_layers(simulation.discretization, subdomain, medium)
     shear = with_means["c44"]

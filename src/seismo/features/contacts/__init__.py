@@ -2,4 +2,8 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("contacts")
+FEATURE = Feature(
+    "contacts",
+    row_media="rows:adjust_medium",
+    launches="rows:corrections",
+)

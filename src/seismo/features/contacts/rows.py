@@ -11,12 +11,47 @@ from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.features.contacts import operators as fluid_solid_operators
 from seismo.features.contacts.contact import Contact, own_rock
+from seismo.features.contacts.slip import Neighbourhood, SlipTerms
 from seismo.features.loss.effective import PREFIX, losses_between
 from seismo.grid.decomposition import Subdomain
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.solver.discretization import Discretization
 from seismo.solver.steps.row_corrections import RowCorrections
+from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
+
+
+def adjust_medium(
+    discretization: Discretization, subdomain: Subdomain, medium: dict[str, np.ndarray]
+) -> None:
+    """Put the own medium in the rows that contacts cut; see `ContactRows.adjust`."""
+    ContactRows(discretization, subdomain).adjust(medium)
+
+
+def corrections(solver: SubdomainSolver, medium: dict[str, np.ndarray]) -> list[AddedLaunches]:
+    """Let the stages of a subdomain correct rows at contacts, and cells where fluids slip.
+
+    Args:
+        solver: the subdomain, its stages bound.
+        medium: averages (z, y, x) on the nodes of the subdomain and its halo.
+    """
+    discretization = solver.discretization
+    arrays = solver.fields.arrays(0)
+    closed = solver.tables[0].down if discretization.closure else ()
+    phases = list(zip(solver.phases, solver.tables, strict=True))
+    rows = ContactRows(discretization, solver.subdomain)
+    rows.correct(solver.backend, phases, medium, arrays, closed)
+    if discretization.scenario.averaging == "effective":
+        # Off-diagonal inverse densities where fluids meet along a dip.
+        solid = discretization.extremes.vs_max > 0.0
+        terms = discretization.stencil.order // 2
+        earth = discretization.earth
+        neighbourhood = Neighbourhood(earth, solid, discretization.closed_rows, terms)
+        slip = SlipTerms(
+            discretization.physics, solver.subdomain, neighbourhood, medium, discretization.clock.dt
+        )
+        slip.correct(solver.backend, solver.phases, solver.tables[0], arrays)
+    return []
 
 
 class ContactRows:

@@ -5,4 +5,5 @@ from seismo.features import Feature
 FEATURE = Feature(
     "faults",
     applies=lambda scenario: any(source.type == "finite_fault" for source in scenario.sources),
+    launches="injection:injections",
 )

@@ -7,11 +7,14 @@ weights and signals are copied there, while a thread computes the next window.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources.point_source import PointSource
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.faults import (
     PIECE,
@@ -20,13 +23,24 @@ from seismo.backends.kernels.faults import (
     spread,
     sum_segment,
 )
-from seismo.features.faults.pieces import FaultPieces, Table
+from seismo.features.faults.pieces import FaultPieces, Table, fault_pieces
 from seismo.features.faults.signals import WINDOW
 from seismo.solver.fields import Fields
+from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 
-class FaultInjection:
+def injections(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
+    """Return the injections of the faults of a run into a subdomain."""
+    return [
+        FaultInjection(solver.backend, solver.fields, pieces)
+        for pieces in fault_pieces(solver.discretization, solver.subdomain)
+    ]
+
+
+class FaultInjection(AddedLaunches):
     """Injection of one fault into one subdomain."""
+
+    window = WINDOW
 
     def __init__(self, backend: Backend, fields: Fields, pieces: FaultPieces) -> None:
         """Allocate the tables of one window."""
@@ -51,6 +65,10 @@ class FaultInjection:
         self._begin = -1
         self._pool = ThreadPoolExecutor(1, "seismo-fault")
         self._next: dict[int, Future[tuple[np.ndarray, list[Table]]]] = {}
+
+    def point_sources(self, shot: Shot) -> Sequence[PointSource]:
+        """Return the subfaults at faces, which act as point sources."""
+        return self._pieces.subfaults.lone if shot.faults else ()
 
     def holds(self, step: int) -> bool:
         """Whether the loaded window contains a step."""

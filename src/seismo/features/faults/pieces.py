@@ -14,8 +14,9 @@ from seismo.backends.kernels.faults import BLOCK, PIECE, REACH, WIDTH
 from seismo.equations.framework.table import Field
 from seismo.errors import ScenarioError
 from seismo.features.faults.signals import WINDOW, FaultSignals
-from seismo.features.faults.subfaults import NUMBERS_PLACED, Subfaults
+from seismo.features.faults.subfaults import NUMBERS_PLACED, Subfaults, placed_faults
 from seismo.grid.decomposition import Subdomain
+from seismo.solver.discretization import Discretization
 
 Levels = dict[tuple[str, bool], np.ndarray]  # by axis, and whether half a cell further
 _TOGETHER = 16  # rows along z whose pieces a thread takes one after another
@@ -32,6 +33,11 @@ class Table(NamedTuple):
     along: np.ndarray
     across: np.ndarray
     down: np.ndarray
+
+
+def fault_pieces(discretization: Discretization, subdomain: Subdomain) -> list[FaultPieces]:
+    """Return the faults of a run, of the only shot that has any, in a subdomain."""
+    return [FaultPieces(subfaults, subdomain) for subfaults in placed_faults(discretization)]
 
 
 class FieldPieces:

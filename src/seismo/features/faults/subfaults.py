@@ -18,6 +18,7 @@ from seismo.features.faults.finite_fault import ActingFault
 from seismo.features.faults.signals import FaultSignals
 from seismo.grid.grid import AXES
 from seismo.grid.many_weights import WIDTH, even_weights
+from seismo.solver.derived_facts import derived_once
 from seismo.solver.interpolation.moment_depths import MomentDepths
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.surface.boundary_images import Face
@@ -133,6 +134,7 @@ class Subfaults:
         return inside
 
 
+@derived_once
 def placed_faults(run: Any) -> list[Subfaults]:
     """Return the faults of a run on its grid (`seismo.solver.discretization.Discretization`)."""
     # Of two grids the one has them on whose side of the plane they lie.

@@ -2,4 +2,7 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("guided_waves")
+FEATURE = Feature(
+    "guided_waves",
+    layer_media="side_layers:in_side_layers",
+)

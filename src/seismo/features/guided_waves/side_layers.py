@@ -60,11 +60,11 @@ def share_along(discretization: Discretization, axis: str, index: np.ndarray) ->
 
 def in_side_layers(
     discretization: Discretization, subdomain: Subdomain, medium: Media
-) -> tuple[Media, Callable[[np.ndarray], np.ndarray]]:
+) -> tuple[Media, Callable[[np.ndarray], np.ndarray]] | None:
     """Return the medium with the means of the layers, and what spreads arrays of it over (y, x).
 
     Where the earth varies with depth only, it has a column for each share of the means; else it is
-    changed in place.
+    changed in place. None where layers have no means.
 
     Args:
         discretization: the run.
@@ -72,7 +72,7 @@ def in_side_layers(
         medium: averages (z, y, x) without them.
     """
     if not discretization.guided_damping.averaged:
-        return medium, lambda array: array
+        return None
     nodes = {axis: np.array(some) for axis, some in every_node(discretization, subdomain).items()}
     share = _shares(discretization, nodes)
     free = _free_rows(discretization, nodes["z"])

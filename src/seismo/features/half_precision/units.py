@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.acquisition.sources.point_source import PointSource
-from seismo.backends.base import Backend
 from seismo.equations.framework.terms import SourceTerm
-from seismo.errors import DeviceError
 from seismo.features.faults.slip_rate import SlipRate
 from seismo.features.half_precision.source_peaks import (
     pressures,
@@ -117,19 +115,6 @@ def _lasts(discretization: Discretization, sources: Sequence[PointSource]) -> bo
         if moment[-1] > _STAYS * moment.max():
             return True
     return False
-
-
-def refuse_processor(discretization: Discretization, backend: Backend) -> None:
-    """Refuse fields of 16 bits on a backend that has none.
-
-    Raises:
-        DeviceError: it is this machine's processor.
-    """
-    if discretization.scenario.in_16_bits and not backend.has_float16:
-        raise DeviceError(
-            "precision: float16 is for GPUs, and this run is on the CPU: give float32, or take it "
-            "to a GPU (--backend gpu)"
-        )
 
 
 def halved(discretization: Discretization) -> Discretization:

@@ -5,4 +5,5 @@ from seismo.features import Feature
 FEATURE = Feature(
     "plane_waves",
     applies=lambda scenario: any(source.type == "plane_wave" for source in scenario.sources),
+    launches="injection:injections",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.features.contacts.rows import ContactRows
 from seismo.features.plane_waves.plane_wave import WaveBox
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
@@ -29,11 +28,7 @@ def background(
     cut = {"y": (False, False), "z": (False, False)}
     (x, y, _) = box.first
     column = Subdomain(grid, Box((x, y, 0), (x + 1, y + 1, nz)), discretization.halo, cut)
-    arrays = coefficients_of(
-        discretization,
-        column,
-        medium_of(discretization, column, ContactRows(discretization, column)),
-    )
+    arrays = coefficients_of(discretization, column, medium_of(discretization, column))
     # Beyond the last row the half-space goes on.
     rows = np.minimum(np.arange(count), nz - 1)
     model = {}

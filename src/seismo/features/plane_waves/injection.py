@@ -9,11 +9,18 @@ import numpy as np
 
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.retarded import add_retarded, retard
-from seismo.features.plane_waves.terms import IncidentTerm
+from seismo.features.plane_waves.terms import IncidentTerm, incident_terms
 from seismo.solver.fields import Fields
+from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 
-class IncidentInjection:
+def injections(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
+    """Return what the plane waves of a run add to a subdomain."""
+    terms = incident_terms(solver.discretization)
+    return [IncidentInjection(solver.backend, solver.fields, terms)]
+
+
+class IncidentInjection(AddedLaunches):
     """The terms of a plane wave that act in one subdomain.
 
     Nothing of it is part of the state: what it adds depends on the step alone.

@@ -9,6 +9,7 @@ import numpy as np
 
 from seismo.features.plane_waves.background import plane_waves
 from seismo.features.plane_waves.filters import RetardedFilters
+from seismo.solver.derived_facts import derived_once
 
 if TYPE_CHECKING:
     from seismo.features.plane_waves.wave import IncidentWave
@@ -42,6 +43,7 @@ class IncidentTerm(NamedTuple):
     filters: RetardedFilters
 
 
+@derived_once
 def incident_waves(discretization: Discretization) -> list[IncidentWave]:
     """Return the plane waves on the grid of a run."""
     waves = plane_waves(discretization)
@@ -51,9 +53,10 @@ def incident_waves(discretization: Discretization) -> list[IncidentWave]:
     return [kind(discretization, wave) for wave in waves]
 
 
+@derived_once
 def incident_terms(discretization: Discretization) -> list[IncidentTerm]:
     """Return all that the plane waves of a run add to its fields."""
-    return [term for wave in discretization.incident_waves for term in wave.terms()]
+    return [term for wave in incident_waves(discretization) for term in wave.terms()]
 
 
 class IncidentSize(NamedTuple):
@@ -77,7 +80,7 @@ class IncidentSize(NamedTuple):
 def incident_size(discretization: Discretization) -> IncidentSize:
     """Return the size of a run's plane waves, without finding them."""
     total = IncidentSize()
-    for wave in discretization.incident_waves:
+    for wave in incident_waves(discretization):
         # Each face of the box: columns times rows of points, each column with its delay.
         band = wave.band(wave.spectrum())
         for one in wave.injected:

@@ -5,4 +5,5 @@ from seismo.features import Feature
 FEATURE = Feature(
     "refinement",
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
+    exchange="exchange:RefinedExchange",
 )

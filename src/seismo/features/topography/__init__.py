@@ -2,4 +2,8 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("topography", applies=lambda scenario: scenario.topography is not None)
+FEATURE = Feature(
+    "topography",
+    applies=lambda scenario: scenario.topography is not None,
+    planes="curved_runs:planes",
+)

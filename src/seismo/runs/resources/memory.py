@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.sources.point_source import PointSource
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.vector_code import LANE_BYTES
 from seismo.backends.machine import BANDWIDTH_BYTES
 from seismo.equations.framework.table import Stage
-from seismo.features.faults.pieces import FaultPieces
+from seismo.features.faults.pieces import fault_pieces
 from seismo.features.plane_waves.terms import incident_size
 from seismo.features.topography.curved_runs import plane_names
 from seismo.grid.decomposition import Subdomain
@@ -217,8 +218,10 @@ def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
     averaged = 0 if discretization.earth.layered else _averaged(discretization, len(sizes)) * grids
     wavefield = fields.bytes * grids
     images = wavefield if discretization.image_faces else 0
-    acted_on = _acted_on(discretization)
-    pieces = [FaultPieces(subfaults, subdomain) for subfaults in discretization.subfaults]
+    pieces = fault_pieces(discretization, subdomain)
+    acted_on = _acted_on(
+        discretization, [source for one in pieces for source in one.subfaults.lone]
+    )
     windows = sum(one.nbytes(fields.item) for one in pieces)
     cells = CELLS_BYTES if discretization.grid.dimensions == 3 else WORK_BYTES
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
@@ -273,11 +276,10 @@ def _layers(discretization: Discretization, subdomain: Subdomain, backend: Backe
     return counting.bytes
 
 
-def _acted_on(discretization: Discretization) -> int:
+def _acted_on(discretization: Discretization, lone: list[PointSource]) -> int:
     """Return the number of points that the sources of a batch act on, in all fields."""
     radius = BROAD_RADIUS if discretization.physics.broad_sources else RADIUS
     drives = discretization.physics.drives
-    lone = [source for subfaults in discretization.subfaults for source in subfaults.lone]
     fields = sum(
         bool(source.strength.get(drive.component))
         for shot in discretization.shots[: discretization.batch]

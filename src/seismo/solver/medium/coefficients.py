@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seismo.features import acting
 from seismo.features.growing_rows.stretching import moved
 from seismo.grid.decomposition import Subdomain
 from seismo.model.effective.averaging import cell_average
@@ -15,19 +17,35 @@ from seismo.solver.medium.node_medium import node_medium, nodes_of
 from seismo.solver.surface.boundary_images import turned_off
 
 if TYPE_CHECKING:
-    from seismo.features.contacts.rows import ContactRows
     from seismo.solver.discretization import Discretization
 
 
-def medium_of(
-    discretization: Discretization, subdomain: Subdomain, contacts: ContactRows
-) -> dict[str, np.ndarray]:
+Averages = dict[str, np.ndarray]  # (z, y, x) by name
+
+
+def medium_of(discretization: Discretization, subdomain: Subdomain) -> Averages:
     """Return the averages (z, y, x) that the coefficients are made of."""
     medium = node_medium(discretization, subdomain)
-    contacts.adjust(medium)
+    # Rows that features correct have a medium of their own.
+    for adjust in acting("row_media", discretization.scenario):
+        adjust(discretization, subdomain, medium)
     if "rho" in medium:
         medium |= _own_densities(discretization, subdomain, medium["rho"])
     return medium
+
+
+def layer_medium_of(
+    discretization: Discretization, subdomain: Subdomain, medium: Averages
+) -> tuple[Averages, Callable[[np.ndarray], np.ndarray]]:
+    """Return the medium with that of absorbing layers, and what spreads arrays of it over (y, x).
+
+    It may be changed in place.
+    """
+    for in_layers in acting("layer_media", discretization.scenario):
+        changed: tuple[Averages, Callable] | None = in_layers(discretization, subdomain, medium)
+        if changed is not None:
+            return changed
+    return medium, lambda array: array
 
 
 def coefficients_of(
