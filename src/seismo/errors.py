@@ -17,6 +17,27 @@ KeyPath = tuple[str | int, ...]  # keys of the scenario, such as ("model", 0, "v
 CHECKPOINTED = 85  # a run stopped at a checkpoint, with more to do
 
 
+class PlacedMessage(str):
+    """A message with the place in the scenario that it is about.
+
+    Attributes:
+        key: keys that lead there.
+        line_column: line and column, from 1; None where the scenario is of no file.
+    """
+
+    key: KeyPath
+    line_column: tuple[int, int] | None
+
+    def __new__(
+        cls, text: str, key: KeyPath, line_column: tuple[int, int] | None = None
+    ) -> PlacedMessage:
+        """Attach the place to the text."""
+        message = super().__new__(cls, text)
+        message.key = key
+        message.line_column = line_column
+        return message
+
+
 class SeismoError(Exception):
     """Base of everything seismo raises on purpose."""
 
@@ -69,7 +90,8 @@ class ModelError(ScenarioError):
     def __init__(self, problem: str, *key: str | int) -> None:
         """Name the key in the message; the line is known to whoever has the scenario."""
         named = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" for k in key)
-        super().__init__(f"{named.removeprefix('.')}: {problem}" if key else problem)
+        message = PlacedMessage(f"{named.removeprefix('.')}: {problem}", key)
+        super().__init__(message if key else problem)
         self.problem = problem
         self.key = key
 

@@ -14,7 +14,7 @@ from seismo.runs.prediction.checks.geography import depths_over_ground
 from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.run import run
 from seismo.scenario import from_dict
-from seismo.scenario.sections.source_files import EventSource
+from seismo.scenario.sections.sources import EventSource
 from seismo.solver.discretize import discretize
 from test_event_files import CMT
 from test_fault_frequencies import srf

@@ -9,7 +9,7 @@ import solver
 from seismo.acquisition.sources.event_files import read_event
 from seismo.errors import ScenarioError
 from seismo.runs.prediction.assess import assess
-from seismo.scenario.sections.source_files import EventSource
+from seismo.scenario.sections.sources import EventSource
 from seismo.solver.discretize import discretize
 
 CMT = """ PDE 2008 07 29 18 42 15.71 33.9530 -117.7610 14.7 5.4 5.4 SOMEWHERE

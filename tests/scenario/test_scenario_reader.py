@@ -11,8 +11,12 @@ from hypothesis import strategies as st
 
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict
-from seismo.scenario.reader import MAX_BYTES, MAX_NODES, read
-from seismo.scenario.yaml_text import to_text
+from seismo.scenario.strict_yaml import (
+    MAX_BYTES,
+    MAX_NODES,
+    read,
+    to_text,
+)
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,11 @@ from seismo.features.plane_waves.plane_wave import (
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
-from seismo.scenario.sections.source_files import EventSource, FiniteFaultSource
 from seismo.scenario.sections.sources import (
     SHOT_NAME,
     SOURCE_NAME,
+    EventSource,
+    FiniteFaultSource,
     PlaneWaveSource,
     Source,
     Survey,

@@ -61,7 +61,7 @@ def copy_examples(name: str, folder: Path, replace: bool = False) -> Iterator[Pa
     chosen = [example for example in examples() if name in (example.kind, *_names(example))]
     if not chosen:
         names = [each for example in examples() for each in (example.kind, *_names(example))]
-        hint = closest_match(name, names)
+        hint = closest_match(name, names).text
         raise ScenarioError(f"{name}: no such example; `seismo examples` lists them{hint}")
     target = folder / name if name in KINDS else folder
     make_folder(target)

@@ -45,8 +45,7 @@ from seismo.model.volumes.gridded import (
 )
 from seismo.model.volumes.volume import Volume
 from seismo.model.volumes.volume_files import read_volume
-from seismo.scenario.base import ScenarioSection
-from seismo.scenario.earth.model_files import format_of
+from seismo.scenario.earth.gridded_parts import format_of
 from seismo.scenario.earth.model_parts import (
     ArrayPart,
     FilePart,
@@ -56,6 +55,7 @@ from seismo.scenario.earth.model_parts import (
     TablePart,
     given_parameters,
 )
+from seismo.scenario.quantities import ScenarioSection
 
 
 def build_earth(

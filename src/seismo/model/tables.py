@@ -9,12 +9,12 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.formats.reading.text import look_alike, read_lines
-from seismo.scenario.base import impossible
 from seismo.scenario.earth.model_parts import (
     COLUMNS,
     QUALITY_COLUMNS,
     headings,
 )
+from seismo.scenario.quantities import impossible
 
 _COLUMNS = headings(COLUMNS).split(", ")
 _ALL_COLUMNS = headings((*COLUMNS, *QUALITY_COLUMNS)).split(", ")

@@ -24,9 +24,9 @@ from seismo.errors import CHECKPOINTED, ScenarioError
 from seismo.output.run_directory.atomic_file import write_new
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.scenario import Scenario
-from seismo.scenario.base import Field, Integer, Name, PositiveTime, ScenarioSection, Truth
 from seismo.scenario.mistakes import error_messages
-from seismo.scenario.reader import read_file
+from seismo.scenario.quantities import Field, Integer, Name, PositiveTime, ScenarioSection, Truth
+from seismo.scenario.strict_yaml import read_file
 
 Count = Annotated[Integer, Field(ge=1, le=100_000)]
 

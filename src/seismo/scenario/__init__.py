@@ -13,7 +13,11 @@ from typing import Any
 
 from seismo.errors import ScenarioError
 from seismo.scenario.document import Scenario, check
-from seismo.scenario.reader import Document, read, read_file
+from seismo.scenario.strict_yaml import (
+    Document,
+    read,
+    read_file,
+)
 from seismo.scenario.template import template
 
 __all__ = ["Scenario", "ScenarioInput", "from_dict", "json_schema", "load", "parse", "template"]

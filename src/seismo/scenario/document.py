@@ -25,10 +25,9 @@ from seismo.equations.framework.registry import (
     equation_for,
 )
 from seismo.errors import ScenarioError
-from seismo.scenario.base import Field, Mistake, ScenarioSection, Text, with_keys
 from seismo.scenario.earth import rock_rules
+from seismo.scenario.earth.gridded_parts import missing_volumes
 from seismo.scenario.earth.model_parts import ModelPart, given_parameters
-from seismo.scenario.earth.volume_part import missing_volumes
 from seismo.scenario.mistakes import error_messages
 from seismo.scenario.mistakes.draft import (
     Draft,
@@ -37,7 +36,13 @@ from seismo.scenario.mistakes.draft import (
 )
 from seismo.scenario.mistakes.stand_ins import Mended, with_stand_ins
 from seismo.scenario.overrides import path_of, plain, put
-from seismo.scenario.reader import Document, tight
+from seismo.scenario.quantities import (
+    Field,
+    Mistake,
+    ScenarioSection,
+    Text,
+    with_keys,
+)
 from seismo.scenario.rules import (
     between_sections as rules,
 )
@@ -58,8 +63,6 @@ from seismo.scenario.sections.attenuation import (
     attenuated_by,
     resolved_law,
 )
-from seismo.scenario.sections.checkpoint import Checkpoint
-from seismo.scenario.sections.event import Event
 from seismo.scenario.sections.grid import (
     Boundaries,
     Geographic,
@@ -67,7 +70,8 @@ from seismo.scenario.sections.grid import (
     TimeSpec,
     ground_of,
 )
-from seismo.scenario.sections.output import Output
+from seismo.scenario.sections.output import Checkpoint, Output
+from seismo.scenario.sections.position import Event
 from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sections.sources import (
     ISOTROPIC_SOURCE,
@@ -75,7 +79,7 @@ from seismo.scenario.sections.sources import (
     Survey,
 )
 from seismo.scenario.sections.topography import TopographySection
-from seismo.scenario.yaml_text import to_text
+from seismo.scenario.strict_yaml import Document, tight, to_text
 
 _RULES = (
     physics_rules.dimension,
@@ -345,9 +349,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
                 mended = with_stand_ins(document.data, mistakes)
             draft = draft_of_data(mended.data)
             amounts = physics_rules.amounts(draft.dimensions, mended.data)
-            misspelt_sections = {
-                m.path[:-1] for m in mistakes if m.problem.startswith(error_messages.UNKNOWN)
-            }
+            misspelt_sections = {m.path[:-1] for m in mistakes if m.is_unknown}
             mistakes += [
                 mistake
                 for mistake in (*_broken(draft), *amounts)

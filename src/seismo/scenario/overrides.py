@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.base import Mistake, ScenarioSection
 from seismo.scenario.earth.arrays import PythonArray
-from seismo.scenario.reader import MAX_DEPTH
+from seismo.scenario.quantities import Mistake, ScenarioSection
+from seismo.scenario.strict_yaml import MAX_DEPTH
 
 _PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")
 _PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")

@@ -80,7 +80,8 @@ def reference_of(key: str) -> str:
         return "\n".join([*dict.fromkeys(s.line(plain_key) for s in holders), *tables])
     if not holders:
         known = {name for section in sections for name in section.names}
-        raise ScenarioError(f"{key}: a scenario has no such key{closest_match(plain_key, known)}")
+        hint = closest_match(plain_key, known).text
+        raise ScenarioError(f"{key}: a scenario has no such key{hint}")
     return "\n".join(_tables(holders, plain_key))
 
 

@@ -31,7 +31,7 @@ from seismo.formats.reading.text import (
 from seismo.formats.seismology.quakeml import read_quakeml
 from seismo.formats.specfem.cmtsolution import read_cmtsolution
 from seismo.model.volumes.placement import transformer_to
-from seismo.scenario.sections.source_files import EventSource
+from seismo.scenario.sections.sources import EventSource
 from seismo.scenario.sections.wavelet import GaussianRateWavelet, Wavelet
 
 _LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more

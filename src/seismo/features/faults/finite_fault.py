@@ -38,7 +38,7 @@ from seismo.features.faults.rupture import Rupture
 from seismo.features.faults.slip_rate import SlipRates
 from seismo.formats.reading.text import no_file, version_of
 from seismo.model.earth import Earth
-from seismo.scenario.sections.source_files import FiniteFaultSource
+from seismo.scenario.sections.sources import FiniteFaultSource
 
 MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
 

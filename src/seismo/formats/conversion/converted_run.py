@@ -17,7 +17,7 @@ from typing import Any
 
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS
 from seismo.errors import printable
-from seismo.scenario.yaml_text import to_text
+from seismo.scenario.strict_yaml import to_text
 
 _WIDTH = 96  # characters of a comment
 _ORDER = (

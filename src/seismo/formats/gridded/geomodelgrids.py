@@ -38,7 +38,7 @@ from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock
 from seismo.model.volumes.volume_request import VolumeRequest
 from seismo.model.volumes.volume_values import fill_columns, in_si
-from seismo.scenario.earth.volume_part import VolumePart
+from seismo.scenario.earth.gridded_parts import VolumePart
 
 _NO_DATA = -1e19  # and less: -1e20 in files, rounded
 _NUMBERS = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")

@@ -38,7 +38,7 @@ from seismo.model.volumes.volume import Volume, VolumeBlock
 from seismo.model.volumes.volume_request import VolumeRequest
 from seismo.model.volumes.volume_values import fill_columns, in_si
 from seismo.scenario.earth.arrays import LENGTHS, TIMES
-from seismo.scenario.earth.volume_part import VolumePart
+from seismo.scenario.earth.gridded_parts import VolumePart
 
 _MISSING = 99999.0
 _NAMES = {  # of coordinates, by what they are

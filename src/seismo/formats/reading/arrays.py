@@ -25,7 +25,7 @@ from seismo.formats.reading.hdf5 import (
     open_hdf5,
 )
 from seismo.formats.reading.npy import MALFORMED, read_npy_header
-from seismo.scenario.earth.model_files import GriddedFile
+from seismo.scenario.earth.gridded_parts import GriddedFile
 
 MOST_AXES = 3
 LARGEST = 64 << 30  # bytes of one array

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.scenario.earth.model_files import GriddedFile
+from seismo.scenario.earth.gridded_parts import GriddedFile
 
 _POSITIONS = ((181, 185), (73, 77), (81, 85))  # of x and y: of bins, of sources, of receivers
 _STRAIGHT = 0.25  # of a spacing by which the ends of a line may lie beside an axis

@@ -30,7 +30,7 @@ from seismo.formats.segy.lines import (
     placed,
     trace_grid,
 )
-from seismo.scenario.earth.model_files import GriddedFile
+from seismo.scenario.earth.gridded_parts import GriddedFile
 
 _METRES = 1
 _SCALARS = (1.0, 10.0, 100.0, 1000.0, 10000.0)  # of depths of first samples; negative: divide

@@ -31,7 +31,7 @@ from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock
 from seismo.model.volumes.volume_request import VolumeRequest
 from seismo.model.volumes.volume_values import fill_columns, in_si
-from seismo.scenario.earth.volume_part import VolumePart
+from seismo.scenario.earth.gridded_parts import VolumePart
 
 COMPONENTS = ("Rho", "Cp", "Cs", "Qp", "Qs")
 _AXES = ("z m", "x m", "y m")

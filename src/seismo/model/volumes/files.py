@@ -28,8 +28,8 @@ from seismo.model.volumes.gridded import (
     in_order,
 )
 from seismo.model.volumes.sample_limits import FACTORS, check_values
-from seismo.scenario.base import impossible
-from seismo.scenario.earth.model_files import GriddedFile, format_of
+from seismo.scenario.earth.gridded_parts import GriddedFile, format_of
+from seismo.scenario.quantities import impossible
 
 _FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
 _AS_IEEE = 512.0  # are IBM's floats up to 4096, taken for IEEE's

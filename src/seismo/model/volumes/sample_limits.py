@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
-from seismo.scenario.base import impossible
+from seismo.scenario.quantities import impossible
 
 FACTORS = {  # by unit of SI, of the units that values may have
     "m/s": {"m/s": 1.0, "km/s": 1e3},

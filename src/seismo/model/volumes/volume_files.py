@@ -17,7 +17,7 @@ from seismo.formats.sw4.sfile import read_sfile
 from seismo.model.volumes.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volumes.volume import Volume
 from seismo.model.volumes.volume_request import VolumeRequest
-from seismo.scenario.earth.volume_part import (
+from seismo.scenario.earth.gridded_parts import (
     VOLUMES,
     VolumePart,
     volume_format,

@@ -10,7 +10,7 @@ from typing import Any
 from seismo.errors import ModelError
 from seismo.model.volumes.placement import Placement
 from seismo.model.volumes.volume import Volume, VolumeBlock
-from seismo.scenario.earth.volume_part import VolumePart
+from seismo.scenario.earth.gridded_parts import VolumePart
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,21 @@ scenario with mistakes of the first kind has fillers in their place
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from seismo.acquisition.geometry import Geometry
 from seismo.equations.framework.registry import physics_for
-from seismo.errors import ScenarioError, SeismoError, gathered
+from seismo.errors import KeyPath, ScenarioError, SeismoError, gathered
 from seismo.features.loss.mechanisms import relaxation_of
 from seismo.features.refinement.levels import levels
 from seismo.features.topography.ground import topography_of
 from seismo.scenario import Scenario, ScenarioInput, load
-from seismo.scenario.mistakes.error_messages import key_path
 from seismo.scenario.mistakes.fillers import filled
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.output_boxes import refuse_empty_boxes
-
-_KEY = re.compile(r"(?:.*?:(\d+):(\d+): )?([^\s:]+): ")  # line and column of a message, its key
 
 
 def load_placed(source: ScenarioInput) -> Scenario:
@@ -43,8 +39,7 @@ def load_placed(source: ScenarioInput) -> Scenario:
             raise
         scenario, entries = rest
         # Fillers have no mistakes of the user's.
-        known = [key_path(entry) for entry in entries]
-        others = [text for text in _further(scenario) if not _is_among(text, known)]
+        others = [text for text in _further(scenario) if not _is_among(text, entries)]
         messages = dict.fromkeys((*error.messages, *others))
         raise ScenarioError(*sorted(messages, key=_line_column)) from None
 
@@ -79,12 +74,11 @@ def _further(scenario: Scenario) -> Iterator[str]:
 
 def _line_column(message: str) -> tuple[float, ...]:
     """Return line and column of a message; those without come last."""
-    match = _KEY.match(message)
-    return (float(match[1]), float(match[2])) if match and match[1] else (math.inf,)
+    line_column = getattr(message, "line_column", None)
+    return line_column or (math.inf,)
 
 
-def _is_among(message: str, entries: list[str]) -> bool:
-    """Whether a message is about one of some entries or sections, which have fillers."""
-    match = _KEY.match(message)
-    key = match[3] if match else ""
-    return any(key == entry or key.startswith((f"{entry}.", f"{entry}[")) for entry in entries)
+def _is_among(message: str, entries: Iterable[KeyPath]) -> bool:
+    """Whether a message is about an entry or a section that has a filler."""
+    key = getattr(message, "key", ())
+    return any(key[: len(entry)] == entry for entry in entries)

@@ -28,7 +28,7 @@ from seismo.runs.check.plan import Plan
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors, percent
 from seismo.runs.reporting.progress import clock_time, rate
-from seismo.scenario.earth.part_keys import GriddedPart
+from seismo.scenario.earth.gridded_parts import GriddedPart
 from seismo.scenario.sections.sources import Source
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization

@@ -31,7 +31,7 @@ from seismo.runs.reporting.progress import Progress, Reporter
 from seismo.runs.resuming.compatibility import described, differences
 from seismo.runs.resuming.stopping import StopRequest
 from seismo.scenario import Scenario
-from seismo.scenario.sections.checkpoint import Checkpoint
+from seismo.scenario.sections.output import Checkpoint
 from seismo.solver.discretization import Discretization
 
 _UNSOUND = "no checkpoint is sound; start over with --no-resume"

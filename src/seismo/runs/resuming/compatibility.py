@@ -24,7 +24,7 @@ from seismo.output.results import open_results
 from seismo.scenario import Scenario, load
 from seismo.scenario.mistakes.error_messages import key_path
 from seismo.scenario.named_files import named_files
-from seismo.scenario.reader import shortened
+from seismo.scenario.strict_yaml import shortened
 from seismo.solver.discretization import Discretization
 
 _OVER = "start over with --no-resume"

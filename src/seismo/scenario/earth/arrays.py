@@ -14,7 +14,11 @@ import numpy as np
 from pydantic import ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
 from seismo.errors import ModelError
-from seismo.scenario.base import Field, Integer, ScenarioSection
+from seismo.scenario.quantities import (
+    Field,
+    Integer,
+    ScenarioSection,
+)
 
 _KINDS = "fiu"
 _UNEVEN = 0.01  # of the spacing, by which coordinates may be off a regular grid

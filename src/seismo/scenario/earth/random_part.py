@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
 from seismo.scenario import units
-from seismo.scenario.auto_values import Shorthand
-from seismo.scenario.base import (
+from seismo.scenario.earth.gridded_parts import SampleSpacing
+from seismo.scenario.quantities import (
     Field,
     Integer,
     Number,
     PositiveLength,
     Quantity,
     ScenarioSection,
+    Shorthand,
 )
-from seismo.scenario.earth.model_files import SampleSpacing
 from seismo.scenario.sections.grid import (
     ONE_LENGTH,
     one_length,

@@ -8,7 +8,6 @@ from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import PARAMETERS, parameters_of_physics
 from seismo.equations.rock import given_rock
 from seismo.errors import KeyPath
-from seismo.scenario.base import Mistake
 from seismo.scenario.earth.model_parts import (
     COLUMNS,
     GradientPart,
@@ -24,6 +23,7 @@ from seismo.scenario.earth.model_parts import (
 from seismo.scenario.earth.random_part import RandomPart
 from seismo.scenario.mistakes.draft import Draft
 from seismo.scenario.mistakes.schema_text import allowed, annotation_of
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.between_sections import Mistakes
 
 _FILLING = (UniformPart, Layer, GradientPart)  # that leave no gap

@@ -14,17 +14,27 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.base import Mistake, Quantity
+from seismo.errors import KeyPath, PlacedMessage, ScenarioError
 from seismo.scenario.earth.arrays import PythonArray
 from seismo.scenario.mistakes import schema_text
 from seismo.scenario.mistakes.suggestions import closest_match, intended_key
-from seismo.scenario.reader import AMBIGUOUS, Document, shortened, tight
+from seismo.scenario.quantities import (
+    NO_SUGGESTION,
+    Mistake,
+    Quantity,
+    Suggestion,
+)
+from seismo.scenario.strict_yaml import (
+    AmbiguousTruth,
+    Document,
+    LineColumn,
+    shortened,
+    tight,
+)
 
 MOST_SHOWN = 50
 _MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted
 RULES = "rules"  # pydantic error type that carries mistakes found by the rules between keys
-UNKNOWN = "unknown key"
 _ABSENT = object()
 _INDEXED: Any = (Mapping, list, tuple)
 
@@ -48,15 +58,15 @@ def translate(error: ValidationError, model: type[BaseModel], document: Document
         if number < _MOST_EXPLAINED:
             mistakes.append(_mistake(item, model, document.data))
         else:
-            unknown = item["type"] == "extra_forbidden"
             path = schema_text.plain_path(item["loc"])
-            mistakes.append(Mistake(path, UNKNOWN if unknown else "is no value for it"))
-    suggested = {
-        (*m.path[:-1], *m.problem.split("'")[1].split("."))
-        for m in mistakes
-        if m.problem.startswith(f"{UNKNOWN}; did you mean")
-    }
-    return [m for m in mistakes if not (m.problem.startswith("missing") and m.path in suggested)]
+            unknown = item["type"] == "extra_forbidden"
+            mistakes.append(_unknown(path) if unknown else Mistake(path, "is no value for it"))
+    suggested = {(*m.path[:-1], *m.suggestion.meant.split(".")) for m in mistakes if m.is_unknown}
+    return [m for m in mistakes if not (m.kind == "missing" and m.path in suggested)]
+
+
+def _unknown(path: KeyPath, suggestion: Suggestion = NO_SUGGESTION) -> Mistake:
+    return Mistake(path, f"unknown key{suggestion.text}", "unknown", suggestion)
 
 
 def key_path(path: KeyPath) -> str:
@@ -80,28 +90,30 @@ def value_at(data: Any, path: KeyPath) -> Any:
 def scenario_error(document: Document, mistakes: list[Mistake]) -> ScenarioError:
     """Return the error that lists all mistakes of the document, in the order of its lines."""
     # A word such as yes is no truth value where something else is wanted.
-    other_paths = {m.path for m in mistakes if "true or false" not in m.problem}
-    reader_mistakes = [
-        m for m in document.mistakes if AMBIGUOUS not in m[2] or m[0] not in other_paths
+    other_paths = {m.path for m in mistakes if m.kind != "truth"}
+    of_text = [
+        mistake
+        for mistake in document.mistakes
+        if mistake.path not in other_paths or not isinstance(mistake, AmbiguousTruth)
     ]
-    reader_paths = {path for path, _, _ in reader_mistakes}
-    listed: list[tuple[tuple[int, int] | None, Mistake, bool]] = [
-        (line_column, Mistake(path, problem), False)
-        for path, line_column, problem in reader_mistakes
+    paths_of_text = {m.path for m in of_text}
+    listed: list[tuple[LineColumn | None, Mistake, bool]] = [
+        (m.line_column, Mistake(m.path, m.problem), False) for m in of_text
     ]
     for mistake in mistakes:
-        if mistake.path not in reader_paths or mistake.problem.startswith(UNKNOWN):
+        if mistake.path not in paths_of_text or mistake.is_unknown:
             listed.append((line_column_of(document, mistake.path), mistake, True))
     listed = list(dict.fromkeys(sorted(listed, key=lambda entry: entry[0] or (0, 0))))
-    texts = []
+    messages: list[str] = []
     for line_column, mistake, with_value in listed[:MOST_SHOWN]:
         value = shown(value_at(document.data, mistake.path)) if with_value else ""
         problem = f"{value}: {mistake.problem}" if value else mistake.problem
-        texts.append(_line(document.name, line_column, mistake.path, problem))
+        line = _line(document.name, line_column, mistake.path, problem)
+        messages.append(PlacedMessage(line, mistake.path, line_column))
     if len(listed) > MOST_SHOWN:
         remaining = f"and {len(listed) - MOST_SHOWN} more mistakes"
-        texts.append(f"{document.name or 'scenario'}: {remaining}")
-    return ScenarioError(*texts)
+        messages.append(f"{document.name or 'scenario'}: {remaining}")
+    return ScenarioError(*messages)
 
 
 def line_column_of(document: Document, path: KeyPath) -> tuple[int, int] | None:
@@ -155,11 +167,10 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         )
     if kind == "extra_forbidden":
         owner = schema_text.model_at(schema_text.at(model, loc[:-1]))
-        return Mistake(path, f"{UNKNOWN}{intended_key(path, owner, model)}")
+        return _unknown(path, intended_key(path, owner, model))
     if kind == "missing":
-        return Mistake(
-            path, _missing(path, annotation, schema_text.model_at(schema_text.at(model, loc[:-1])))
-        )
+        owner = schema_text.model_at(schema_text.at(model, loc[:-1]))
+        return Mistake(path, _missing(path, annotation, owner), "missing")
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return _type_mistake(path, item["input"], schema_text.tags(annotation))
     if kind == "value_error":
@@ -173,12 +184,13 @@ def _mistake(item: Any, model: type[BaseModel], data: Any) -> Mistake:
         # What is listed are names of fields, such as quantities.
         is_listed = isinstance(path[-1], int)
         hint = closest_match(item["input"], words, remarks=not is_listed)
-        return Mistake(path, f"must be one of {', '.join(words)}{hint}")
+        return Mistake(path, f"must be one of {', '.join(words)}{hint.text}", suggestion=hint)
     if kind == "too_short" and not item["input"]:
         return Mistake(path, "must not be empty")
     if annotation is None:
         return Mistake(path, item["msg"].replace("Input should be", "must be"))
-    return Mistake(path, _not_allowed(item, path, annotation, model, data))
+    problem = _not_allowed(item, path, annotation, model, data)
+    return Mistake(path, problem, "truth" if schema_text.is_truth(annotation) else "other")
 
 
 def _not_allowed(
@@ -283,15 +295,18 @@ def _type_mistake(path: KeyPath, value: Any, names: list[str]) -> Mistake:
     if not isinstance(value, Mapping):
         return Mistake(path, f"must be a mapping with a 'type', {allowed}")
     if "type" not in value:
-        return Mistake((*path, "type"), f"missing: give {allowed}")
-    return Mistake((*path, "type"), f"must be {allowed}{closest_match(value['type'], names)}")
+        return Mistake((*path, "type"), f"missing: give {allowed}", "missing")
+    hint = closest_match(value["type"], names)
+    return Mistake((*path, "type"), f"must be {allowed}{hint.text}", suggestion=hint)
 
 
 def is_misspelt(missing: Mistake, mistakes: list[Mistake]) -> bool:
     """Whether a key is missing that stands beside it in another spelling, which is named."""
     *section, key = missing.path or ("",)
-    meant = f"did you mean '{key}'?"
     return any(
-        list(m.path[:-1]) == section and m.problem.startswith(UNKNOWN) and meant in m.problem
+        m.is_unknown
+        and list(m.path[:-1]) == section
+        and m.suggestion.meant == key
+        and m.suggestion.is_synonym
         for m in mistakes
     )

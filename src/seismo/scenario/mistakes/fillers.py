@@ -12,14 +12,13 @@ from typing import Any
 
 from seismo.equations.framework.registry import EQUATIONS
 from seismo.errors import KeyPath, ScenarioError
-from seismo.scenario.base import Mistake
 from seismo.scenario.document import Scenario, check
 from seismo.scenario.mistakes.draft import Draft, draft_of_data
-from seismo.scenario.mistakes.error_messages import UNKNOWN
 from seismo.scenario.mistakes.stand_ins import with_stand_ins
 from seismo.scenario.overrides import plain
-from seismo.scenario.reader import Document
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.physics import table_of
+from seismo.scenario.strict_yaml import Document
 
 _ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2200.0}
 _LONG = 1e9  # s
@@ -38,11 +37,12 @@ def filled(
         base: the scenario's folder.
     """
     # A key that nobody knows may have been meant to move the grid, or to be one of its sections.
-    if any(_is_unknown(m) and (len(m.path) == 1 or m.path[0] in _BASIC) for m in mistakes):
+    enigmas = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
+    if any(len(m.path) == 1 or m.path[0] in _BASIC for m in enigmas):
         return None
     # Unknown keys of other sections are left out by stand-ins.
-    paths = [path for path, *_ in document.mistakes]
-    paths += [m.path for m in mistakes if len(m.path) != 2 or not m.problem.startswith(UNKNOWN)]
+    paths = [m.path for m in document.mistakes]
+    paths += [m.path for m in mistakes if len(m.path) != 2 or not m.is_unknown]
     entries = {_entry_of(path) for path in paths} - {()}
     data = _with_fillers(with_stand_ins(document.data, mistakes).data, entries)
     try:
@@ -50,11 +50,6 @@ def filled(
     except ScenarioError:
         return None
     return scenario, entries
-
-
-def _is_unknown(mistake: Mistake) -> bool:
-    """Whether a key is unknown, and like none."""
-    return mistake.problem.startswith(UNKNOWN) and "did you mean" not in mistake.problem
 
 
 def _with_fillers(data: Any, entries: set[KeyPath]) -> Any:

@@ -14,9 +14,16 @@ from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
-from seismo.scenario.auto_values import AutoOrCount, OrAuto, Shorthand
-from seismo.scenario.base import TAG, FilePath, Name, Quantity
-from seismo.scenario.sections.row_spacing import LengthOrGrowth
+from seismo.scenario.quantities import (
+    TAG,
+    AutoOrCount,
+    FilePath,
+    Name,
+    OrAuto,
+    Quantity,
+    Shorthand,
+)
+from seismo.scenario.sections.grid import LengthOrGrowth
 
 
 def annotation_of(field: FieldInfo) -> Any:
@@ -69,6 +76,12 @@ def choices(annotation: Any) -> tuple[str, ...]:
     members = branches(annotation)
     bare = unwrapped(members[0]) if len(members) == 1 else None
     return tuple(map(str, get_args(bare))) if get_origin(bare) is Literal else ()
+
+
+def is_truth(annotation: Any) -> bool:
+    """Whether true and false are the values."""
+    members = branches(annotation)
+    return len(members) == 1 and unwrapped(members[0]) is bool
 
 
 def quantity(annotation: Any) -> Quantity | None:

@@ -16,9 +16,8 @@ from typing import Any
 from seismo.equations.framework.parameters import Parameter
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath
-from seismo.scenario.base import Mistake
-from seismo.scenario.mistakes.error_messages import UNKNOWN
 from seismo.scenario.overrides import plain
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.sections.output import are_spectral
 
 _LEFT_OUT = object()
@@ -85,13 +84,13 @@ def with_stand_ins(data: dict[str, Any], mistakes: list[Mistake]) -> Mended:
     retyped = set[KeyPath]()
     for mistake in mistakes:
         section = _at(copy, mistake.path[:-1])
-        meant = mistake.problem.partition("did you mean '")[2].partition("'")[0]
+        meant = mistake.suggestion.meant
         if mistake.path[-1:] == ("type",) and isinstance(section, dict):
             if meant and _is_alike(str(section.get("type")), meant):
                 section["type"] = meant
                 retyped.add(mistake.path[:-1])
             continue
-        if mistake.problem.startswith(UNKNOWN) and isinstance(section, dict):
+        if mistake.is_unknown and isinstance(section, dict):
             value = section.pop(mistake.path[-1], None)
             if meant and "." not in meant:
                 section.setdefault(meant, value)

@@ -16,6 +16,7 @@ from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS
 from seismo.errors import KeyPath
 from seismo.scenario.mistakes import schema_text
+from seismo.scenario.quantities import Suggestion
 
 _STEPS = "a time, not a number of steps"
 _POINTS = "a length, of which grid.spacing makes points"
@@ -105,8 +106,8 @@ _GIVEN_OTHERWISE = {  # what is said in other words here
 
 def closest_match(
     word: object, known: Iterable[str], beginnings: bool = True, remarks: bool = True
-) -> str:
-    """Return ``"; did you mean 'x'?"`` for the nearest of the `known` words, or nothing.
+) -> Suggestion:
+    """Return the nearest of the `known` words, ``"; did you mean 'x'?"``, or an empty suggestion.
 
     With `beginnings` that is also one which begins with the word. Words for what a scenario says
     otherwise are followed by how, with `remarks`.
@@ -114,17 +115,23 @@ def closest_match(
     by_lower = {name.lower(): name for name in known}
     lower = str(word).lower()[:64]
     if _VALUES.get(lower) in by_lower:
-        return f"; did you mean '{_VALUES[lower]}'?"
+        return _meant(_VALUES[lower])
     if remark := _GIVEN_OTHERWISE.get(lower):
-        return f"; {remark}" if remarks else ""
+        return Suggestion(f"; {remark}") if remarks else Suggestion()
     matches = difflib.get_close_matches(lower, by_lower, 1, 0.6)
     if beginnings and not matches and len(lower) > 2:
         matches = [name for name in by_lower if name.startswith(lower)]
-    return f"; did you mean '{by_lower[matches[0]]}'?" if matches else ""
+    return _meant(by_lower[matches[0]]) if matches else Suggestion()
 
 
-def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseModel]) -> str:
-    """Describe which key is meant by the unknown one at a path, or else which are allowed.
+def _meant(word: str, remark: str = "") -> Suggestion:
+    return Suggestion(
+        f"; did you mean '{word}'{f' ({remark})' if remark else ''}?", word, not remark
+    )
+
+
+def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseModel]) -> Suggestion:
+    """Return the key that is meant by the unknown one at a path, or else the allowed ones.
 
     Args:
         path: of the key.
@@ -136,23 +143,21 @@ def intended_key(path: KeyPath, owner: type[BaseModel] | None, root: type[BaseMo
     targets, remark = _CALLED.get(unknown.lower(), ([], ""))
     target_key = next(filter(None, (_relative_key(t, path[:-1], keys, root) for t in targets)), "")
     is_deeper = any(_has(owner, key, unknown) for key in keys)
-    if hint := "" if target_key else closest_match(unknown, keys, beginnings=not is_deeper):
-        return hint.replace("?", f" ({remark})?") if remark else hint
+    if not target_key and (hint := closest_match(unknown, keys, beginnings=not is_deeper)).text:
+        return _meant(hint.meant, remark) if remark and hint.meant else hint
     words = [unknown, *targets]
     deeper = [(key, word) for word in words for key in keys if _has(owner, key, word)]
     if deeper and not target_key:
         key, word = deeper[0]
         target_key = f"{key}.{word}"
         if other_keys := [other for other, same in deeper[1:] if same == word]:
-            return (
-                f"; did you mean '{target_key}' (write {key}: {{{word}: ...}}, and so for "
-                f"{_listed(other_keys)})?"
-            )
+            remark = f"write {key}: {{{word}: ...}}, and so for {_listed(other_keys)}"
+            return _meant(target_key, remark)
     target_key = target_key or _elsewhere(path, root)
     if not target_key:
-        return f"; allowed are {_listed(keys)}"
+        return Suggestion(f"; allowed are {_listed(keys)}")
     different = remark and target_key.rpartition(".")[2] == targets[-1].rpartition(".")[2]
-    return f"; did you mean '{target_key}'{f' ({remark})' if different else ''}?"
+    return _meant(target_key, remark if different else "")
 
 
 def _listed(keys: list[str]) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath
 from seismo.scenario import units
-from seismo.scenario.base import Mistake
-from seismo.scenario.earth.model_files import (
+from seismo.scenario.earth.gridded_parts import (
     FORMATS,
     OTHERS,
+    VOLUMES,
     GriddedFile,
     format_of,
 )
@@ -30,9 +30,9 @@ from seismo.scenario.earth.model_parts import (
     SpherePart,
 )
 from seismo.scenario.earth.random_part import RandomPart
-from seismo.scenario.earth.volume_part import VOLUMES
 from seismo.scenario.mistakes.draft import Draft
-from seismo.scenario.sections.grid import Boundaries, GridSpec
+from seismo.scenario.quantities import Mistake
+from seismo.scenario.sections.grid import Boundaries, GridSpec, growing
 from seismo.scenario.sections.position import GeographicPosition, Position
 from seismo.scenario.sections.receivers import (
     CODE,
@@ -41,7 +41,6 @@ from seismo.scenario.sections.receivers import (
     LineReceivers,
     PointReceivers,
 )
-from seismo.scenario.sections.row_spacing import growing
 from seismo.scenario.sections.sources import SHOT_NAME, SOURCE_NAME
 
 Mistakes = Iterator[Mistake]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from seismo.errors import KeyPath
-from seismo.scenario.base import Mistake
 from seismo.scenario.mistakes.draft import Draft
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.between_sections import Mistakes, positions
 from seismo.scenario.sections.position import GeographicPosition, Position
 from seismo.scenario.sections.receivers import GridReceivers, LineReceivers

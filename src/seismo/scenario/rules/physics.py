@@ -14,9 +14,9 @@ from seismo.equations.framework.registry import (
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
-from seismo.scenario.base import Mistake
 from seismo.scenario.mistakes.draft import Draft
 from seismo.scenario.mistakes.suggestions import closest_match
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.between_sections import Mistakes
 from seismo.scenario.sections.grid import ground_of
 from seismo.scenario.sections.receivers import ALONG_FIBRES
@@ -280,7 +280,7 @@ def _listed(path: KeyPath, names: tuple[str, ...], known: tuple[str, ...], offer
         if name not in known:
             hint = ""
             if number < _SUGGESTED:
-                hint = _of_others(name) or closest_match(name, known, remarks=False)
+                hint = _of_others(name) or closest_match(name, known, remarks=False).text
             yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
         elif name in seen:
             yield Mistake((*path, number), "listed twice: keep one")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from seismo.scenario.base import Mistake
 from seismo.scenario.mistakes.draft import Draft
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.between_sections import (
     AXES,
     Mistakes,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from seismo.features.refinement.operators import FACTOR
-from seismo.scenario.base import Mistake
 from seismo.scenario.mistakes.draft import Draft
+from seismo.scenario.quantities import Mistake
 from seismo.scenario.rules.between_sections import Mistakes
 from seismo.scenario.sections.receivers import FibreReceivers
 

@@ -8,15 +8,15 @@ from pydantic import ValidationInfo, model_validator
 
 from seismo.equations.framework.registry import parameters_of_physics
 from seismo.scenario import units
-from seismo.scenario.auto_values import AutoOrCount
-from seismo.scenario.base import (
+from seismo.scenario.earth.model_parts import given_parameters
+from seismo.scenario.quantities import (
+    AutoOrCount,
     Field,
     PositiveFrequency,
     PositiveTime,
     Quantity,
     ScenarioSection,
 )
-from seismo.scenario.earth.model_parts import given_parameters
 
 Pairs = tuple[tuple[PositiveTime, PositiveTime], ...]
 _MOST = 8

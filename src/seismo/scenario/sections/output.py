@@ -1,4 +1,4 @@
-"""Output of a run besides the traces."""
+"""Snapshots, maps and checkpoints: the output of a run besides the traces."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, model_validator
 
 from seismo.scenario import units
-from seismo.scenario.base import (
+from seismo.scenario.quantities import (
     Field,
     FilePath,
     Integer,
@@ -188,3 +188,12 @@ class Output(ScenarioSection):
     snapshots: tuple[Snapshots, ...] = Field((), description="snapshots of the wavefield")
     maps: tuple[Maps, ...] = Field((), description="maps of largest values")
     model: Truth = Field(True, description="write the earth model as it was used")
+
+
+class Checkpoint(ScenarioSection):
+    """Interval of checkpoints; a signal or the end of a job requests one, too."""
+
+    wall_time: PositiveTime = Field(1800.0, description="wall-clock time between two checkpoints")
+    steps: Annotated[Integer, Field(ge=1)] | None = Field(
+        None, description="steps between two checkpoints, whichever comes first"
+    )

@@ -15,8 +15,7 @@ from seismo.equations.framework.registry import (
     VARIANTS,
     physics_for,
 )
-from seismo.scenario.auto_values import Shorthand
-from seismo.scenario.base import (
+from seismo.scenario.quantities import (
     Field,
     FilePath,
     Integer,
@@ -25,14 +24,15 @@ from seismo.scenario.base import (
     PositiveLength,
     SamplingInterval,
     ScenarioSection,
+    Shorthand,
     Truth,
     by_type,
 )
-from seismo.scenario.sections.event import UtcTime
 from seismo.scenario.sections.position import (
     AnyPoint,
     AnyPosition,
     Position,
+    UtcTime,
 )
 
 CODE = "R{:04d}"  # of receivers that have none

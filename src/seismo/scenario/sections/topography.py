@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Tag
 
 from seismo.scenario import units
-from seismo.scenario.base import (
+from seismo.scenario.earth.gridded_parts import FileOrigin, SampleSpacing
+from seismo.scenario.quantities import (
     Angle,
     Field,
     FilePath,
@@ -21,7 +22,6 @@ from seismo.scenario.base import (
     ScenarioSection,
     by_type,
 )
-from seismo.scenario.earth.model_files import FileOrigin, SampleSpacing
 from seismo.scenario.sections.grid import or_one_length
 
 STEEPEST = 60.0  # degrees

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
-from seismo.scenario.base import (
+from seismo.scenario.earth.arrays import PythonArray
+from seismo.scenario.quantities import (
     Corners,
     Factor,
     Field,
@@ -18,7 +19,6 @@ from seismo.scenario.base import (
     Time,
     by_type,
 )
-from seismo.scenario.earth.arrays import PythonArray
 
 _LEAST_CYCLES = 2  # of a sweep
 _MOST_CYCLES = 20_000  # of a sweep

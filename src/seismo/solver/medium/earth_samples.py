@@ -30,8 +30,8 @@ from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
+from seismo.scenario.earth.gridded_parts import volume_format
 from seismo.scenario.earth.model_parts import given_parameters
-from seismo.scenario.earth.volume_part import volume_format
 
 # A module that imports this one.
 if TYPE_CHECKING:

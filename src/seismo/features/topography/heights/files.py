@@ -32,7 +32,7 @@ from seismo.grid.longitude import around
 from seismo.model.volumes.placement import Placement, on_the_earth
 from seismo.model.volumes.volume_files import one_line_for_malformed, refuse_no_file
 from seismo.scenario.earth.arrays import LENGTHS, TIMES
-from seismo.scenario.earth.model_files import GriddedFile
+from seismo.scenario.earth.gridded_parts import GriddedFile
 from seismo.scenario.sections.topography import FileTopography, heights_format
 
 _HIGHEST = 2e4  # m, of anything on the earth, above or below the sea

@@ -1,8 +1,9 @@
-"""What every part of a scenario is made of: a frozen base, typed numbers with units, safe names.
+"""Sections of a scenario, and the typed quantities with units that they hold.
 
-A part is plain data that never changes after it was validated. Its numbers are declared as
+A section is plain data that never changes after it was validated. Its numbers are declared as
 ``Length``, ``Velocity`` and so on: the annotation parses units, checks the range and tells the JSON
-schema and the reference what it accepts, so that each of these facts is written once.
+schema and the reference what it accepts, so that each of these facts is written once. Values that
+may be left to the program accept the word ``auto``.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from itertools import pairwise
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -36,17 +38,127 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.longitude import MOST
 from seismo.scenario import units
-from seismo.scenario.auto_values import AutoOrCount
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Shorthand:
+    """Annotation of a section or list that may be written shorter; `words` describe how."""
+
+    words: str
+
+
+class OrAuto:
+    """Annotation of a value that may be left to the program: ``auto``."""
+
+    words = AUTO
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Accept the word, and what it annotates."""
+        inner = handler(source)
+        written = core_schema.wrap_serializer_function_ser_schema(self._checked, schema=inner)
+        return core_schema.no_info_wrap_validator_function(
+            self._checked, inner, serialization=written
+        )
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings."""
+        return {"anyOf": [{"const": AUTO}, handler(schema["schema"])]}
+
+    @staticmethod
+    def _checked(value: Any, check: Callable[[Any], Any]) -> Any:
+        return AUTO if value == AUTO else check(value)
+
+
+@dataclass(frozen=True)
+class AutoOrCount:
+    """Annotation of a whole number from 1 on that may be left to the program: ``auto``.
+
+    With a `length` it is a list of so many, with `choices` one of them.
+    """
+
+    length: int = 0
+    choices: tuple[int, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """Describe what may stand there."""
+        if self.choices:
+            return f"auto, or one of {', '.join(map(str, self.choices))}"
+        what = f"a list of {self.length} whole numbers" if self.length else "a whole number"
+        return f"auto, or {what}, at least 1"
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Accept the word and whole numbers, no texts that look like them."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Describe both spellings."""
+        number: dict[str, Any] = {"type": "integer", "minimum": 1}
+        if self.choices:
+            number = {"type": "integer", "enum": list(self.choices)}
+        ends = {"minItems": self.length, "maxItems": self.length}
+        several = {"type": "array", "items": number, **ends}
+        return {"anyOf": [{"const": AUTO}, several if self.length else number]}
+
+    def _checked(self, value: Any) -> Any:
+        is_choice = value in self.choices if self.choices else True
+        if value == AUTO or (not self.length and _is_count(value) and is_choice):
+            return value
+        counts = value if isinstance(value, list | tuple) else ()
+        if self.length and len(counts) == self.length and all(map(_is_count, counts)):
+            return tuple(counts)
+        raise ValueError(f"must be {self.allowed}")
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 1
+
 
 TAG = "|"  # starts the name of a union's branch, so that no key can be taken for one
 
 
 @dataclass(frozen=True)
+class Suggestion:
+    """A key or value that is likely meant by an unknown word.
+
+    Attributes:
+        text: end of a message, such as "; did you mean 'top'?"; "" where nothing is alike.
+        meant: that key or value; "" where the text says something else.
+        is_synonym: whether it means what the word says; the text tells the difference otherwise.
+    """
+
+    text: str = ""
+    meant: str = ""
+    is_synonym: bool = True
+
+
+NO_SUGGESTION = Suggestion()
+
+
+@dataclass(frozen=True)
 class Mistake:
-    """One thing wrong with a scenario: where, and what is allowed instead."""
+    """A mistake of a scenario: its path, and the values that are allowed instead.
+
+    Attributes:
+        path: keys that lead to it.
+        problem: the text of its message.
+        kind: whether its key is unknown or missing, or its value has to be true or false.
+        suggestion: the key or value that is likely meant.
+    """
 
     path: KeyPath
     problem: str
+    kind: Literal["unknown", "missing", "truth", "other"] = dataclass_field(
+        default="other", compare=False
+    )
+    suggestion: Suggestion = dataclass_field(default=NO_SUGGESTION, compare=False)
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no such key exists."""
+        return self.kind == "unknown"
 
 
 class ScenarioSection(BaseModel):

@@ -4,6 +4,9 @@ Ordinary YAML readers turn ``1e3`` into a text, ``017`` into 15, ``1:30`` into 9
 False, keep the last of two equal keys without a word, and expand aliases without bound. This one
 walks the parser's events first (no tags, anchors, second documents; bounded size and depth), then
 builds plain data by the rules of YAML 1.2 and remembers the line and column of every key.
+
+Ordinary writers leave a text such as ``1e3`` unquoted, because their own rules take it for a text;
+`to_text` quotes every text that is not an evident word, so that the reader reads it back equal.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import math
 import pathlib
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -32,19 +35,30 @@ _TIGHT = re.compile(
 )
 _TIGHT_ITEM = re.compile(r"-([A-Za-z_][A-Za-z0-9_]*:.*)")
 _TRUTH = ("yes", "no", "on", "off", "true", "false")
-AMBIGUOUS = "ambiguous truth value"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class TextMistake(NamedTuple):
+    """A mistake of the YAML text."""
+
+    path: KeyPath
+    line_column: LineColumn
+    problem: str
+
+
+class AmbiguousTruth(TextMistake):
+    """A word such as yes: a mistake where true or false is wanted, else a text."""
 
 
 @dataclass
 class Document:
-    """Plain data read from YAML, with the place of every key and the mistakes met on the way."""
+    """Plain data read from YAML, with the place of every key and the mistakes of the text."""
 
     name: str
     text: str = ""
     data: Any = None
     line_columns: dict[KeyPath, LineColumn] = field(default_factory=dict)
-    mistakes: list[tuple[KeyPath, LineColumn, str]] = field(default_factory=list)
+    mistakes: list[TextMistake] = field(default_factory=list)
 
 
 def read_file(file: pathlib.Path) -> Document:
@@ -134,27 +148,27 @@ def _mapping(node: Any, path: KeyPath, document: Document) -> dict[str, Any]:
     number = yaml.ScalarNode("", "")
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
-            document.mistakes.append((path, _line_column(key), "a key must be a plain word"))
+            problem = "a key must be a plain word"
+            document.mistakes.append(TextMistake(path, _line_column(key), problem))
             continue
         key_path = (*path, key.value)
         if _is_fraction(key, value, number):
             result[last] = text = f"{number.value},{key.value}"
             problem = "a decimal comma ends a value within braces; write digits like 1.5 or 1000"
-            mistake = ((*path, last), _line_column(number), f"{shortened(text)}: {problem}")
-            document.mistakes.append(mistake)
+            problem = f"{shortened(text)}: {problem}"
+            document.mistakes.append(TextMistake((*path, last), _line_column(number), problem))
             continue
         if not (key.style or value.value) and (match := _TIGHT.fullmatch(key.value)):
             key_path = (*path, match[1])
             problem = f"{shortened(key.value)}: {tight(key.value)}"
-            document.mistakes.append((key_path, _line_column(key), problem))
+            document.mistakes.append(TextMistake(key_path, _line_column(key), problem))
             document.line_columns[key_path] = _line_column(key)
             result[match[1]] = match[2]
             continue
         if key.value in result:
             line = document.line_columns[key_path][0]
-            document.mistakes.append(
-                (key_path, _line_column(key), f"duplicate key, first on line {line}; keep one")
-            )
+            problem = f"duplicate key, first on line {line}; keep one"
+            document.mistakes.append(TextMistake(key_path, _line_column(key), problem))
             continue
         document.line_columns[key_path] = _line_column(key)
         result[key.value] = _build(value, key_path, document)
@@ -181,6 +195,7 @@ def _scalar(node: Any, path: KeyPath, document: Document) -> Any:
     if text in ("true", "false"):
         return text == "true"
     problem = None
+    mistake = TextMistake
     if _INTEGER.match(text):
         digits = text.lstrip("+-")
         if len(digits) > 1 and digits[0] == "0":
@@ -195,9 +210,11 @@ def _scalar(node: Any, path: KeyPath, document: Document) -> Any:
             return number
         problem = "too large a number"
     elif text.lower() in _TRUTH:
-        problem = f"{AMBIGUOUS}; write true or false, or quote the text"
+        mistake = AmbiguousTruth
+        problem = "ambiguous truth value; write true or false, or quote the text"
     if problem:
-        document.mistakes.append((path, _line_column(node), f"{shortened(text)}: {problem}"))
+        problem = f"{shortened(text)}: {problem}"
+        document.mistakes.append(mistake(path, _line_column(node), problem))
     return text
 
 
@@ -245,3 +262,32 @@ def shortened(value: object, longest: int = 60) -> str:
     except RecursionError:
         text = "(a value that contains itself)"
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z][A-Za-z0-9_./-]*)*\Z")
+
+
+class _Writer(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(writer: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    style = None if _WORD.match(value) else '"'
+    return writer.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Writer.add_representer(str, _text)
+
+
+def to_text(data: Any) -> str:
+    """Return `data` (mappings, lists, texts, numbers) as YAML, leaves on one line."""
+    text: str = yaml.dump(
+        data,
+        Dumper=_Writer,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+        default_flow_style=None,
+    )
+    return text
