@@ -33,12 +33,12 @@ from typing import Any
 
 import seismo
 from seismo.backends.base import PML_COST, Group, Step
-from seismo.backends.parallel.communicator import (
+from seismo.backends.communicator import (
     SerialCommunicator,
     join,
     meet,
 )
-from seismo.backends.parallel.device_threads import spread
+from seismo.backends.device_threads import spread
 from seismo.backends.select import choose_all
 from seismo.grid.point_costs import PointCosts, cost
 from seismo.runs.tools import bench

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from llvmlite import binding
 
-from seismo.backends.code.kernel_cache import cache_folder
+from seismo.backends.kernel_cache import cache_folder
 
 DAILY = "not slow and not gpu and not slurm"  # as `pyproject.toml` has it
 

@@ -348,11 +348,8 @@ def test_importing_seismo_needs_only_the_core_dependencies():
         PACKAGE / "backends" / f"{name}.py"
         for name in (
             "gpu/card",
-            "gpu/compile/arguments",
-            "gpu/resident/clusters/launch",
-            "gpu/copies",
+            "gpu/launches",
             "gpu/graphs",
-            "parallel/messages",
         )
     }
     mistakes = [

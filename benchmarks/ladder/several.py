@@ -17,7 +17,7 @@ import scaling
 
 from ladder.stand import Stand
 from ladder.worth import NotHereError, Side, Worth
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 
 Rows = list[dict[str, Any]]
 LARGE, SMALL = "weak_elastic", {"strong_128": 128, "strong_256": 256, "strong_elastic": 512}

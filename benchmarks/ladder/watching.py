@@ -12,8 +12,7 @@ import time
 
 from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.worth import Side, Worth
-from seismo.backends.timing.profiled import GROUPS, Profiled
-from seismo.backends.timing.trace_events import Timeline
+from seismo.backends.timeline import GROUPS, Profiled, Timeline
 from seismo.runs.reporting.telemetry import REPORT_EVERY
 
 STEPS = 510  # ten that go group by group

@@ -9,9 +9,9 @@ import pytest
 import segyio
 
 import seismo
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.export.formats import export

@@ -16,11 +16,11 @@ import mpi_worker
 import seismo
 import solver
 from decomposition_cases import CUTS, HALOS, VOLUME, case
+from seismo.backends import device_threads
+from seismo.backends.communicator import SerialCommunicator, meet
 from seismo.backends.cpu.backend import CpuBackend
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.launch_order import dependencies, merged
-from seismo.backends.parallel import device_threads
-from seismo.backends.parallel.communicator import SerialCommunicator, meet
-from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.runs import run

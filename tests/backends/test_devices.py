@@ -5,8 +5,8 @@ Nothing here needs a GPU: what there is is a plain record.
 
 from types import SimpleNamespace
 
-from seismo.backends.device_list import report
 from seismo.backends.gpu.detect import DeviceLink
+from seismo.backends.select import report
 from test_backend_choice import H200, SOUND, V100, having
 
 

@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from seismo.backends import select
+from seismo.backends import machine, select
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel import forked
 
 CHILDREN = """
 import json, multiprocessing, sys, warnings
@@ -62,4 +61,4 @@ def test_one_thread_is_no_loss_where_no_more_are_asked_for(monkeypatch, threads)
     assert choice.note == "on the CPU, 1 thread"
     assert not choice.caution
     assert CpuBackend(threads=threads).threads == 1
-    assert not forked.has_lost_threads()
+    assert not machine._lost.is_set()

@@ -10,15 +10,15 @@ import time
 import numpy as np
 import pytest
 
-from seismo.backends.code import kernel_cache
-from seismo.backends.code.kernel_cache import (
+from seismo.backends import kernel_cache
+from seismo.backends.cpu import c_functions
+from seismo.backends.gpu.compile import code_cache
+from seismo.backends.kernel_cache import (
     DAY,
     UNUSED,
     KernelCache,
     cache_folder,
 )
-from seismo.backends.cpu import c_functions, object_code
-from seismo.backends.gpu.compile import code_cache
 
 NAMES = (f"{'0a' * 20}.ptx", f"{'1b' * 20}.ptx.{'0f' * 16}", f"{'2c' * 20}.obj")
 CODE = b"\x80code\n of a kernel"
@@ -214,9 +214,9 @@ def test_code_of_the_cpu_is_kept_and_compiled_again_where_it_is_damaged(monkeypa
     monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path))
     tmp_path.chmod(0o700)
     count = []
-    uncached = object_code.CFunc._compile_uncached
+    uncached = c_functions.CFunc._compile_uncached
     monkeypatch.setattr(
-        object_code.CFunc, "_compile_uncached", lambda self: count.append(1) or uncached(self)
+        c_functions.CFunc, "_compile_uncached", lambda self: count.append(1) or uncached(self)
     )
     compiled()
     compiled()

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 import seismo.equations
-from seismo.backends.code import source_hash
+from seismo.backends import kernel_cache
 from seismo.equations.framework.formula import Formula
 from seismo.equations.framework.registry import VARIANTS, physics_for
 
@@ -56,11 +56,11 @@ def test_a_change_in_a_linked_folder_changes_the_key(tmp_path, monkeypatch) -> N
     (real / "__init__.py").write_text("x = 1\n")
     (listed / "linked").symlink_to(real)
     monkeypatch.setattr(seismo.equations, "__path__", [*seismo.equations.__path__, str(listed)])
-    digest = source_hash.source_digest
+    digest = kernel_cache.source_digest
     before = digest()
-    bodies = source_hash.body_digest()
+    bodies = kernel_cache.body_digest()
     (real / "__init__.py").write_text("x = 2\n")
-    source_hash._digest.cache_clear()
+    kernel_cache._digest.cache_clear()
     assert digest() != before
-    assert source_hash.body_digest() == bodies
+    assert kernel_cache.body_digest() == bodies
     assert "linked" not in sys.modules

@@ -32,7 +32,7 @@ import numpy as np
 
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compile import code_cache
-from seismo.backends.gpu.compile.argument_types import types_of
+from seismo.backends.gpu.compile.arguments import types_of
 from seismo.backends.gpu.compile.code_cache import CompileRequest
 from seismo.backends.gpu.compile.compiling_card import CompilingCard
 from seismo.runs.tools.bench import CARD_CASES, SPACING

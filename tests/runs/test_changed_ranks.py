@@ -14,8 +14,8 @@ import seismo
 import solver
 from decomposition_cases import VOLUME, case
 from mpi_worker import records_and_fields
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import DeviceThreads
 from seismo.errors import StoppedError
 from seismo.features.loss import storage as memory_storage
 from seismo.output.run_directory import checkpoint

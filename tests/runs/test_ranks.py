@@ -20,8 +20,8 @@ import yaml
 import mpi_worker
 import seismo
 from decomposition_cases import CUTS, VOLUME, case
-from seismo.backends.parallel import communicator
-from seismo.backends.parallel.communicator import SerialCommunicator, started
+from seismo.backends import communicator
+from seismo.backends.communicator import SerialCommunicator, started
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import DeviceError, ScenarioError

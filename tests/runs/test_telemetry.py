@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.backends.gpu.health import health_of
+from seismo.backends.gpu.detect import health_of
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError

@@ -12,9 +12,9 @@ import pytest
 import mpi_worker
 import seismo
 import solver
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.runs.resources.speed import RooflineMachine, seconds

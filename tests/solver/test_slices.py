@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.slices import shorten
-from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import physics_for
 from seismo.grid.decomposition import decompose

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.errors import UnstableError
 from seismo.grid.decomposition import decompose

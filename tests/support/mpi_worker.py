@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel.communicator import (
+from seismo.backends.communicator import (
     MpiCommunicator,
     SerialCommunicator,
     join,
 )
+from seismo.backends.cpu.backend import CpuBackend
 from seismo.cli import main
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -24,15 +24,12 @@ from numba.core import cgutils, config
 from numba.core.codegen import JITCPUCodegen
 
 from seismo.backends.base import Copy
-from seismo.backends.code.source_hash import source_digest
-from seismo.backends.code.traced import (
-    I32,
-    IRArray,
-    IRValue,
-    loop,
-    spread,
+from seismo.backends.cpu.c_functions import (
+    Compile,
+    Compiled,
+    address_of,
+    written,
 )
-from seismo.backends.cpu.object_code import Compile, Compiled, address_of, written
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.reduction import LargestKernel
@@ -46,6 +43,14 @@ from seismo.backends.gpu.resident.tiles.layout import (
 from seismo.backends.gpu.sweeps.kernels import SweepKernel
 from seismo.backends.gpu.sweeps.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.sweeps.layouts import H200, BlockShape
+from seismo.backends.kernel_cache import source_digest
+from seismo.backends.traced import (
+    I32,
+    IRArray,
+    IRValue,
+    loop,
+    spread,
+)
 
 MARGIN = 4096  # numbers beside an array
 

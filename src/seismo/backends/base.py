@@ -1,10 +1,11 @@
-"""What a backend offers: arrays, launches that work on them, and programs of launches.
+"""The backend's interface: arrays, launches that work on them, and programs of launches.
 
 A *launch* is called without arguments and returns before or after its work is done; launches run
 one after the other. A *sweep* applies one update formula to every point of a list of boxes of whole
 rows, each a row of `BOX_COLUMNS` integers. Array indices count from the first number of the padded
-array. A *program* is what a step launches; the backend repeats it and counts the steps. A function
-of the host's may stand in it too, such as one that starts messages; all before it is done by then.
+array. A *program* is the launches of a step; the backend repeats it and counts the steps. A
+function of the host's may stand in it too, such as one that starts messages; all before it is done
+by then.
 """
 
 from __future__ import annotations
@@ -17,11 +18,49 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from seismo.backends.operators.curved import Curved
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.rows import Rows
+from seismo.backends.operators.cell import bind
+from seismo.backends.operators.derivatives import Curved, Operators
 from seismo.equations.framework.formula import Formula
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one length in a flat array.
+
+    Attributes:
+        start: index of the first number.
+        counts: rows along shot, z, y.
+        strides: distance of neighbours along these.
+        length: numbers of each row.
+    """
+
+    start: int
+    counts: tuple[int, int, int]
+    strides: tuple[int, int, int]
+    length: int
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where each of them begins."""
+        # Index of each row: start + sum over (shot, z, y) of index * stride.
+        return self.start + np.tensordot(self.strides, np.indices(self.counts), 1).ravel()
+
+    @property
+    def joined(self) -> Rows:
+        """Neighbours along y as one row, with what stands between."""
+        # One row from the first number of the first row to the last of the last.
+        shots, nz, ny = self.counts
+        length = (ny - 1) * self.strides[2] + self.length
+        return Rows(self.start, (shots, nz, 1), self.strides, length)
+
+    def of(self, array: np.ndarray) -> np.ndarray:
+        """Look at them in an array, as (shot, z, y, x)."""
+        # A strided view in bytes, no copy.
+        shape = (*self.counts, self.length)
+        steps = (*self.strides, 1)
+        strides = tuple(n * array.itemsize for n in steps)
+        return np.lib.stride_tricks.as_strided(array[self.start :], shape, strides)
+
 
 BOX_COLUMNS = (
     "z0", "z1", "y0", "y1",  # the rows z0 <= z < z1, y0 <= y < y1
@@ -130,17 +169,20 @@ class Variant:
         """Bind a formula to the operators of the ends and of the middle of a row."""
         # Two bindings of one formula: the left and right PML segments, and the interior of a row.
         ends, middle = (
-            Operators(
-                lanes,
-                self.order,
-                self.axes,
-                axes,
-                self.slots,
-                self.closed,
-                damped=self.damped,
-                scaled=self.scaled,
-                curved=self.curved,
-            ).bind(formula)
+            bind(
+                Operators(
+                    lanes,
+                    self.order,
+                    self.axes,
+                    axes,
+                    self.slots,
+                    self.closed,
+                    damped=self.damped,
+                    scaled=self.scaled,
+                    curved=self.curved,
+                ),
+                formula,
+            )
             for axes in (self.ends, self.middle)
         )
         return (middle if self.ends == self.middle else ends), middle
@@ -214,6 +256,28 @@ class Group(list[Launch]):
 Step = list[Group]  # in order
 
 
+class Communicator(Protocol):
+    """The processes of a run, as a backend sees them (`seismo.backends.communicator`).
+
+    Attributes:
+        number: of this rank, from 0.
+        count: of all ranks.
+    """
+
+    number: int
+    count: int
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the one that writes and talks."""
+
+    def allgather(self, value: Any) -> list[Any]:
+        """Return the values of all ranks to all."""
+
+    def exchange(self, out: dict[int, Any], into: dict[int, Any]) -> tuple[Launch, ...]:
+        """Bind a repeated exchange of arrays of this machine: give what starts and finishes it."""
+
+
 class Backend(Protocol):
     """The machine that holds the fields and does the work on them."""
 
@@ -284,12 +348,12 @@ class Backend(Protocol):
         """Make a function (first step, count) that takes steps; step n runs steps[n % len].
 
         With those of `others` (backend, steps), ranks of this process, in step: what stands before
-        a `seismo.backends.parallel.communicator.meet` in any of them comes before all that stands
+        a `seismo.backends.communicator.meet` in any of them comes before all that stands
         behind it.
         """
 
     def exchange(
-        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
+        self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]
     ) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
         """Bind a repeated exchange of arrays with other processes: what starts, and finishes it."""
 

@@ -1,7 +1,11 @@
-"""What this machine offers: its processor, memory bandwidth, free memory, free disk.
+"""The host machine: its processor, memory bandwidth, free memory, free disk.
 
 A run is planned against these numbers and judged by them. The bandwidth is the yardstick of speed:
 a stencil code that reuses every loaded value still has to move each field once a step.
+
+A process that was forked from one with threads, as those of `multiprocessing` by "fork", has none
+of these, and neither GNU's OpenMP nor TBB starts any there: a parallel loop waits for ever, or ends
+the process. Work on one thread goes on as ever.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import os
 import platform
 import shutil
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,7 +24,27 @@ from pathlib import Path
 
 import numpy as np
 
-from seismo.backends.parallel.forked import has_lost_threads
+REMEDY = (
+    "this process was forked from one that had started threads, of which it has none: one thread "
+    'steps; for more, start processes by "spawn" or "forkserver"'
+)
+_lost = threading.Event()
+
+
+def has_lost_threads() -> bool:
+    """Whether this process, or one that it was forked from, left Numba's threads behind."""
+    return _lost.is_set()
+
+
+def _look() -> None:
+    # Private: Numba has no public word for whether its threads have been started.
+    numba = sys.modules.get("numba.np.ufunc.parallel")
+    if getattr(numba, "_is_initialized", False):
+        _lost.set()
+
+
+os.register_at_fork(after_in_child=_look)
+
 
 BANDWIDTH_BYTES = 128 * 2**20  # several times the caches of most machines
 _REPEATS = 4

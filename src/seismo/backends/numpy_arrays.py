@@ -11,9 +11,18 @@ from typing import Any
 import numpy as np
 
 from seismo.backends import machine
-from seismo.backends.base import PML_COST, Copy, Found, Group, Launch, Search, Step, computed_in
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.rows import Rows
+from seismo.backends.base import (
+    PML_COST,
+    Communicator,
+    Copy,
+    Found,
+    Group,
+    Launch,
+    Rows,
+    Search,
+    Step,
+    computed_in,
+)
 from seismo.equations.framework.formula import Formula
 
 
@@ -58,9 +67,7 @@ class HostBackend:
         np.copyto(host, array)
         return Copy(_nothing, _nothing)
 
-    def exchange(
-        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
-    ) -> tuple:
+    def exchange(self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]) -> tuple:
         """Let the ranks carry them; see `Backend.exchange`."""
         start, finish = ranks.exchange(out, into)
         return (start,), (finish,)

@@ -1,29 +1,30 @@
-"""Where a run goes: the factory of backends.
+"""The factory of backends, and the list of devices for people.
 
 A GPU needs a driver, packages that fit it and one another, and a card that is new enough
-(`seismo.backends.gpu.requirements`). Each of these is checked before any work starts, and what is
-missing is named with its remedy. Code that has the backend afterwards never asks which one it is.
+(`seismo.backends.gpu.requirements`). Each of these is checked before any work starts, and missing
+ones are named with their remedies. Code that has the backend afterwards never asks which one it is.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from seismo.backends import machine
 from seismo.backends.base import Backend
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.gpu.compile.compile_server import detect_and_start_server
-from seismo.backends.gpu.detect import Gpu, GpuEnvironment, visible_gpus
+from seismo.backends.gpu.detect import Gpu, GpuEnvironment, driver_release, visible_gpus
 from seismo.backends.gpu.requirements import able_gpus, is_able, problems
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.forked import REMEDY, has_lost_threads
+from seismo.backends.machine import REMEDY, has_lost_threads
 from seismo.errors import DeviceError
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.card import Card
+
 
 Wanted = Literal["auto", "cpu", "gpu"]
 
@@ -274,3 +275,47 @@ def _on_processor(threads: int | None, problem: str) -> BackendChoice:
         lambda precision: CpuBackend(precision, threads),
         caution=REMEDY if is_forked and count < (threads or most) else "",
     )
+
+
+def report(environment: GpuEnvironment, opened: Callable | None = None) -> Iterator[str]:
+    """Describe line by line what a machine has.
+
+    Args:
+        environment: about its GPUs.
+        opened: see `seismo.backends.select.choose`.
+    """
+    # Free memory of the host first, then each GPU and how pairs of them are connected.
+    memory = machine.available_memory()
+    free = f", {memory / 2**30:.0f} GiB free" if memory is not None else ""
+    yield f"CPU: {machine.processor()}, {machine.cores()} cores{free}"
+    for number, gpu in enumerate(environment.gpus):
+        yield f"GPU {number}: {gpu}, {gpu.memory / 2**30:.0f} GiB"
+    yield from map(str, environment.links)
+    yield from _software(environment)
+    yield from (f"missing: {problem}" for problem in _missing(environment))
+    chosen = choose("auto", detect=lambda: environment, opened=opened)
+    small = ", small runs on the CPU" * (chosen.name == "gpu")
+    yield f"--backend auto: {chosen.note}{small}"
+
+
+def _software(environment: GpuEnvironment) -> Iterator[str]:
+    """Name the driver and the packages that are there."""
+    if environment.driver is not None:
+        release = driver_release()
+        release_text = f" {release}" if release else ""
+        yield f"driver{release_text}, for CUDA {_dotted(environment.driver)}"
+    named = [*environment.cupy, ("numba-cuda", environment.numba_cuda)]
+    named += [("numpy", environment.numpy)]
+    if packages := [f"{name} {version}" for name, version in named if version is not None]:
+        yield ", ".join(packages)
+
+
+def _missing(environment: GpuEnvironment) -> list[str]:
+    """List why GPUs cannot be used, once what is the same for several."""
+    # What is missing for all GPUs is named once.
+    numbers = range(len(environment.gpus) or 1)
+    return list(dict.fromkeys(text for n in numbers for text in problems(environment, n)))
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -23,7 +23,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 from typer.core import TyperGroup
 
-from seismo.backends.parallel.communicator import end_all
+from seismo.backends.communicator import end_all
 from seismo.cli import conversion, examples, exports, figures, machines, runs, show, status
 from seismo.cli.arguments import (
     BackendName,

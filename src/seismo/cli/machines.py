@@ -17,8 +17,8 @@ WRONG = 1  # exit code of `verify`
 
 def devices() -> None:
     """List devices, missing components, and the choice of --backend auto."""
-    from seismo.backends.device_list import report
     from seismo.backends.gpu.detect import detect
+    from seismo.backends.select import report
 
     for line in report(detect()):
         print(line)

@@ -60,7 +60,7 @@ def run(
     from seismo.backends.gpu.compile.compile_server import start_early
 
     start_early(backend, threads)
-    from seismo.backends.parallel.communicator import join
+    from seismo.backends.communicator import join
     from seismo.runs.run import run_on
 
     ranks = join()
@@ -87,7 +87,7 @@ def resume(
     from seismo.backends.gpu.compile.compile_server import start_early
 
     start_early("auto", threads)
-    from seismo.backends.parallel.communicator import join
+    from seismo.backends.communicator import join
     from seismo.runs.run import resume_on
 
     ranks = join()

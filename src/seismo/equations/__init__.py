@@ -1,7 +1,7 @@
 """The wave equations, a folder for each, which declares all that it is.
 
 A wave equation is a table (fields, stages, coefficients) plus point formulas written on the
-operators of `seismo.backends.operators.derivatives`. Nothing else in seismo knows an equation.
+operators of `seismo.backends.operators.cell`. Nothing else in seismo knows an equation.
 """
 
 from __future__ import annotations

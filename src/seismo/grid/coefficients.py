@@ -37,6 +37,7 @@ from seismo.features.long_steps.coefficients import bounded
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
+MOST_PAIRS = 4  # of samples, in an interpolation to half points
 _SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
 _CENTRED_BAND = 0.8  # of that of second derivatives: where first ones on the samples are fitted
 _MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those looked at
@@ -110,6 +111,16 @@ def _products(squares: np.ndarray) -> np.ndarray:
     """Return prod of s / (s - s_m) over all other s, for each s_m (Fornberg 1988)."""
     ratios = squares[None, :] / (squares[None, :] - squares[:, None] + np.diag(squares))
     return np.prod(ratios, axis=1)
+
+
+def pairs_of(order: int) -> int:
+    """Return the pairs of samples of interpolations that go with differences of an order."""
+    return min(order // 2, MOST_PAIRS)
+
+
+def midpoint_pairs(order: int) -> np.ndarray:
+    """Return their weights."""
+    return midpoint(pairs_of(order))
 
 
 MIDPOINT = tuple(midpoint(2).tolist())  # four samples: exact to the third power

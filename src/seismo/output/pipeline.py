@@ -23,7 +23,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.backends.base import Backend, Copy
-from seismo.backends.timing.trace_events import SpanRecorder, no_span
+from seismo.backends.timeline import SpanRecorder, no_span
 from seismo.errors import DiskSpaceError
 from seismo.output.results_file import ResultsWriter
 from seismo.output.store.chunks import (

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from seismo.backends.base import Backend
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import spread
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import spread
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
 from seismo.output.results import Results, open_results
@@ -122,7 +122,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     """Run a scenario on some ranks, all of which call this alike; give the results to the first.
 
     Args:
-        ranks: the processes that take part (`seismo.backends.parallel.communicator.join`). The
+        ranks: the processes that take part (`seismo.backends.communicator.join`). The
             first writes and reports.
         scenario: see `run`.
         request: see `run`. Backend, GPUs and threads are those of each rank, its share of the

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.backends.kernels.dithering import dither
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.kernels.rows import dither
 from seismo.equations.framework.table import Physics
 from seismo.features.topography.row_weights import RowWeights
 from seismo.grid.decomposition import Subdomain

@@ -24,7 +24,7 @@ import numpy as np
 from seismo.acquisition.shots import Shot
 from seismo.backends import machine
 from seismo.backends.base import Backend, Group, Launch, Search, Step
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.equations.framework.table import Stage
 from seismo.errors import DeviceError

@@ -28,7 +28,7 @@ from seismo.backends.gpu.sweeps.layouts import BlockShape
 from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
-from seismo.backends.timing.profiled import GROUPS
+from seismo.backends.timeline import GROUPS
 from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run

@@ -33,9 +33,10 @@ from seismo.backends.gpu.compile.compiling_card import (  # noqa: E402
     CompilingCard,
     is_interior,
 )
-from seismo.backends.gpu.sweeps import block_table  # noqa: E402
-from seismo.backends.gpu.sweeps.kernels import SweepKernel, row_rotation  # noqa: E402
-from seismo.backends.kernels import faults, peaks, slices  # noqa: E402
+from seismo.backends.gpu.sweeps import blocks  # noqa: E402
+from seismo.backends.gpu.sweeps.kernels import SweepKernel  # noqa: E402
+from seismo.backends.gpu.sweeps.thread import row_rotation  # noqa: E402
+from seismo.backends.kernels import faults, slices  # noqa: E402
 from seismo.backends.kernels.points import add_slopes  # noqa: E402
 from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
 from seismo.features.loss import storage as memory_storage  # noqa: E402
@@ -140,9 +141,9 @@ def test_what_normal_stresses_share_is_rounded_as_it_stands(compiler):
         assert re.findall(r"begin inline asm\s+(mov\.f32)", code.text) == ["mov.f32"] * 4
 
 
-@pytest.mark.parametrize(("most", "listed"), [(block_table.MOST_BLOCKS, False), (1, True)])
+@pytest.mark.parametrize(("most", "listed"), [(blocks.MOST_BLOCKS, False), (1, True)])
 def test_more_blocks_than_a_launch_takes_are_listed(monkeypatch, most, listed):
-    monkeypatch.setattr(block_table, "MOST_BLOCKS", most)
+    monkeypatch.setattr(blocks, "MOST_BLOCKS", most)
     card = launched((9, 0), "acoustic", 2)
     assert listed != any(is_interior(request.kernel) for request in card.requests.values())
 
@@ -422,10 +423,10 @@ def test_bodies_of_output_and_halos(precision, compiler):
         (slices.cut_beside, (found, rows, field, rows, 2, *beside, 1)),
         (slices.add_multiplied, (found, rows, field, rows, 2, *beside, field, rows)),
         (slices.shorten, (found.view("u4"), rows, whole(1), whole(3), whole(7))),
-        (peaks.change, (field, field, field, rows)),
-        (peaks.oscillate, (field, rows, 9, field, field, field, rows, rows, table)),
-        (peaks.raise_peaks, (found, field, rows, rows, backend.clock, 9)),
-        (peaks.raise_along, (found, field, rows, rows, 9, field, field, backend.clock, 9)),
+        (slices.change, (field, field, field, rows)),
+        (slices.oscillate, (field, rows, 9, field, field, field, rows, rows, table)),
+        (slices.raise_peaks, (found, field, rows, rows, backend.clock, 9)),
+        (slices.raise_along, (found, field, rows, rows, 9, field, field, backend.clock, 9)),
         (faults.sum_segment, (field, *[ints] * 3, *[field] * 4, rows, rows)),
         (faults.spread, (table, *[counts] * 5, field)),
         (faults.add_spread, (field, table, rows, rows, counts)),

@@ -21,6 +21,9 @@ import seismo
 import simulated_card
 import solver
 from decomposition_cases import HALOS, case
+from seismo.backends import timeline
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compile.compiling_card import CompilingCard
@@ -28,16 +31,10 @@ from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
 from seismo.backends.gpu.sweeps import (
     binding as sweep_binding,
 )
-from seismo.backends.gpu.sweeps import (
-    block_table,
-    kernels,
-)
+from seismo.backends.gpu.sweeps import blocks, kernels
 from seismo.backends.gpu.sweeps.layouts import BlockShape
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
-from seismo.backends.timing import profiled
 from seismo.errors import StoppedError, UnstableError
 from seismo.features.guided_waves import guides
 from seismo.grid.decomposition import LINE
@@ -411,7 +408,7 @@ def test_shots_side_by_side_and_parts(tmp_path):
 @pytest.mark.parametrize(("name", "dimensions"), [("elastic", 2), ("acoustic", 3)])
 def test_more_blocks_along_an_axis_than_a_launch_may_have(name, dimensions, tmp_path, monkeypatch):
     """Planes with millions of rows, rows with millions of points; here it may have two."""
-    monkeypatch.setattr(block_table, "MOST_BLOCKS", 2)
+    monkeypatch.setattr(blocks, "MOST_BLOCKS", 2)
     monkeypatch.setattr(gpu, "ROW_THREADS", (2, 2))
     if dimensions == 3:  # blocks along y alone are too many
         shapes = {key: BlockShape((2, 1, 1), 9) for key in SHAPES}
@@ -598,8 +595,8 @@ def test_cards_that_cut_it_otherwise_go_on(precision, tmp_path):
 
 def test_a_profiled_run_is_the_same_run(tmp_path, monkeypatch, on_the_card):
     """Steps 4 and 9 go group by group."""
-    monkeypatch.setattr(profiled, "EVERY", 5)
-    monkeypatch.setattr(profiled, "ALONE", 4)
+    monkeypatch.setattr(timeline, "EVERY", 5)
+    monkeypatch.setattr(timeline, "ALONE", 4)
     found = seismo.run(SCENARIO, tmp_path / "x.h5", profile=True)
     assert found.traces_hash == seismo.run(SCENARIO, tmp_path / "y.h5").traces_hash
     events = json.loads((tmp_path / "x.profile.json").read_text())["traceEvents"]

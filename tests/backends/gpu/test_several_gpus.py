@@ -14,10 +14,10 @@ import mpi_worker
 import seismo
 import solver
 from decomposition_cases import HALOS, VOLUME, case
+from seismo.backends.communicator import SerialCommunicator
+from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import detect
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
 from seismo.backends.select import choose, choose_all
 from seismo.errors import DeviceError, StoppedError
 from seismo.features.loss import storage as memory_storage

@@ -11,7 +11,7 @@ import solver
 import test_gpu_simulated
 from seismo import check
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.kernels.dithering import dither
+from seismo.backends.kernels.rows import dither
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for

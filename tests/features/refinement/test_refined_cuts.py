@@ -7,9 +7,9 @@ import seismo
 import solver
 from decomposition_cases import HALOS
 from mpi_worker import outcome
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.parallel.device_threads import DeviceThreads
+from seismo.backends.device_threads import DeviceThreads
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop

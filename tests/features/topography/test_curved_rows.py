@@ -18,10 +18,9 @@ from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.features.topography.cost import curved_cost
 from seismo.features.topography.heights.spline import GroundSpline
-from seismo.features.topography.row_weights import pairs_of
 from seismo.features.topography.rows import Topography
 from seismo.features.topography.surface.traction import RESIDUALS, iterations
-from seismo.grid.coefficients import Stencil, midpoint
+from seismo.grid.coefficients import Stencil, midpoint, pairs_of
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices

@@ -14,15 +14,14 @@ import weakref
 import pytest
 
 import seismo
+from seismo.backends import timeline as timelines
 from seismo.backends.base import Group
-from seismo.backends.timing import profiled
-from seismo.backends.timing import trace_events as lines
-from seismo.backends.timing.profiled import (
+from seismo.backends.timeline import (
     COPIES,
     GROUPS,
     STEPS,
+    Timeline,
 )
-from seismo.backends.timing.trace_events import Timeline
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop
 from seismo.runs.resuming.stopping import Signals
@@ -42,8 +41,8 @@ def read(path) -> tuple[dict[str, list[dict]], list[dict]]:
 @pytest.fixture
 def often(monkeypatch):
     """Let every seventh step go group by group."""
-    monkeypatch.setattr(profiled, "EVERY", 7)
-    monkeypatch.setattr(profiled, "ALONE", 6)
+    monkeypatch.setattr(timelines, "EVERY", 7)
+    monkeypatch.setattr(timelines, "ALONE", 6)
 
 
 def test_a_profiled_run_gives_the_same_bits(tmp_path, often):
@@ -115,7 +114,7 @@ def test_a_timeline_that_cannot_be_written_hides_no_other_error(tmp_path, monkey
 def test_spans_of_threads_and_their_sums(monkeypatch):
     """Each thread is a track; a clock that counts makes every span 1 s long."""
     ticks = itertools.count()
-    monkeypatch.setattr(lines.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(timelines.time, "perf_counter", lambda: float(next(ticks)))
     timeline = Timeline()
 
     def work() -> None:
@@ -174,7 +173,7 @@ class Card:
 def test_what_a_card_keeps_for_a_profile_does_not_grow():
     """Its events are given back whenever somebody waits; all spans are told all the same."""
     card, timeline = Card(), Timeline()
-    watched = profiled.Profiled(card, timeline)
+    watched = timelines.Profiled(card, timeline)
     take = watched.program(([Group([], name="velocity"), Group([], name="stress")],))
     most = 0
     for first in range(0, 5100, 102):
@@ -189,7 +188,7 @@ def test_what_a_card_keeps_for_a_profile_does_not_grow():
 
 
 def test_of_a_very_long_run_the_first_spans_are_kept(monkeypatch):
-    monkeypatch.setattr(lines, "MOST", 10)
+    monkeypatch.setattr(timelines, "MOST", 10)
     timeline = Timeline()
     for n in range(25):
         timeline.note("track", "span", lambda n=n: float(n), lambda n=n: n + 0.5)

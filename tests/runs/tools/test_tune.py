@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kernels")
 
 from seismo import cli
-from seismo.backends.code.kernel_cache import kernel_cache
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
 from seismo.backends.gpu.sweeps.layouts import (
@@ -25,6 +24,7 @@ from seismo.backends.gpu.sweeps.layouts import (
     shapes_file,
     shapes_of,
 )
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.backends.select import BackendChoice
 from seismo.errors import DeviceError
 from seismo.runs.tools.bench import cases

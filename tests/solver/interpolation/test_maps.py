@@ -12,9 +12,9 @@ import pytest
 
 import seismo
 from seismo.backends.base import Backend
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels import peaks as kernels
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.kernels import slices as kernels
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for

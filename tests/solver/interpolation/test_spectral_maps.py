@@ -12,8 +12,8 @@ import pytest
 import seismo
 from seismo.acquisition.traces import ground_motion as measures
 from seismo.backends.base import Backend
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for

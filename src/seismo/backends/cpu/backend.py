@@ -24,9 +24,9 @@ from seismo.backends.base import (
     Step,
     Variant,
 )
-from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.backends.cpu.tiles import LANE_BYTES
+from seismo.backends.machine import has_lost_threads
 from seismo.backends.numpy_arrays import HostBackend
-from seismo.backends.parallel.forked import has_lost_threads
 
 if TYPE_CHECKING:
     from seismo.backends.cpu.schedule import Task

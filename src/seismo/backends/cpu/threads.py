@@ -34,8 +34,7 @@ from seismo.backends.cpu.barrier import (
     disclaim,
     meet,
 )
-from seismo.backends.cpu.c_functions import argument_reader, argument_words
-from seismo.backends.cpu.object_code import address_of, typed
+from seismo.backends.cpu.c_functions import address_of, argument_reader, argument_words, typed
 
 _MODE = ir.IntType(32)
 _WORD = ir.IntType(64)

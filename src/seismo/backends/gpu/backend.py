@@ -7,42 +7,31 @@ The host queues graphs of steps and waits for nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from seismo.backends.base import (
     PML_COST,
-    SHORT,
-    Copy,
+    Communicator,
     Group,
     KernelConstants,
     KernelFields,
     Launch,
+    Rows,
     Search,
     Step,
     Variant,
-    computed_in,
 )
+from seismo.backends.gpu.arrays import GpuArrays
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
 from seismo.backends.gpu.resident.clusters.program import cluster_program
-from seismo.backends.gpu.sweeps import block_table, march_shapes
+from seismo.backends.gpu.sweeps import blocks
 from seismo.backends.gpu.sweeps.binding import SweepBinding
 from seismo.backends.gpu.sweeps.kernels import BodyKernel
-from seismo.backends.gpu.sweeps.layouts import (
-    FLOAT16,
-    Shapes,
-    shapes_of,
-)
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.rows import Rows
 from seismo.equations.framework.formula import Formula
-
-if TYPE_CHECKING:
-    from seismo.backends.gpu.card import Card
 
 BODY_THREADS = 128
 ROW_THREADS = (64, 2)
@@ -53,7 +42,7 @@ def _tick(n, clock) -> None:
     clock[n] += 1
 
 
-class GpuBackend:
+class GpuBackend(GpuArrays):
     """Numba kernels on one NVIDIA card."""
 
     name = "gpu"
@@ -65,76 +54,10 @@ class GpuBackend:
     looks_ahead = 1
     measured_from = 0.2
     search = (THREADS, BLOCKS)
-    in_clusters: bool | None = None  # whether kernels loop over a plane's steps; None: if faster
-
-    def __init__(self, precision: str, card: Card, shapes: Shapes | None = None) -> None:
-        """Take the precision, the card (`seismo.backends.gpu.card.Card`) and layouts of threads."""
-        self.precision = computed_in(precision)
-        self.card = card
-        self.shapes = shapes or shapes_of(card.name) | (FLOAT16 if precision == SHORT else {})
-        self.lanes = card.lanes(precision)
-        self.lane_width = card.lanes(precision, narrow=True).width
-        self.clock = card.array(np.zeros(1, np.int64))
-
-    def zeros(self, size: int, short: bool = False) -> Any:
-        """Allocate zeros and padding: a lane of the last row may reach beyond its end."""
-        return self.card.zeros(size + 8 * self.lanes.width, SHORT if short else self.precision)
-
-    def array(self, host_array: np.ndarray) -> Any:
-        """Copy an array to the card."""
-        return self.card.array(host_array)
-
-    def fetch(self, array: Any) -> np.ndarray:
-        """Copy an array, or a view of one, from the card."""
-        return self.card.fetch(array)
-
-    def host_buffer(self, size: int) -> np.ndarray:
-        """Allocate pinned bytes."""
-        return self.card.host_buffer(size)
-
-    def send(self, array: Any, host: np.ndarray) -> Copy:
-        """Copy an array beside the launches; see `Backend.send`."""
-        return self.card.send(array, host)
-
-    def wait(self) -> None:
-        """Return when all that was launched is done."""
-        self.card.wait()
-
-    def attend(self) -> None:
-        """See `Backend.attend`."""
-        self.card.attend()
-
-    def alone(self, group: Group) -> Callable[[int], None]:
-        """Launch a group without a graph; see `Backend.alone`."""
-        return self.card.alone(group, self.clock)
-
-    def moment(self) -> Callable[[], float]:
-        """Record an event; see `Backend.moment`."""
-        return self.card.moment()
-
-    def annotated(self, name: str) -> AbstractContextManager[Any]:
-        """Open a range of NVTX; see `Backend.annotated`."""
-        return self.card.annotated(name)
 
     def largest(self, field: Any, plane: int) -> Search:
         """Search all of a field on the card; see `Backend.largest`."""
         return bind_largest(self.card, field, field.dtype.name, *self.search)
-
-    def free_memory(self) -> int | None:
-        """Return the free bytes of the card."""
-        return self.card.free_memory()
-
-    def bandwidth(self) -> float:
-        """Measure what copies on the card move."""
-        return self.card.bandwidth()
-
-    def health(self) -> dict[str, float]:
-        """Describe how busy, full, hot the card is, and what it draws."""
-        return self.card.health()
-
-    def describe(self) -> dict[str, Any]:
-        """Name the card, its driver and libraries."""
-        return self.card.describe()
 
     def sweep(
         self, formula, variant: Variant, tables: KernelConstants, boxes, operands: KernelFields,
@@ -151,8 +74,8 @@ class GpuBackend:
         bind = partial(SweepBinding, self, call, back=back)
         launches = []
         # Segments without points launch nothing.
-        alike = block_table.by_operators(variant, boxes if whole_boxes is None else whole_boxes)
-        for stretched, filled in block_table.by_operators(variant, boxes).items():
+        alike = blocks.by_operators(variant, boxes if whole_boxes is None else whole_boxes)
+        for stretched, filled in blocks.by_operators(variant, boxes).items():
             if not len(filled):
                 continue
             like = None if whole_boxes is None else alike[stretched]
@@ -169,7 +92,7 @@ class GpuBackend:
 
     def marches_slopes(self, formula: Formula, reach: int) -> bool:
         """See `Backend.marches_slopes`."""
-        return march_shapes.marches_slopes(self.shapes, formula, reach)
+        return blocks.marches_slopes(self.shapes, formula, reach)
 
     def each(
         self, body: Callable, count: int, arguments: tuple, writes: tuple[int, ...], shots=None
@@ -193,7 +116,7 @@ class GpuBackend:
         tx, ty = ROW_THREADS
         return self.card.launch(
             BodyKernel(body, rows=True),
-            (-(-count // ty), min(-(-length // tx), block_table.MOST_BLOCKS), 1), (tx, ty, 1),
+            (-(-count // ty), min(-(-length // tx), blocks.MOST_BLOCKS), 1), (tx, ty, 1),
             (count, length, arguments),
             addresses=False, writes=tuple(arguments[n] for n in writes),
         )  # fmt: skip
@@ -218,9 +141,7 @@ class GpuBackend:
         tick = Group([self.each(_tick, 1, (self.clock,), (0,))])
         return CountedSteps(self.card, tuple([*step, tick] for step in steps), self.clock)
 
-    def exchange(
-        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
-    ) -> tuple:
+    def exchange(self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]) -> tuple:
         """Let cards of different processes send to one another; see `Backend.exchange`."""
         return (self.card.exchange(ranks, out, into),), ()
 

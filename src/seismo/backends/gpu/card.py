@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 import numpy as np
 
-from seismo.backends.base import Copy, Group
-from seismo.backends.gpu import copies
-from seismo.backends.gpu.compile import argument_types
-from seismo.backends.gpu.compile.arguments import arrays, words
+from seismo.backends.base import Communicator, Copy, Group, Rows
+from seismo.backends.gpu.compile.arguments import arrays, types_of, words
 from seismo.backends.gpu.compile.code_cache import (
     CompiledKernel,
     CompileRequest,
@@ -28,17 +26,26 @@ from seismo.backends.gpu.compile.code_cache import (
     WantedKernels,
     load_or_compile,
 )
-from seismo.backends.gpu.detect import cuda_version, driver_release
+from seismo.backends.gpu.detect import cuda_version, driver_release, health_of
 from seismo.backends.gpu.graphs import Graphs
-from seismo.backends.gpu.health import health_of
-from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, GpuLaunch, SweepCall
-from seismo.backends.gpu.resident.clusters.launch import launch_clusters, launch_together
+from seismo.backends.gpu.launch_order import (
+    BodyCall,
+    CountedSteps,
+    GpuLaunch,
+    LaunchingCard,
+    SweepCall,
+)
+from seismo.backends.gpu.launches import (
+    Messages,
+    copy_from_host,
+    copy_rows,
+    copy_to_host,
+    launch_clusters,
+    launch_together,
+    measured_bandwidth,
+    to_card,
+)
 from seismo.backends.gpu.resident.clusters.layout import ClusterSizes, TileSizes
-from seismo.backends.parallel.communicator import SerialCommunicator
-from seismo.backends.rows import Rows
-
-if TYPE_CHECKING:
-    from seismo.backends.parallel.messages import Messages
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 
@@ -96,7 +103,7 @@ class Card(Tools):
 
     def bandwidth(self) -> float:
         """Measure the bytes a second that copies on the card move, read and written."""
-        return copies.bandwidth(self)
+        return measured_bandwidth(self)
 
     def zeros(self, size: int, precision: str) -> Any:
         """Allocate zeros."""
@@ -107,7 +114,7 @@ class Card(Tools):
     def array(self, host_array: np.ndarray) -> Any:
         """Copy an array to the card."""
         with self.main:
-            return copies.to_card(host_array)
+            return to_card(host_array)
 
     def fetch(self, array: Any) -> np.ndarray:
         """Copy an array, or a view of one, from the card."""
@@ -169,17 +176,17 @@ class Card(Tools):
             call: the call of the backend that it is for.
         """
         # Arguments are laid out once: a launch passes pointers to the same words.
-        signature = argument_types.types_of(arguments, addresses, cupy.ndarray)
+        signature = types_of(arguments, addresses, cupy.ndarray)
         request = CompileRequest(kernel, signature, bounds, addresses, self.capability)
         name = request.name
-        laid = tuple(words(arguments, addresses))
+        laid = tuple(words(arguments, addresses, cupy.ndarray))
         self._wanted.add(request)
 
         def run(keep_alive: Any = arguments) -> None:
             self._function(name)(grid, block, laid)
 
         # Hazards are derived from the addresses of the arrays (`launch_order`).
-        touched = frozenset(a.data.ptr for a in arrays(arguments))
+        touched = frozenset(a.data.ptr for a in arrays(arguments, cupy.ndarray))
         changed = frozenset(a.data.ptr for a in writes)
         return GpuLaunch(run, touched - changed, changed, self, call, name)
 
@@ -188,7 +195,7 @@ class Card(Tools):
         beside: Sequence[CompiledKernel] = (),
     ) -> Callable[[int, int], None]:  # fmt: skip
         """Bind a kernel with the loop inside (`cluster_launch`), and compile others `beside` it."""
-        signature = argument_types.types_of((*arguments, 0, 0), True, cupy.ndarray)
+        signature = types_of((*arguments, 0, 0), True, cupy.ndarray)
         launch: Callable = launch_clusters if isinstance(sizes, ClusterSizes) else launch_together
         request, *others = (
             CompileRequest(one, signature, (sizes.threads, 1), True, self.capability)
@@ -198,7 +205,7 @@ class Card(Tools):
 
         def run(first: int, count: int) -> None:
             with self.device:
-                laid = words((*arguments, first, count), True)
+                laid = words((*arguments, first, count), True, cupy.ndarray)
                 launch(self._function(request.name), self.main, sizes, laid)
 
         return run
@@ -261,24 +268,20 @@ class Card(Tools):
 
     def fetching(self, array: Any, host: np.ndarray) -> GpuLaunch:
         """Bind a copy of an array to a pinned buffer of the host."""
-        return copies.to_host(self, array, host)
+        return copy_to_host(self, array, host)
 
     def putting(self, host: np.ndarray, array: Any) -> GpuLaunch:
         """Bind the copy from there."""
-        return copies.from_host(self, host, array)
+        return copy_from_host(self, host, array)
 
     def copying(
         self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
     ) -> GpuLaunch:
         """Bind a copy of rows to arrays of this card or another; no threads are needed for it."""
-        return copies.of_rows(self, sources, source_rows, targets, target_rows)
+        return copy_rows(self, sources, source_rows, targets, target_rows)
 
-    def exchange(
-        self, ranks: SerialCommunicator, out: dict[int, Any], into: dict[int, Any]
-    ) -> GpuLaunch:
+    def exchange(self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]) -> GpuLaunch:
         """Bind messages to and from the cards of other processes."""
-        from seismo.backends.parallel.messages import Messages
-
         # Connect the communicator on first use: all ranks take part.
         if self._messages is None:
             self._messages = Messages(ranks)
@@ -337,7 +340,7 @@ class Card(Tools):
         self.main.synchronize()
 
 
-def load_together(cards: list[Card], postponed: bool = False) -> None:
+def load_together(cards: Sequence[LaunchingCard], postponed: bool = False) -> None:
     """Compile what cards miss, and what was postponed on request, side by side, and load it."""
     missing = [card.missing(postponed) for card in cards]
     codes = load_or_compile([request for requests in missing for request in requests])

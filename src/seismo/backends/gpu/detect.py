@@ -1,8 +1,12 @@
-"""What this machine has for computing on a GPU, found out without starting anything on one.
+"""GPUs of this machine, their driver and packages, found out without starting anything on a GPU.
 
 The driver is asked through its C library, so that nothing has to be installed to learn that there
 is no GPU; packages are looked at only where there is one. `NVVM` is the compiler that turns kernels
 into PTX, the instructions that the driver translates for the card.
+
+The management library (NVML) tells how busy, full and hot a card is, and the power it draws, by
+other programs too. Where its Python package (nvidia-ml-py) or an answer is missing, so is the
+number: a run does not depend on any of them.
 """
 
 from __future__ import annotations
@@ -11,14 +15,15 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from seismo.backends.code.kernel_cache import cache_file_name, kernel_cache
+from seismo.backends.kernel_cache import cache_file_name, kernel_cache
 
 Version = tuple[int, ...]
 
@@ -290,3 +295,42 @@ def _try_nvvm() -> tuple[Version | None, str]:
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
     return " ".join(text.splitlines()[0].split())
+
+
+def _answers(nvml: Any, handle: Any) -> dict[str, Callable[[], float]]:
+    """Name what can be asked of the card that NVML knows by a handle."""
+    return {
+        "utilisation": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100,
+        "memory": lambda: float(nvml.nvmlDeviceGetMemoryInfo(handle).used),
+        "power": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1e3,
+        "temperature": lambda: float(
+            nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)
+        ),
+    }
+
+
+def health_of(bus: str, nvml: Any = None) -> Callable[[], dict[str, float]]:
+    """Make the function that asks how the card on a PCI bus is.
+
+    Args:
+        bus: its address, such as 0000:1B:00.0.
+        nvml: the library, the one that is installed when None.
+    """
+    try:
+        nvml = nvml or import_module("pynvml")
+        nvml.nvmlInit()
+        queries = _answers(nvml, nvml.nvmlDeviceGetHandleByPciBusId(bus))
+    except Exception:  # whatever is wrong with it, the run goes on
+        return dict
+
+    def health() -> dict[str, float]:
+        # An answer may fail now and then (a busy card): leave that number out.
+        answers = {}
+        for name, ask in queries.items():
+            try:
+                answers[name] = ask()
+            except nvml.NVMLError:
+                continue
+        return answers
+
+    return health

@@ -16,16 +16,18 @@ import contextlib
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cupy
 from cuda.bindings import driver
 
-from seismo.backends.gpu.launch_order import CountedSteps, assign_streams, dependencies, merged
-
-# A module that imports this one.
-if TYPE_CHECKING:
-    from seismo.backends.gpu.card import Card
+from seismo.backends.gpu.launch_order import (
+    CountedSteps,
+    LaunchingCard,
+    assign_streams,
+    dependencies,
+    merged,
+)
 
 SIZES = (16, 4)  # steps of the longer graphs
 MOST_STREAMS = 24  # streams of one kind that record one on a card
@@ -161,7 +163,7 @@ def _capturing(stream: Any) -> Iterator[list[Any]]:
     graphs.append(stream.end_capture())
 
 
-def _streams(card: Card) -> tuple[Any, Any]:
+def _streams(card: LaunchingCard) -> tuple[Any, Any]:
     """Return the streams of all launches but those of graphs."""
     return card.main, cupy.cuda.Stream.null
 

@@ -1,4 +1,4 @@
-"""What must wait for what: the order of launches, from what they read and write.
+"""The order of launches: which waits for which, from the arrays that they read and write.
 
 Launches come in groups, one after the other; those of one group touch other points each and never
 wait for one another. A launch waits for the last ones that wrote what it reads or writes, and for
@@ -24,22 +24,39 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
-from seismo.backends.parallel.communicator import meet
+from seismo.backends.communicator import meet
+from seismo.backends.gpu.compile.code_cache import CompileRequest, KernelCode
 from seismo.equations.framework.formula import Formula
-
-if TYPE_CHECKING:
-    from seismo.backends.gpu.card import Card
 
 ArrayRegion = tuple[int, str]  # an array's number, and a part of it
 _ALL = ("edge", "core", "halo")
 _SENT = ("edge", "message")
 READS = {"edge": _ALL, "core": ("edge", "core"), "message": _SENT, "halo": _SENT, "": _ALL}
 CHANGES = {"": _ALL} | {where: (where,) for where in ("edge", "core", "message", "halo")}
+
+
+class LaunchingCard(Protocol):
+    """The card of a launch, as graphs and copies see it (`seismo.backends.gpu.card.Card`)."""
+
+    device: Any  # to be used as a context
+    main: Any  # the stream of plain launches
+
+    def side(self, number: int, urgent: bool) -> Any:
+        """Return one of the streams that record a graph; what is urgent runs first."""
+
+    def free_memory(self) -> int:
+        """Return the bytes that can still be allocated."""
+
+    def missing(self, postponed: bool) -> list[CompileRequest]:
+        """Return the kernels that were bound since the last time and are not loaded."""
+
+    def load_code(self, codes: dict[str, KernelCode]) -> None:
+        """Load compiled kernels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +96,7 @@ class GpuLaunch:
     run: Callable[[], None]
     reads: frozenset[int]
     writes: frozenset[int]
-    card: Card | None = None
+    card: LaunchingCard | None = None
     call: SweepCall | BodyCall | None = None
     kernel: str = ""
 
@@ -97,7 +114,7 @@ class CountedSteps(NamedTuple):
         clock: that they turn.
     """
 
-    card: Card
+    card: LaunchingCard
     steps: tuple[Step, ...]
     clock: Any
 

@@ -18,8 +18,9 @@ absorbing layers, where the ground does not slope, dx passes through layer memor
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import (
     Around,
     KernelContext,
@@ -31,41 +32,13 @@ from seismo.backends.operators.stencils import (
     weighted,
 )
 from seismo.equations.framework.formula import (
+    Formula,
     half_of_derivative,
     is_slope_name,
     slope_name,
     sloping,
 )
-from seismo.features.topography.row_weights import midpoint_pairs
-
-if TYPE_CHECKING:
-    from seismo.backends.operators.derivatives import Operators
-    from seismo.equations.framework.formula import Formula
-
-
-class Curved(NamedTuple):
-    """Which weights rows that follow the ground have.
-
-    Attributes:
-        plain: width of the derivatives along z in the table of weights, before the others.
-        widest: width of Z and Z' in the table.
-        cross: how many of them these rows use.
-        shots: numbers from a shot's fields to the next one's, from its H to the next one's, and
-            from its fields of the surface's row to the next one's; zeros of one shot alone.
-    """
-
-    plain: int
-    widest: int
-    cross: int
-    shots: tuple[int, int, int] = (0, 0, 0)
-
-    def index_in(self, i: Any, s: KernelContext, is_slope: bool) -> Any:
-        """Return the index in an array of H, or of the surface's row, of a point's in fields."""
-        volume, *rows = self.shots
-        if not volume:
-            return i
-        # Shots stand closer to one another there.
-        return i - s.shot + s.shot // volume * rows[not is_slope]
+from seismo.grid.coefficients import midpoint_pairs
 
 
 def planes_of(axes: str) -> tuple[str, ...]:

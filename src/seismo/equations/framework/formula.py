@@ -45,7 +45,7 @@ class Formula:
 
     Attributes:
         update: function(cell), cell being what it sees of the points that it updates
-            (`seismo.backends.operators.derivatives.Cell`).
+            (`seismo.backends.operators.cell.Cell`).
         axes: "xz" or "xyz".
         fields: those that it changes, then those that it differentiates.
         half: of each of them, the axes along which it stands half a cell further.

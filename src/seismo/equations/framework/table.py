@@ -74,7 +74,7 @@ class Stage:
         writes: fields it changes (read on the spot only).
         reads: fields it differentiates.
         coefficients: model arrays it uses.
-        update: its formula, a function(cell) (`seismo.backends.operators.derivatives`).
+        update: its formula, a function(cell) (`seismo.backends.operators.cell`).
         where: "everywhere", "layer" (absorbing layers only), "surface" (the free-surface row),
             "closed" (the rows under it with weights of their own) or "curved" (those that follow
             the ground).

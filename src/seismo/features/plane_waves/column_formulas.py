@@ -70,7 +70,7 @@ class RowSum:
 
 
 class ColumnCell:
-    """What a formula sees of the rows of a column (`seismo.backends.operators.derivatives`).
+    """What a formula sees of the rows of a column (`seismo.backends.operators.cell`).
 
     Attributes:
         axes: of the grid.

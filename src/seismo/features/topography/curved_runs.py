@@ -10,7 +10,7 @@ import numpy as np
 
 from seismo.backends.base import computed_in
 from seismo.backends.operators.curved import planes_of
-from seismo.features.topography.row_weights import RowWeights, midpoint_pairs
+from seismo.features.topography.row_weights import RowWeights
 from seismo.features.topography.rows import Topography
 from seismo.features.topography.surface.traction import (
     PLANES,
@@ -19,6 +19,7 @@ from seismo.features.topography.surface.traction import (
     on_ground,
     with_slopes,
 )
+from seismo.grid.coefficients import midpoint_pairs
 from seismo.grid.decomposition import Subdomain
 
 if TYPE_CHECKING:

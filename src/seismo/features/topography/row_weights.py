@@ -19,22 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.features.topography.rows import Topography
-from seismo.grid.coefficients import Stencil, midpoint
+from seismo.grid.coefficients import Stencil, midpoint_pairs, pairs_of
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import midpoint_matrices
 
-MOST_PAIRS = 4  # of samples in an interpolation
 _SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
-
-
-def pairs_of(order: int) -> int:
-    """Return the pairs of samples of interpolations on curved rows."""
-    return min(order // 2, MOST_PAIRS)
-
-
-def midpoint_pairs(order: int) -> np.ndarray:
-    """Return their weights."""
-    return midpoint(pairs_of(order))
 
 
 def cross_reach(order: int) -> int:

@@ -11,9 +11,8 @@ import math
 
 import numpy as np
 
-from seismo.features.topography.row_weights import midpoint_pairs
 from seismo.features.topography.rows import Topography
-from seismo.grid.coefficients import Stencil, staggered_symbol
+from seismo.grid.coefficients import Stencil, midpoint_pairs, staggered_symbol
 from seismo.grid.grid import AXES
 
 # Of SH waves the rows of steep ground leave less than its plane waves do: all of it to 51 degrees,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.backends.timing.trace_events import SpanRecorder
+from seismo.backends.timeline import SpanRecorder
 from seismo.errors import StoppedError
 from seismo.grid.global_index import CheckpointArray
 from seismo.output.null_writer import NullWriter

@@ -19,7 +19,7 @@ from typing import Any
 
 from seismo.acquisition.traces import processing as trace_processing
 from seismo.backends import machine
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DiskSpaceError, UnstableError
 from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.backends.code.kernel_cache import kernel_cache
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.runs.reporting.progress import Progress, Reporter
 
 REPORT_EVERY = 0.2  # s

@@ -17,7 +17,7 @@ import numpy as np
 from seismo.acquisition.sources.point_source import PointSource
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.backends.base import SHORT, Backend
-from seismo.backends.cpu.vector_code import LANE_BYTES
+from seismo.backends.cpu.tiles import LANE_BYTES
 from seismo.backends.machine import BANDWIDTH_BYTES
 from seismo.equations.framework.table import Stage
 from seismo.features.faults.pieces import fault_pieces

@@ -16,7 +16,7 @@ import numpy as np
 from seismo.acquisition.shots import Share, evenly
 from seismo.backends import machine
 from seismo.backends.base import Backend
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
 from seismo.features.refinement.levels import field_size
 from seismo.output.run_directory.partial_files import run_folder

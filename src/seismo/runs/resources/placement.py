@@ -25,7 +25,7 @@ import numpy as np
 
 from seismo.acquisition.shots import Share
 from seismo.backends.base import Backend
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose_all, optional_gpu
 from seismo.errors import ScenarioError
 from seismo.features.refinement.levels import field_size

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError, StorageError
 from seismo.formats.reading.text import similar_name
 from seismo.output.results import open_results

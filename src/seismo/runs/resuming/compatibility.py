@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import yaml
 
 from seismo.backends.base import Backend
-from seismo.backends.code.source_hash import source_digest
+from seismo.backends.kernel_cache import source_digest
 from seismo.errors import KeyPath, ScenarioError
 from seismo.model.volumes.volume_files import files_of_volume
 from seismo.output.reports.provenance import package_version

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import cast
 
 from seismo.backends.base import Backend
-from seismo.backends.timing.profiled import GROUPS, Profiled
-from seismo.backends.timing.trace_events import (
+from seismo.backends.timeline import (
+    GROUPS,
+    Profiled,
     SpanRecorder,
     Timeline,
     no_span,

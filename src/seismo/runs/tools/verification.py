@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose
 from seismo.equations.rock import elastic_constants
 from seismo.errors import DeviceError, ScenarioError, SeismoError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import UnstableError
 from seismo.grid.grid import AXES, Box, Triple, triple

@@ -23,9 +23,8 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.features.plane_waves.background import plane_waves
-from seismo.features.topography.row_weights import midpoint_pairs
 from seismo.features.topography.symbol import midpoint_symbol, steepest_cells
-from seismo.grid.coefficients import staggered_symbol
+from seismo.grid.coefficients import midpoint_pairs, staggered_symbol
 from seismo.grid.decomposition import LINE
 from seismo.grid.grid import AXES, Box, triple
 from seismo.solver.discretization import Discretization

@@ -4,7 +4,7 @@ A neighbour's halo is filled from wherever its points are owned: beside a cut an
 alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
 to field, and so they are between large ones of ranks that see one another's memory: such copies
 take no threads from the core, but start late. All else travels packed, in one message each way.
-What carries it (`seismo.backends.parallel.communicator.Link`) the stage that stands between `start`
+What carries it (`seismo.backends.communicator.Link`) the stage that stands between `start`
 and `finish` does not know.
 """
 
@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import Backend, Group, Launch, Step
+from seismo.backends.base import Backend, Group, Launch, Rows, Step
+from seismo.backends.communicator import Link
 from seismo.backends.kernels.rows import pack_rows, unpack_rows
-from seismo.backends.parallel.communicator import Link
-from seismo.backends.rows import Rows
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.solver.fields import Fields

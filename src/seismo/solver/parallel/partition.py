@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.backends.parallel.communicator import SerialCommunicator
+from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError
 from seismo.features.contacts.operators import uncut_rows
 from seismo.features.refinement.operators import FACTOR

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
+from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.points import gather
-from seismo.backends.parallel.communicator import SerialCommunicator
 from seismo.solver.fields import Fields
 
 GridPoints = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # x, y, z in the grid, shot

@@ -60,7 +60,7 @@ class Oscillators:
 
         Returns:
             ``state_rows``, ``rows`` and ``numbers`` (row) and ``coefficients`` (period, 6), as
-            `seismo.backends.kernels.peaks.oscillate` takes them.
+            `seismo.backends.kernels.slices.oscillate` takes them.
         """
         # Rows of all (period, channel) pairs that still move in this part.
         moving = [n for n, substeps in enumerate(self._substeps) if substeps > substep]

@@ -19,7 +19,7 @@ import numpy as np
 
 from seismo.acquisition.traces.ground_motion import median_of_directions
 from seismo.backends.base import Launch
-from seismo.backends.kernels import peaks as kernels
+from seismo.backends.kernels import slices as kernels
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.time_step import Clock
 from seismo.solver.fields import RankFields

@@ -11,7 +11,7 @@ from itertools import pairwise, zip_longest
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
-from seismo.backends.operators.curved import Curved
+from seismo.backends.operators.derivatives import Curved
 from seismo.equations.framework.table import Stage
 from seismo.features.topography.row_weights import RowWeights
 from seismo.grid.decomposition import Subdomain

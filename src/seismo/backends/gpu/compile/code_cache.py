@@ -22,11 +22,10 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 from seismo.backends import machine
-from seismo.backends.code.kernel_cache import cache_file_name, kernel_cache
-from seismo.backends.code.source_hash import source_digest
 from seismo.backends.gpu.compile import assembler
-from seismo.backends.gpu.compile.argument_types import ArgumentType, numba_type
+from seismo.backends.gpu.compile.arguments import ArgumentType, numba_type
 from seismo.backends.gpu.compile.compile_server import compile_server
+from seismo.backends.kernel_cache import cache_file_name, kernel_cache, source_digest
 
 _COMPILE_LOCK = threading.Lock()  # cards of one process want the same kernels
 ALONE = 1  # kernels that this process compiles itself: asking for them takes as long
@@ -170,28 +169,6 @@ def _assembled(ptx: str, capability: tuple[int, int]) -> bytes:
         with contextlib.suppress(Exception):  # the driver may be able to, or says why not
             return assembler.assemble(ptx, capability)
     return ptx.encode()
-
-
-def prepare() -> None:
-    """Load the compilers, and what kernels are made of, for all forks of a process."""
-    import seismo.backends.gpu.sweeps.kernels
-    import seismo.equations.framework.registry  # noqa: F401
-
-    # An empty kernel initialises NVVM and Numba's compiler before the forks.
-    without_card((9, 0))
-    compile_ptx(CompileRequest(_EmptyKernel(), (), None, False, (9, 0)))
-
-
-class _EmptyKernel:
-    """A kernel that does nothing."""
-
-    def write(self, tools: Tools) -> Any:
-        """Write it."""
-
-        def kernel():
-            return
-
-        return kernel
 
 
 def without_card(capability: tuple[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""A process that compiles kernels for others, on all cores.
+"""The server that compiles kernels, on all cores, as a run sees it.
 
 Numba compiles one kernel at a time, holding a lock, and a Python process takes a second to import
 it. One process is therefore started first of all, and imports what kernels need while the run
@@ -16,7 +16,6 @@ It ends with whoever started it.
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import pickle
 import subprocess
@@ -24,16 +23,14 @@ import sys
 import threading
 import weakref
 from functools import cache
-from typing import IO, TYPE_CHECKING
+from typing import Any
 
 from seismo.backends import machine
 from seismo.backends.gpu.detect import GpuEnvironment, detect, has_driver, visible_gpus
 
-if TYPE_CHECKING:
-    from seismo.backends.gpu.compile.code_cache import CompileRequest
-
 # BLAS threads would make a fork unsafe: the server has a single thread.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+COMPILER = "seismo.backends.gpu.compile.compiler_process"  # that it runs
 
 
 class CompileServer:
@@ -46,12 +43,12 @@ class CompileServer:
         """Start it."""
         path = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__], env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
+            [sys.executable, "-m", COMPILER], env=os.environ | _ONE_THREAD | {"PYTHONPATH": path},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         weakref.finalize(self, _end, self._process)
 
-    def compile(self, folder: str, requests: dict[str, CompileRequest]) -> None:
+    def compile(self, folder: str, requests: dict[str, Any]) -> None:
         """Compile kernels, which are stored under their names in a folder, and wait for that."""
         commands = self._process.stdin
         answers = self._process.stdout
@@ -96,61 +93,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(BrokenPipeError):
             assert stream is not None
             stream.close()
-
-
-def serve(commands: IO[bytes], answers: IO[bytes]) -> None:
-    """Compile what commands ask for, until they end."""
-    # Numba looks for SciPy's BLAS, which no kernel calls: 0.4 s of imports.
-    sys.modules["scipy"] = None  # type: ignore[assignment]
-    from seismo.backends.gpu.compile.code_cache import prepare
-
-    prepare()
-    # A collection in a fork would touch, and so copy, all memory of the server.
-    gc.freeze()
-    gc.disable()
-    while True:
-        try:
-            folder, requests = pickle.load(commands)
-        except EOFError:
-            return
-        # The server takes the run's kernel cache from each request.
-        os.environ["SEISMO_CACHE_DIR"] = folder
-        compile_side_by_side(requests)
-        answers.write(b"done\n")
-        answers.flush()
-
-
-def compile_side_by_side(requests: dict[str, CompileRequest]) -> None:
-    """Compile and store kernels in forks of this process, one for each core."""
-    # Fork twice: the server waits for one child, which forks the others and ends with them.
-    if not (child := os.fork()):
-        _share(list(requests.items()), machine.cores())
-        os._exit(0)
-    os.waitpid(child, 0)
-
-
-def _share(requests: list[tuple[str, CompileRequest]], processes: int) -> None:
-    """Compile and store kernels in so many processes: this one, and forks of it and of forks.
-
-    A fork takes 35 ms: one after the other they would take as long as what they do.
-    """
-    from seismo.backends.gpu.compile.code_cache import compile_and_store, without_card
-
-    # Binary tree of forks: each child takes every other request and half of the processes.
-    if min(processes, len(requests)) > 1:
-        child = os.fork()
-        share = processes // 2 if not child else processes - processes // 2
-        _share(requests[not child :: 2], share)
-        # Children leave without clean-up: handlers and buffers belong to the server.
-        if not child:
-            os._exit(0)
-        os.waitpid(child, 0)
-        return
-    for name, request in requests:
-        without_card(request.capability)
-        with contextlib.suppress(Exception):  # whoever needs it tries again, and says why
-            compile_and_store(name, request)
-
-
-if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer)

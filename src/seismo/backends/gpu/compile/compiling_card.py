@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.gpu.compile.argument_types import types_of
+from seismo.backends.gpu.compile.arguments import types_of
 from seismo.backends.gpu.compile.code_cache import (
     CompileRequest,
     Tools,

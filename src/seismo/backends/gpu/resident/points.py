@@ -8,7 +8,11 @@ from operator import or_
 
 from llvmlite import ir
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.resident.clusters.block import ClusterBlock, SourceArrays
+from seismo.backends.gpu.resident.clusters.cluster import Member
+from seismo.backends.gpu.resident.clusters.layout import SourceNumbers, quotient
+from seismo.backends.gpu.resident.tiles.block import TileBlock
+from seismo.backends.traced import (
     I32,
     IRArray,
     IRValue,
@@ -18,10 +22,6 @@ from seismo.backends.code.traced import (
     smaller,
     when,
 )
-from seismo.backends.gpu.resident.clusters.block import ClusterBlock, SourceArrays
-from seismo.backends.gpu.resident.clusters.cluster import Member
-from seismo.backends.gpu.resident.clusters.layout import SourceNumbers, quotient
-from seismo.backends.gpu.resident.tiles.block import TileBlock
 
 TOGETHER = 8  # entries of a receiver that are read at once
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from seismo.backends.gpu.arrays import GpuArrays
 from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
 from seismo.backends.gpu.resident.clusters.layout import SourceNumbers
 from seismo.backends.gpu.resident.plane_steps import PlaneSteps
 from seismo.backends.gpu.resident.record import RecordTables
 
-if TYPE_CHECKING:
-    from seismo.backends.gpu.backend import GpuBackend
-
 
 def source_tables(
-    backend: GpuBackend, known: PlaneSteps, field: int
+    backend: GpuArrays, known: PlaneSteps, field: int
 ) -> tuple[SourceArrays, SourceNumbers]:
     """Return the tables of what is injected into a field, and their numbers."""
     # The arrays are the solver's own: those of other shots are loaded into them.
@@ -30,7 +26,7 @@ def source_tables(
     return arrays, SourceNumbers(amount.count // known.shots, int(arrays.samples.shape[1]))
 
 
-def receiver_tables(backend: GpuBackend, record: RecordTables) -> RecordArrays:
+def receiver_tables(backend: GpuArrays, record: RecordTables) -> RecordArrays:
     """Return the tables of receivers."""
     put = backend.array
     channels_of = put(record.channels_of)

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.backends.base import FIRST_SPAN, SHORT, KernelConstants, Launch
-from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.arrays import GpuArrays, device_tables
 from seismo.backends.gpu.launch_order import SweepCall
-from seismo.backends.gpu.sweeps import block_table, march_shapes
+from seismo.backends.gpu.sweeps import blocks
 from seismo.backends.gpu.sweeps.constants import SweepConstants
-from seismo.backends.gpu.sweeps.kernels import (
-    SweepKernel,
-    line_offset,
-    row_rotation,
-)
+from seismo.backends.gpu.sweeps.kernels import SweepKernel
 from seismo.backends.gpu.sweeps.layouts import BlockShape
-
-if TYPE_CHECKING:
-    from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.sweeps.thread import line_offset, row_rotation
 
 
 class SweepBinding:
     """A formula with its tables and arrays, to be bound to boxes of one kind of row."""
 
     def __init__(
-        self, backend: GpuBackend, call: SweepCall, back: bool, tables: KernelConstants,
+        self, backend: GpuArrays, call: SweepCall, back: bool, tables: KernelConstants,
         turned: bool = False,
     ) -> None:  # fmt: skip
         self._backend = backend
@@ -50,7 +43,7 @@ class SweepBinding:
         backend = self._backend
         operands = self._operands
         # The layout of threads, by what the kernel does and the width of its boxes.
-        layout = march_shapes.layout_of(backend.shapes, self._formula, variant, stretched)
+        layout = blocks.layout_of(backend.shapes, self._formula, variant, stretched)
         at_ends = "x" in stretched
         every = boxes if whole_boxes is None else np.concatenate([boxes, whole_boxes])
         limits = every[:, FIRST_SPAN : FIRST_SPAN + 2]
@@ -61,25 +54,25 @@ class SweepBinding:
         masked = bool((limits[:, 1] % lanes.width).any())
         shape = layout.fitted(-(-int(np.ptp(limits, axis=1).max()) // lanes.width))
         laid = boxes if whole_boxes is None else whole_boxes
-        marches = bool(operands.reads) and march_shapes.can_march(self._formula, variant, stretched)
+        marches = bool(operands.reads) and blocks.can_march(self._formula, variant, stretched)
         slopes = bool(self._formula.marched)
         multiprocessors = backend.card.multiprocessors
-        shape = march_shapes.with_planes(shape, marches, laid, lanes.width, multiprocessors, slopes)
-        shape = march_shapes.together_if_even(shape, every)
+        shape = blocks.with_planes(shape, marches, laid, lanes.width, multiprocessors, slopes)
+        shape = blocks.together_if_even(shape, every)
         tile = (
             shape.tile
             and shape.planes > 1
-            and march_shapes.can_have_tile(
+            and blocks.can_have_tile(
                 self._formula, variant, self._tables.strides, stretched, lanes.width
             )
         )
-        shape = replace(shape, tile=tile, slab=march_shapes.slab_of(shape, laid))
+        shape = replace(shape, tile=tile, slab=blocks.slab_of(shape, laid))
         constants = SweepConstants(
             self._tables, stretched, variant.weighted, masked, variant.order // 2,
             len(operands.writes), len(operands.reads),
             self._formula.along("y" if self._turned else "z"), len(operands.all),
             0 if variant.at_once else len(stretched) * variant.slots, self._formula.is_short,
-            variant.scaled, march_shapes.asked_arrays(self._formula, variant, stretched, shape),
+            variant.scaled, blocks.asked_arrays(self._formula, variant, stretched, shape),
             self._formula.unread, self._memory[0].dtype == SHORT,
         )  # fmt: skip
         # One box for all shots (without the shot's offset): bounds become constants of the kernel,
@@ -90,7 +83,7 @@ class SweepBinding:
         boxed = self._single_box if alone else listed
         box, volume, grid, table = boxed(shape, boxes, lanes.width)
         # CUDA's limit of blocks along y and z: a table of blocks counts along x instead.
-        if max(grid[1:]) > block_table.MOST_BLOCKS:
+        if max(grid[1:]) > blocks.MOST_BLOCKS:
             box, volume, grid, table = listed(shape, boxes, lanes.width)
         ends = boxes[:, FIRST_SPAN : FIRST_SPAN + 2]
         rotation = None if at_ends else row_rotation(self._tables.strides, lanes.width, ends)
@@ -122,9 +115,9 @@ class SweepBinding:
         Where rows end with half a line the two ends of neighbours share one, and take turns.
         """
         px, py, pz = shape.points(width)
-        blocks = block_table.blocks_of(boxes, (px, py, pz), shape.slab_blocks)
+        table = blocks.blocks_of(boxes, (px, py, pz), shape.slab_blocks)
         # Order blocks by shot, z, y: the ends of two rows that share a line run side by side.
         if at_ends and line_offset(int(self._tables.strides[0]), width):
-            blocks = blocks[np.lexsort((blocks[:, 1], blocks[:, 2], blocks[:, 6]))]  # shot, z, y
-        table = self._backend.array(blocks[:: -1 if self._back else 1].ravel())
-        return None, 0, (len(blocks), 1, 1), table
+            table = table[np.lexsort((table[:, 1], table[:, 2], table[:, 6]))]  # shot, z, y
+        on_card = self._backend.array(table[:: -1 if self._back else 1].ravel())
+        return None, 0, (len(table), 1, 1), on_card

@@ -1,4 +1,4 @@
-"""What the kernel of a sweep has built in: numbers, counts, and which arrays are what."""
+"""Constants that the kernel of a sweep has built in: numbers, counts, and the roles of arrays."""
 
 from __future__ import annotations
 

@@ -2,11 +2,7 @@
 
 A sweep's kernel cuts boxes into blocks of threads, one lane of x for each thread. A box that is the
 same for every shot (the interior) is known to the compiler, and its blocks to the launch grid; the
-many boxes of the absorbing layers come as a table of blocks
-(`seismo.backends.gpu.sweeps.block_table`).
-
-Rows may be an odd number of half lines long (`seismo.grid.decomposition`): every other one then has
-its lines elsewhere, and takes its lanes in turned order (`RowRotation`).
+many boxes of the absorbing layers come as a table of blocks (`seismo.backends.gpu.sweeps.blocks`).
 """
 
 from __future__ import annotations
@@ -15,84 +11,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from seismo.backends.base import Variant
-from seismo.backends.code.source_hash import function_name
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.sweeps.blocks import BLOCK_COLUMNS
+from seismo.backends.gpu.sweeps.constants import SweepConstants
+from seismo.backends.gpu.sweeps.lanes import CudaLanes
+from seismo.backends.gpu.sweeps.layouts import BlockShape
+from seismo.backends.gpu.sweeps.march import Sweep, along_slopes, marching
+from seismo.backends.gpu.sweeps.march_tile import across, tiled
+from seismo.backends.gpu.sweeps.thread import BlockPosition, RowRotation, Thread, ThreadPosition
+from seismo.backends.kernel_cache import function_name
+from seismo.backends.operators.cell import bind
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.traced import (
     IRValue,
     choose,
     kept_in,
     smaller,
     when,
 )
-from seismo.backends.gpu.sweeps.block_table import BLOCK_COLUMNS
-from seismo.backends.gpu.sweeps.constants import SweepConstants
-from seismo.backends.gpu.sweeps.lanes import CudaLanes
-from seismo.backends.gpu.sweeps.layouts import LINE_LANES, BlockShape
-from seismo.backends.gpu.sweeps.march import Sweep, marching
-from seismo.backends.gpu.sweeps.march_slopes import along_slopes
-from seismo.backends.gpu.sweeps.march_tile import tiled
-from seismo.backends.gpu.sweeps.march_x import across
-from seismo.backends.gpu.sweeps.positions import BlockPosition, ThreadPosition
-from seismo.backends.gpu.sweeps.thread import Thread
-from seismo.backends.operators.derivatives import Operators
 from seismo.equations.framework.formula import Formula
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.compile.code_cache import Tools
-
-
-@dataclass(frozen=True)
-class RowRotation:
-    """Which lanes the threads of odd rows take, so that warps begin on cache lines there, too.
-
-    The first lanes of such a row, before its first line, go to the row's last threads::
-
-        even row   |0 1 2 3 4 5 6 7|8 9 ...         | line
-        odd row     4 5 6 7|8 9 ...       |0 1 2 3
-
-    Attributes:
-        first: x of the first lane.
-        lanes: in a row.
-        by: lanes before the first line of an odd row.
-    """
-
-    first: int
-    lanes: int
-    by: int
-
-    def rotated(self, x: Any, y: Any, width: int) -> Any:
-        """Return the x that the thread takes which comes to x; lanes have `width` numbers."""
-        # Odd rows begin `by` lanes before a line: their threads take lanes shifted by that,
-        # cyclically.
-        row = self.lanes * width
-        x = x + (y & 1) * (self.by * width)
-        return choose(x >= self.first + row, x - row, x)
-
-
-def line_offset(stride: int, width: int) -> int:
-    """Count the lanes by which the next row lies beside lines where one begins on them."""
-    return stride // width % LINE_LANES
-
-
-def row_rotation(strides: np.ndarray, width: int, ends: np.ndarray) -> RowRotation | None:
-    """Describe how odd rows are turned; None where all begin on lines, or where none would.
-
-    Args:
-        strides: distance of neighbours along y and z.
-        width: numbers in a lane.
-        ends: (box, 2) first x of the boxes, and behind the last.
-    """
-    # Only rows of an odd number of half lines, in planes of whole lines, are rotated.
-    half, plane = (line_offset(int(s), width) for s in strides)
-    (first, last), *others = np.unique(ends, axis=0).tolist()
-    # Every box must have the same x-range, and begin on a line in even rows.
-    lanes = -(-(last - first) // width)
-    by = LINE_LANES - half
-    if not (half and lanes > by) or plane or others or first // width % LINE_LANES:
-        return None
-    return RowRotation(first, lanes, by)
 
 
 @dataclass(frozen=True)
@@ -182,7 +122,7 @@ class SweepKernel:
             lanes, v.order, v.axes, constants.stretched, v.slots, v.closed, at_once=v.at_once,
             across=through, damped=v.damped, turned=self.turned, scaled=v.scaled, curved=v.curved,
         )  # fmt: skip
-        update = bound.bind(self.formula)
+        update = bind(bound, self.formula)
         if self.formula.marched:
             march = along_slopes(bound, self.formula, shape)
         elif through:

@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 
 from seismo.backends.base import SHORT, computed_in
-from seismo.backends.code.traced import (
+from seismo.backends.traced import (
     I32,
     INTEGER,
     IRValue,

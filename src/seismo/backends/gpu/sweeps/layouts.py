@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
-from seismo.backends.code.kernel_cache import kernel_cache
-from seismo.backends.gpu.resident.clusters.layout import WARP
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.errors import DeviceError, StorageError
 
+WARP = 32  # threads that go together
 IDLE = 0.15  # share of idle threads that rows of whole warps are worth
 LINE_LANES = 8  # lanes of a line of memory, 128 bytes
 MOST_ALONG_Z = 64  # threads of a block, says CUDA

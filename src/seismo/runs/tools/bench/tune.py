@@ -19,7 +19,6 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from seismo.backends.base import Step
-from seismo.backends.code.kernel_cache import kernel_cache
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.compile.code_cache import CompileRequest, compile_elsewhere
 from seismo.backends.gpu.sweeps.layouts import (
@@ -29,6 +28,7 @@ from seismo.backends.gpu.sweeps.layouts import (
     Shapes,
     shape_for,
 )
+from seismo.backends.kernel_cache import kernel_cache
 from seismo.equations.framework.registry import physics_for
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.memory_fit import MemoryDemand, demands

@@ -7,14 +7,6 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from seismo.backends.code.traced import (
-    I32,
-    IRArray,
-    IRValue,
-    loop,
-    smaller,
-    when,
-)
 from seismo.backends.gpu.resident.clusters.cluster import (
     ClusterLanes,
     Member,
@@ -24,13 +16,21 @@ from seismo.backends.gpu.resident.clusters.layout import (
     RANK_COLUMNS,
     ROUND_COLUMNS,
     SHORT_COLUMNS,
-    WARP,
     X_BITS,
     ClusterShape,
     PlaneNumbers,
     quotient,
 )
 from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.gpu.sweeps.layouts import WARP
+from seismo.backends.traced import (
+    I32,
+    IRArray,
+    IRValue,
+    loop,
+    smaller,
+    when,
+)
 
 
 class SourceArrays(NamedTuple):

@@ -18,7 +18,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.sweeps.lanes import CudaLanes
+from seismo.backends.gpu.sweeps.thread import Thread
+from seismo.backends.traced import (
     I32,
     INTEGER,
     IRValue,
@@ -26,8 +28,6 @@ from seismo.backends.code.traced import (
     loop,
     when,
 )
-from seismo.backends.gpu.sweeps.lanes import CudaLanes
-from seismo.backends.gpu.sweeps.thread import Thread
 
 SHARED = 3  # LLVM's number of the memory of a block
 COUNTER_BYTES = 32  # two counters for each neighbour, for even and odd turns

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.resident.clusters.block import ClusterBlock
+from seismo.backends.gpu.resident.clusters.cluster import Member
+from seismo.backends.gpu.resident.clusters.layout import quotient
+from seismo.backends.traced import (
     IRValue,
     choose,
     loop,
     smaller,
     when,
 )
-from seismo.backends.gpu.resident.clusters.block import ClusterBlock
-from seismo.backends.gpu.resident.clusters.cluster import Member
-from seismo.backends.gpu.resident.clusters.layout import quotient
 
 
 class BlockCopies:

@@ -25,14 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from seismo.backends.code.exact_arithmetic import ExactArithmetic
-from seismo.backends.code.traced import (
-    IRValue,
-    compute_exactly,
-    keep_order,
-    repeat,
-    when,
-)
 from seismo.backends.gpu.resident.clusters.block import Arrays, ClusterBlock
 from seismo.backends.gpu.resident.clusters.cluster import (
     Cluster,
@@ -48,6 +40,14 @@ from seismo.backends.gpu.resident.clusters.layout import (
 from seismo.backends.gpu.resident.clusters.stages import BoundFormula, ClusterStages
 from seismo.backends.gpu.resident.clusters.steps import ClusterSteps
 from seismo.backends.gpu.resident.points import BlockPoints
+from seismo.backends.traced import (
+    ExactArithmetic,
+    IRValue,
+    compute_exactly,
+    keep_order,
+    repeat,
+    when,
+)
 
 if TYPE_CHECKING:
     from seismo.backends.gpu.compile.code_cache import Tools

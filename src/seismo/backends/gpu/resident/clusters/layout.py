@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from seismo.backends.gpu.resident.clusters.cluster import COUNTER_BYTES
 
-WARP = 32
 SHARED_BYTES = 227 * 1024  # of a block, says CUDA of compute capability 9.0
 RANK_COLUMNS = (
     "first", "rows", "above", "held",  # first own row, own rows; rows kept before them; in all

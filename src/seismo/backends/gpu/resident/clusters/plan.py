@@ -12,7 +12,6 @@ import numpy as np
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, KernelConstants
 from seismo.backends.gpu.launch_order import SweepCall
 from seismo.backends.gpu.resident.clusters.layout import (
-    WARP,
     X_BITS,
     PointKind,
 )
@@ -23,6 +22,7 @@ from seismo.backends.gpu.resident.clusters.memory import (
     SharedMemory,
 )
 from seismo.backends.gpu.sweeps.constants import inner_nodes
+from seismo.backends.gpu.sweeps.layouts import WARP
 
 PACKED = BOX_COLUMNS.index("packed")
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
 from seismo.backends.base import Step
-from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.arrays import GpuArrays, device_tables
 from seismo.backends.gpu.launch_order import GpuLaunch
 from seismo.backends.gpu.resident.clusters.block import Arrays
 from seismo.backends.gpu.resident.clusters.cluster import COUNTER_BYTES
@@ -24,7 +24,6 @@ from seismo.backends.gpu.resident.clusters.form import StepForm, forms_of
 from seismo.backends.gpu.resident.clusters.kernel import ClusterKernel, listed
 from seismo.backends.gpu.resident.clusters.layout import (
     SHARED_BYTES,
-    WARP,
     ClusterError,
     ClusterLayout,
     ClusterShape,
@@ -58,9 +57,7 @@ from seismo.backends.gpu.resident.record import (
 from seismo.backends.gpu.resident.tables import receiver_tables, source_tables
 from seismo.backends.gpu.resident.tiles.program import in_tiles
 from seismo.backends.gpu.sweeps.constants import built_in, inner_nodes
-
-if TYPE_CHECKING:
-    from seismo.backends.gpu.backend import GpuBackend
+from seismo.backends.gpu.sweeps.layouts import WARP
 
 CAPABILITY = (9, 0)  # of cards that have clusters
 # Clusters of so many blocks that run at the same time, on the 132 multiprocessors of an H200:
@@ -117,7 +114,7 @@ def _shape_of(known: PlaneSteps, form: StepForm, kept: tuple[int, ...], width: i
 
 def plan(
     known: PlaneSteps, form: StepForm, samples: ReceiverSamples, kept: tuple[int, ...],
-    backend: GpuBackend,
+    backend: GpuArrays,
 ) -> list[ClusterPlan]:  # fmt: skip
     """Return a plan for each size of clusters.
 
@@ -176,7 +173,7 @@ def plan(
     return plans
 
 
-def _planned(backend: GpuBackend, known: PlaneSteps) -> list[ClusterPlan]:
+def _planned(backend: GpuArrays, known: PlaneSteps) -> list[ClusterPlan]:
     """Return the plans of the first form that fits."""
     try:
         forms = forms_of(known)
@@ -210,7 +207,7 @@ def _are_faster(plans: Sequence[ClusterPlan]) -> bool:
 
 
 def cluster_program(
-    backend: GpuBackend, steps: Sequence[Step], launches: Callable[[], Program]
+    backend: GpuArrays, steps: Sequence[Step], launches: Callable[[], Program]
 ) -> Program | None:
     """Return what takes steps by a kernel with the loop inside, where that is faster.
 
@@ -238,7 +235,7 @@ def cluster_program(
     return _unless_refused(inside, launches)
 
 
-def _in_clusters(backend: GpuBackend, known: PlaneSteps) -> LoopInside | None:
+def _in_clusters(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
     """Return what takes steps in clusters, where that is faster than launches."""
     plans = _planned(backend, known)
     if not plans or (backend.in_clusters is None and not _are_faster(plans)):
@@ -307,7 +304,7 @@ def _plane_numbers(known: PlaneSteps, chosen: ClusterPlan, width: int) -> PlaneN
     )  # fmt: skip
 
 
-def _bound(backend: GpuBackend, known: PlaneSteps, chosen: ClusterPlan) -> Program:
+def _bound(backend: GpuArrays, known: PlaneSteps, chosen: ClusterPlan) -> Program:
     """Bind the kernel to its arrays."""
     form = chosen.form
     shape = chosen.shape

@@ -13,16 +13,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.resident.clusters.block import ClusterBlock
+from seismo.backends.gpu.resident.clusters.cluster import Member
+from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.operators.cell import bind
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.traced import (
     IRValue,
     smaller,
     when,
 )
-from seismo.backends.gpu.resident.clusters.block import ClusterBlock
-from seismo.backends.gpu.resident.clusters.cluster import Member
-from seismo.backends.gpu.sweeps.lanes import Column
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import KernelContext
 from seismo.equations.framework.formula import Formula
 
 
@@ -161,9 +162,12 @@ class ClusterStages:
         self._lanes = _StageLanes(block.lanes)
         # One binding for each kind of points: formula and stretched axes.
         self._updates = [
-            _MemoryOperators(
-                self._lanes, order, "xz", kind.stretched, one.formula.slots, damped=one.damped
-            ).bind(one.formula)
+            bind(
+                _MemoryOperators(
+                    self._lanes, order, "xz", kind.stretched, one.formula.slots, damped=one.damped
+                ),
+                one.formula,
+            )
             for kind, one in zip(block.shape.kinds, self._formulas, strict=True)
         ]
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from seismo.backends.code.traced import IRValue
 from seismo.backends.gpu.resident.clusters.block import ClusterBlock
 from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
 from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.operators.cell import bind
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.traced import IRValue
 from seismo.equations.framework.formula import SECOND_SLOTS, Formula
 
 WRITTEN_FIELD = 0  # numbers of the fields (`ClusterBlock.field`)
@@ -78,7 +79,7 @@ class ClusterSteps:
             _LayerOperators(block.lanes, order, "xz", kind.stretched, SECOND_SLOTS)
             for kind in block.shape.kinds
         ]
-        self._updates = [one.bind(formula) for one in self._operators]
+        self._updates = [bind(one, formula) for one in self._operators]
 
     def advance(self, number: int, member: Member, step: IRValue) -> None:
         """Do a pass of a step: update the fluxes of layers, or all points."""

@@ -7,14 +7,6 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
-from seismo.backends.code.traced import (
-    IRArray,
-    IRValue,
-    choose,
-    loop,
-    smaller,
-    when,
-)
 from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
 from seismo.backends.gpu.resident.clusters.cluster import (
     ClusterLanes,
@@ -25,6 +17,14 @@ from seismo.backends.gpu.resident.tiles.layout import (
     TILE_COLUMNS,
     TileNumbers,
     TileShape,
+)
+from seismo.backends.traced import (
+    IRArray,
+    IRValue,
+    choose,
+    loop,
+    smaller,
+    when,
 )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.resident.clusters.cluster import Member
+from seismo.backends.gpu.resident.tiles.block import TileBlock
+from seismo.backends.gpu.resident.tiles.layout import PROFILE
+from seismo.backends.traced import (
     IRValue,
     choose,
     loop,
     when,
 )
-from seismo.backends.gpu.resident.clusters.cluster import Member
-from seismo.backends.gpu.resident.tiles.block import TileBlock
-from seismo.backends.gpu.resident.tiles.layout import PROFILE
 
 
 class TileCopies:

@@ -23,13 +23,6 @@ from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
-from seismo.backends.code.exact_arithmetic import ExactArithmetic
-from seismo.backends.code.traced import (
-    IRValue,
-    compute_exactly,
-    repeat,
-    when,
-)
 from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
 from seismo.backends.gpu.resident.clusters.kernel import (
     CoefficientRows,
@@ -42,6 +35,13 @@ from seismo.backends.gpu.resident.tiles.copies import TileCopies
 from seismo.backends.gpu.resident.tiles.layout import TileShape, tile_numbers
 from seismo.backends.gpu.resident.tiles.steps import TileSteps
 from seismo.backends.gpu.resident.tiles.tile import CardTiles
+from seismo.backends.traced import (
+    ExactArithmetic,
+    IRValue,
+    compute_exactly,
+    repeat,
+    when,
+)
 from seismo.equations.framework.formula import Formula
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.backends.gpu.device_tables import device_tables
+from seismo.backends.gpu.arrays import GpuArrays, device_tables
 from seismo.backends.gpu.resident.clusters.kernel import listed
 from seismo.backends.gpu.resident.clusters.layout import (
     SHARED_BYTES,
@@ -49,9 +48,6 @@ from seismo.backends.gpu.resident.tiles.plan import (
 )
 from seismo.backends.gpu.resident.tiles.tile import LINE_BYTES
 from seismo.backends.gpu.sweeps.constants import built_in
-
-if TYPE_CHECKING:
-    from seismo.backends.gpu.backend import GpuBackend
 
 THREADS = 384
 # Lanes of a row of a tile at most: kernels have them built in, and planes share these few.
@@ -116,7 +112,7 @@ def _numbers(known: PlaneSteps, tiles: Tiles, channels: int, shot: int) -> TileN
     )  # fmt: skip
 
 
-def _ways(backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion]) -> list[Tiles]:
+def _ways(backend: GpuArrays, known: PlaneSteps, regions: list[PlaneRegion]) -> list[Tiles]:
     """Return the ways to cut the plane of some steps into tiles."""
     # What all ways to cut the plane share.
     width = backend.lane_width
@@ -146,7 +142,7 @@ def _are_faster(ways: list[Tiles], points: int, multiprocessors: int) -> bool:
     )
 
 
-def in_tiles(backend: GpuBackend, known: PlaneSteps) -> LoopInside | None:
+def in_tiles(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
     """Return what takes steps of a plane in tiles, where that is faster than launches.
 
     Args:
@@ -179,7 +175,7 @@ def in_tiles(backend: GpuBackend, known: PlaneSteps) -> LoopInside | None:
 
 
 def _bound(
-    backend: GpuBackend, known: PlaneSteps, regions: list[PlaneRegion], tiles: Tiles,
+    backend: GpuArrays, known: PlaneSteps, regions: list[PlaneRegion], tiles: Tiles,
     record: RecordTables,
 ) -> Callable[[int, int], None]:  # fmt: skip
     """Bind the kernel to its arrays, once for each shot."""

@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.code.traced import (
+from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
+from seismo.backends.gpu.resident.tiles.block import TileBlock
+from seismo.backends.gpu.resident.tiles.layout import PROFILE
+from seismo.backends.gpu.sweeps.lanes import Column
+from seismo.backends.operators.cell import bind
+from seismo.backends.operators.derivatives import Operators
+from seismo.backends.operators.stencils import KernelContext
+from seismo.backends.traced import (
     IRValue,
     choose,
     either,
     when,
 )
-from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
-from seismo.backends.gpu.resident.tiles.block import TileBlock
-from seismo.backends.gpu.resident.tiles.layout import PROFILE
-from seismo.backends.gpu.sweeps.lanes import Column
-from seismo.backends.operators.derivatives import Operators
-from seismo.backends.operators.stencils import KernelContext
 from seismo.equations.framework.formula import SECOND_SLOTS, Formula
 
 COLUMN = 6  # rows of a layer along z that a thread has one after the other
@@ -72,7 +73,7 @@ class TileSteps:
         self._registers = registers
         order = 2 * block.shape.half
         self._noted = _NotedLanes(block.lanes)
-        self._update = _PointOperators(self._noted, order, "xz").bind(formula)
+        self._update = bind(_PointOperators(self._noted, order, "xz"), formula)
         # Operators of layers along each axis, and without what these add.
         self._lanes = {"x": block.lanes, "z": block.lanes.single()}
         self._inside = {axis: Operators(one, order, "xz") for axis, one in self._lanes.items()}

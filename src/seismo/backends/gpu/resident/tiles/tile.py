@@ -14,22 +14,22 @@ from dataclasses import replace
 
 from llvmlite import ir
 
-from seismo.backends.code.traced import (
-    I32,
-    INTEGER,
-    IRValue,
-    declared,
-    when,
-)
 from seismo.backends.gpu.resident.clusters.cluster import (
     SHARED,
     ClusterLanes,
     Member,
     SharedAddress,
 )
-from seismo.backends.gpu.resident.clusters.layout import WARP
 from seismo.backends.gpu.resident.tiles.layout import TileNumbers, TileShape
+from seismo.backends.gpu.sweeps.layouts import WARP
 from seismo.backends.gpu.sweeps.thread import Thread
+from seismo.backends.traced import (
+    I32,
+    INTEGER,
+    IRValue,
+    declared,
+    when,
+)
 
 LINE_BYTES = 128  # of the cache, from a tile's count of steps to the next one's
 AROUND = 9  # tiles around one, itself included

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from seismo.backends.base import Backend
-from seismo.backends.parallel.communicator import (
+from seismo.backends.communicator import (
     Link,
     SerialCommunicator,
     meet,

@@ -1,17 +1,20 @@
 """The kernel cache: compiled code on disk, in a folder that nobody else can write to.
 
-What is loaded from it runs. Each file therefore begins with the SHA-256 of its name and of what
-follows: a file that was cut, damaged or exchanged for another is as if it were missing, and what is
-missing is compiled again. A digest is no defence against somebody who writes files on purpose, so
-a folder of another user, or one that others may write to, is not used; code is then kept in a
-temporary folder of this process, and `problem` says so. Files are opened in the folder that was
-looked at, wherever its name leads later.
+Code that is loaded runs. Each file therefore begins with the SHA-256 of its name and of the code: a
+file that was cut, damaged or exchanged for another is as if it were missing, and missing code is
+compiled again. A digest is no defence against somebody who writes files on purpose, so a folder of
+another user, or one that others may write to, is not used; code is then kept in a temporary folder
+of this process, and `problem` says so. Files are opened in the folder that was looked at, wherever
+its name leads later.
 
 Formulas, grids and versions change, and each leaves files behind that nobody asks for again. When a
 file was last used is told by its time of modification, to a day. Whoever has compiled something
 looks through the folder afterwards, once a day: only then it grows, and next to compiling a look
 costs nothing. Several processes may do so at once, on several machines, and others read
 meanwhile: a file is there as a whole or it is missing.
+
+The key of a file names all that its code depends on, the text of modules too: `source_digest` of
+sweeps, `body_digest` of bodies.
 """
 
 from __future__ import annotations
@@ -26,8 +29,13 @@ import tempfile
 import time
 import uuid
 import weakref
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+
+import seismo.backends
+import seismo.equations
+import seismo.features
 
 DAY = 86400.0  # s
 UNUSED = 30 * DAY
@@ -188,3 +196,34 @@ def _cached_files(folder: Path) -> list[tuple[float, Path, int]]:
                 status = path.stat()
                 entries.append((status.st_mtime, path, status.st_size))
     return entries
+
+
+def function_name(function: Callable) -> str:
+    """Return the name of a function of a module, which with its text tells all that it is."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def source_digest() -> str:
+    """Hash the name and text of every module that a compiled sweep or body can contain."""
+    packages = (seismo.backends, seismo.equations, seismo.features)
+    return _digest(*(Path(folder) for package in packages for folder in package.__path__))
+
+
+def body_digest() -> str:
+    """Hash the same of what a body can contain: no equation, whoever adds one."""
+    return _digest(*map(Path, seismo.backends.__path__))
+
+
+@cache
+def _digest(*folders: Path) -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        # Sorted walk: the digest does not depend on the order of the file system.
+        walked = sorted(os.walk(folder, followlinks=True))  # as imports do
+        for file in (Path(at, name) for at, _, names in walked for name in sorted(names)):
+            if file.suffix == ".py":
+                # Names and lengths delimit the texts: two different trees cannot give the same
+                # bytes.
+                text = file.read_bytes()
+                digest.update(f"{file.relative_to(folder)} {len(text)}\n".encode() + text)
+    return digest.hexdigest()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from seismo.errors import DeviceError
 
-# NumPy takes 0.1 s to import; the other module imports this one.
+# NumPy takes 0.1 s to import.
 if TYPE_CHECKING:
     import numpy as np
 

@@ -1,1 +1,0 @@
-"""Formulas as compiled code, and the cache that keeps it."""

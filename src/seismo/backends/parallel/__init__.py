@@ -1,1 +1,0 @@
-"""Processes and threads that share a run, and the messages between them."""
