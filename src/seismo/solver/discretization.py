@@ -16,9 +16,8 @@ from seismo.acquisition.sources.frequencies import dominant_frequency, highest_f
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.acquisition.traces.processing import extra_steps
 from seismo.equations.framework.table import Physics, Stage
+from seismo.features import acting
 from seismo.features.contacts.contact import Contact
-from seismo.features.contacts.interpolation import fluid_density
-from seismo.features.contacts.operators import row_norms
 from seismo.features.guided_waves.guides import GuidedDamping
 from seismo.features.refinement.operators import (
     FACTOR,
@@ -28,7 +27,6 @@ from seismo.features.refinement.operators import (
 )
 from seismo.features.topography.row_weights import RowWeights, row_weights
 from seismo.features.topography.rows import Topography
-from seismo.features.topography.surface.slopes import ground_slopes, ground_traction
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
@@ -42,7 +40,7 @@ from seismo.solver.absorbing import cpml
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.derived_facts import derived
 from seismo.solver.grid_layout import halo_of, image_faces
-from seismo.solver.interpolation.layer_contacts import layers_of
+from seismo.solver.interpolation.layer_contacts import fluid_density, layers_of
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.sampling.snapshot_series import Series, make_all_series
@@ -332,24 +330,33 @@ class Discretization:
         rows = self.refined_rows.rows if self.refined_rows else (0, 0)
         return cache(lambda lane: regions(grid, lane, self.closed_rows, self.reach, curved, rows))
 
+    @property
+    def _level_slopes(self) -> tuple[SurfaceSlope | None, SurfaceSlope | None]:
+        """What a level free surface prescribes of vz that is read, and of derivatives."""
+        closure = None if self.slope else self.closure
+        return self.slope, tilted_surface(
+            self.physics, self.earth, self.grid, self.stencil, closure
+        )
+
     @derived
     def interpolation(self) -> PointInterpolation:
-        """What the weights of sources and receivers depend on beside their positions."""
+        """How fields are read at points, and sources spread."""
         grid = self.grid
         averaging = self.scenario.averaging
-        first = self.stencil.first
+        # Beside contacts, on ground that slopes: the rules of features.
+        candidates = (make(self) for make in acting("point_rules", self.scenario))
+        rules = tuple(rule for rule in candidates if rule is not None)
         layers = None
         if not self.extremes.uniform:
-            layers = layers_of(self.physics, self.earth, grid, averaging, first, self.contacts)
+            slips = tuple(contact for rule in rules for contact in rule.slips)
+            first = self.stencil.first
+            layers = layers_of(self.physics, self.earth, grid, averaging, first, slips)
+        # What the surface prescribes: a level one, unless a feature has another.
+        slopes = next((rule.slopes for rule in rules if rule.slopes is not None), None)
+        slope, tilted = slopes or self._level_slopes
         imaged = any(face.kind == "free_surface" for face in self.image_faces)
-        slope = self.slope
-        closure = None if slope else self.closure
-        tilted = tilted_surface(self.physics, self.earth, grid, self.stencil, closure)
-        if self.topography is not None:
-            slope, tilted = ground_slopes(self.physics, self.earth, self.topography, self.stencil)
+        fluids = fluid_density(self.earth, grid, averaging)
         return PointInterpolation(
-            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope, self.contacts,
-            row_norms(self.contacts, first, grid.points[2]),
-            fluid_density(self.earth, grid, averaging), layers, tilted, self.topography,
-            self.extremes.uniform, ground_traction(self.physics, self.earth, self.topography),
+            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope, tilted,
+            layers, fluids, rules,
         )  # fmt: skip

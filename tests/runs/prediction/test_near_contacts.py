@@ -120,8 +120,8 @@ def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
         None,
         False,
         discretization.halo,
-        contacts=discretization.contacts,
         layers=layers,
+        rules=discretization.interpolation.rules,
     )
     for field in discretization.physics.fields:
         for depth in (330.0, 335.0):

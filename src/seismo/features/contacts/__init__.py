@@ -4,6 +4,7 @@ from seismo.features import Feature
 
 FEATURE = Feature(
     "contacts",
+    point_rules="interpolation:point_rule",
     row_media="rows:adjust_medium",
     launches="rows:corrections",
 )

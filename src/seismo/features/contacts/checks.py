@@ -23,7 +23,6 @@ from seismo.features.contacts.contact import (
     upright_beside,
     upright_cells,
 )
-from seismo.features.contacts.interpolation import ON_CONTACT
 from seismo.features.contacts.operators import contact_operators, vibrations
 from seismo.features.contacts.thin_solids import thin_solid_lines
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
@@ -31,6 +30,7 @@ from seismo.runs.prediction.lines import WarningLines, named, percent
 from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
+from seismo.solver.interpolation.layer_contacts import ON_CONTACT
 
 LEAST_ROWS = 3.0  # in a wave that a grid carries
 _WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows

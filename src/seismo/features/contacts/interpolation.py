@@ -1,4 +1,4 @@
-"""Reading fields beside contacts of fluid and solid: from the rows of one side alone.
+"""Interpolation beside contacts of fluid and solid: from the rows of one side alone.
 
 Across a contact vx, vy and the normal stresses along it jump, vz and szz have a kink, and shear
 stress ends. A stencil that reached over it would read the other medium. Beside one the polynomial
@@ -7,41 +7,65 @@ cell. The half row of a closed contact holds vz of the contact itself, wherever 
 the rows, and shear stress vanishes there. A position on a contact is of the solid.
 
 Sources spread with the same weights: a force beside a sea bed pushes the rock, or the water.
-
-Fluids of unlike density slip on each other, too. Along flat contacts of theirs rho vx goes on, as
-the gradient of pressure does that drives both: it is read, over the density at the position, and
-a force acts on it likewise.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
+from seismo.equations.framework.table import Field
 from seismo.features.contacts.contact import Contact
-from seismo.grid.grid import Grid
-from seismo.grid.interpolation import ON_GRID, RADIUS, lagrange
-from seismo.model.earth import Earth
-from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells
+from seismo.features.contacts.operators import row_norms
+from seismo.grid.interpolation import ON_GRID, RADIUS, Along, lagrange
+from seismo.solver.discretization import Discretization
+from seismo.solver.interpolation.layer_contacts import below
+from seismo.solver.interpolation.point_weights import PointRule
 
 POINTS = 6  # that the polynomial goes through
-ON_CONTACT = 1e-6  # cells: so near to one is on it
-ALIKE = 1e-9  # relative difference of densities that count as one
 
 
-def below(contact: Contact, z_index: float) -> bool:
-    """Whether a place, in rows, is of the medium below a contact."""
-    if abs(z_index - contact.z_index) <= ON_CONTACT:
-        return not contact.solid_above
-    return z_index > contact.z_index
+def point_rule(discretization: Discretization) -> ContactRule | None:
+    """Return how fields are read beside contacts of fluid and solid; None without any."""
+    contacts = discretization.contacts
+    if not contacts:
+        return None
+    rows = discretization.grid.points[2]
+    norms = row_norms(contacts, discretization.stencil.first, rows)
+    return ContactRule(slips=contacts, rows=rows, norms=norms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContactRule(PointRule):
+    """Interpolation beside contacts of fluid and solid.
+
+    Attributes:
+        slips: the contacts of fluid and solid.
+        rows: of the grid.
+        norms: cells that node rows and half rows stand for (`row_norms`).
+    """
+
+    slips: tuple[Contact, ...]
+    rows: int
+    norms: tuple[np.ndarray, np.ndarray]
+
+    def side(self, name: str, half: bool, z_index: float) -> Along | None:
+        """Return rows and weights that read a field from its own side."""
+        return side_weights(self.slips, name, half, z_index, self.rows)
+
+    def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the cells that rows stand for."""
+        # Rows beyond the grid stand for a cell, as those away from contacts.
+        share = np.ones(len(z))
+        inside = (z >= 0) & (z < self.rows)
+        share[inside] = self.norms["z" in field.half][z[inside]]
+        return share
 
 
 def side_weights(
     contacts: tuple[Contact, ...], name: str, half: bool, z_index: float, points: int
-) -> tuple[np.ndarray, np.ndarray] | None:
+) -> Along | None:
     """Return the rows and weights that read a field from its own side; None away from contacts.
 
     Args:
@@ -89,13 +113,6 @@ def side_weights(
     return chosen, weights
 
 
-def own_side(contacts: tuple[Contact, ...], half: bool, z_index: float, rows: np.ndarray) -> bool:
-    """Whether rows of a field, on half rows or not, are all of the side of a place, in rows."""
-    top, bottom = _sides(contacts, z_index)
-    above = top is not None and rows.min() <= top.half
-    return not above and (bottom is None or rows.max() <= bottom.half - int(half))
-
-
 def _sides(contacts: tuple[Contact, ...], z_index: float) -> tuple[Contact | None, Contact | None]:
     """Return the next contacts above and below a place, in rows."""
     top = max((c for c in contacts if below(c, z_index)), key=_z_index, default=None)
@@ -113,42 +130,3 @@ def _edge(contact: Contact, shear: bool, under: bool) -> float | None:
         return contact.z_index
     middle = contact.half + 0.5
     return middle if shear or below(contact, middle) == under else None
-
-
-@dataclass(frozen=True)
-class FluidDensity:
-    """The density of an earth of flat layers, for motion along them.
-
-    Attributes:
-        earth: the earth.
-        rows: (points along z) of vx and vy on the grid in kg/m3, NaN where there is any solid.
-    """
-
-    earth: Earth
-    rows: np.ndarray
-
-    def ratios(self, z: np.ndarray, depth: float) -> np.ndarray:
-        """Return the densities of rows z over that at a depth in m, 1 beside any solid."""
-        row_densities = self.rows[np.clip(z, 0, self.rows.size - 1)]
-        z_of = np.full((1, 1, 1), depth)
-        sample = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
-        if np.isnan(row_densities).any() or np.any(sample.get("vs", 0.0) != 0.0):
-            return np.ones(len(z))
-        # rho v is interpolated: weights times rho(row) / rho(position).
-        ratios = row_densities / sample["rho"].ravel()[0]
-        return np.where(np.abs(ratios - 1.0) < ALIKE, 1.0, ratios)
-
-
-def fluid_density(
-    earth: Earth, grid: Grid, averaging: Literal["effective", "point"]
-) -> FluidDensity | None:
-    """Return what reads motion along layers of fluid; None where not all of them lie flat."""
-    if not earth.layered or "rho" not in earth.needs:
-        return None
-    z = grid.coordinate("z", np.arange(grid.points[2]))
-    spacing = grid.cells
-    across = np.zeros(1) if grid.dimensions == 3 else None
-    rows = cell_average(
-        earth, GridCells(z, across, np.zeros(1), spacing), ("rho_x",), averaging, dtype=np.float64
-    )["rho_x"].ravel()
-    return FluidDensity(earth, rows)

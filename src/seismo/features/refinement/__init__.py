@@ -5,5 +5,6 @@ from seismo.features import Feature
 FEATURE = Feature(
     "refinement",
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
+    indirect_reading="plane_strains:indirect_reading",
     exchange="exchange:RefinedExchange",
 )

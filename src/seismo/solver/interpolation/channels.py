@@ -19,19 +19,20 @@ from seismo.acquisition.stations.fibre import Fibre
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.table import Field
 from seismo.equations.framework.terms import Term
-from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
+from seismo.grid.interpolation import Points, PointsByField, joined_by_field
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.interpolation.fibre import strain_places
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.interpolation.strain import StrainReading, joined
-from seismo.solver.surface.surface_slope import Points
+from seismo.solver.interpolation.strain import StrainReading
 
 _NO_WEIGHT = 1e-9  # of directions: what rounding leaves
 
 
-def _along(interpolation: PointInterpolation, field: Field, axis: str, stencil: Stencil, points):
+def _along(
+    interpolation: PointInterpolation, field: Field, axis: str, stencil: Stencil, points: Points
+) -> Points:
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
@@ -52,10 +53,10 @@ def _along(interpolation: PointInterpolation, field: Field, axis: str, stencil: 
         rows = [(*at, weights / heights) for *at, weights in rows]
     if axis == "z" and interpolation.closure is not None:
         return _along_closed(interpolation.closure, half, h, rows, points)
-    return tuple(np.concatenate(columns) for columns in zip(*rows, strict=True))
+    return Points(*(np.concatenate(columns) for columns in zip(*rows, strict=True)))
 
 
-def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
+def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points: Points) -> Points:
     x, y, z, w = points
     # Rows below a closed surface: one-sided differences in place of the pairs.
     is_closed = z < closure.rows
@@ -64,32 +65,15 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points):
     for k in range(table.shape[1]):
         row = np.full(is_closed.sum(), k)
         kept.append((x[is_closed], y[is_closed], row, w[is_closed] * table[z[is_closed], k]))
-    return tuple(np.concatenate(column) for column in zip(*kept, strict=True))
+    return Points(*(np.concatenate(column) for column in zip(*kept, strict=True)))
 
 
 def _term_points(
     interpolation: PointInterpolation, term: Term, position, stencil: Stencil
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term for a position in m."""
-    if interpolation.topography is None or not term.along:
-        yield from _level_points(interpolation, term, position, stencil)
-        return
-    # d_z = (1 / g) d_s, and d_x = d_x|s - (a / g) d_s of rows that follow the ground.
-    if term.along != "z":
-        yield from _level_points(interpolation, term, position, stencil)
-    share = _share_across(interpolation.topography, term.along, position)
-    if share:
-        across = replace(term, along="z", factor=term.factor * share)
-        yield from _level_points(interpolation, across, position, stencil)
-
-
-def _share_across(topography: Topography, axis: str, position) -> float:
-    """Return by how much d_s is part of a derivative along an axis at a position in m."""
-    x, y, s = (np.asarray(p) for p in position)
-    g = float(topography.height(s, y, x))
-    if axis == "z":
-        return 1.0 / g
-    return -float(topography.surface(y, x, along=axis) * topography.share(s)) / g
+    for level_term in interpolation.level_terms(term, position):
+        yield from _level_points(interpolation, level_term, position, stencil)
 
 
 def _level_points(
@@ -100,17 +84,17 @@ def _level_points(
     strains = interpolation.strains(position) if _by_layers(interpolation, term, position) else None
     # Among layers: strains from what is continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
-        for name, some in _among_layers(interpolation, strains, term, position, stencil):
-            interpolation.refuse_outside(some, position, "differentiate")
-            yield name, some._replace(weights=term.factor * some.weights)
+        for name, points in _among_layers(interpolation, strains, term, position, stencil):
+            interpolation.refuse_outside(points, position, "differentiate")
+            yield name, points.times(term.factor)
         return
-    # Under ground that slopes: stresses by its traction.
-    under_slope = None if term.along else interpolation.stress_under_slope(field, position)
-    if under_slope:
-        for name, some in under_slope.items():
-            yield name, some._replace(weights=term.factor * some.weights)
+    # Stresses that a feature reads otherwise.
+    stresses = None if term.along else interpolation.stress(field, position)
+    if stresses:
+        for name, points in stresses.items():
+            yield name, points.times(term.factor)
         return
-    on_surface = dict[str, Points]()
+    on_surface = PointsByField()
     # d_z of a velocity under a free surface: the surface prescribes it.
     known = interpolation.derivative(field, position) if term.along == "z" else None
     columns = None
@@ -127,9 +111,10 @@ def _level_points(
     if interpolation.slope and columns:
         if term.along:
             columns = _along(interpolation, field, term.along, stencil, columns)
-        on_surface = interpolation.slope.points(Points(*columns))
-    for name, some in ((field.name, Points(*points)), *on_surface.items()):
-        yield name, some._replace(weights=term.factor * some.weights)
+        on_surface = interpolation.slope.points(columns)
+    yield field.name, points.times(term.factor)
+    for name, points in on_surface.items():
+        yield name, points.times(term.factor)
 
 
 def _differentiated(field: Field, axis: str) -> Field:
@@ -195,8 +180,7 @@ def _slope(
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative along the layers at a position in m."""
     target = _differentiated(interpolation.physics.named(name), axis)
-    points = Points(*interpolation.weights(target, position))
-    points = points._replace(weights=factor * points.weights)
+    points = interpolation.weights(target, position).times(factor)
     return _derivative(interpolation, name, axis, stencil, points)
 
 
@@ -205,7 +189,7 @@ def _derivative(
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative that the scheme has at some points."""
     field = interpolation.physics.named(name)
-    return name, Points(*_along(interpolation, field, axis, stencil, points))
+    return name, _along(interpolation, field, axis, stencil, points)
 
 
 def receiver_points(
@@ -215,7 +199,7 @@ def receiver_points(
     position: np.ndarray,
     base: tuple[str, str],
     stencil: Stencil,
-) -> dict[str, Points]:
+) -> PointsByField:
     """Return the points, by their field, that read a base component at one receiver of a set.
 
     Args:
@@ -236,7 +220,7 @@ def receiver_points(
 
 def _fibre_points(
     interpolation: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
-) -> dict[str, Points]:
+) -> PointsByField:
     """Return the points, by their field, that read the mean strain along a channel's gauge length.
 
     Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
@@ -266,11 +250,11 @@ def _fibre_points(
             for term in (observables["velocity"][name] if abs(share) > least else ())
         )
         sums.append((corner, terms))
-    points_by_field: dict[str, list[Points]] = {}
-    for position, terms in sums:
-        for name, points in channel_points(interpolation, terms, position, stencil).items():
-            points_by_field.setdefault(name, []).append(points)
-    return {name: joined(*several) for name, several in points_by_field.items()}
+    return joined_by_field(
+        named_points
+        for position, terms in sums
+        for named_points in channel_points(interpolation, terms, position, stencil).items()
+    )
 
 
 def _along_fibre(
@@ -293,9 +277,9 @@ def _along_fibre(
 
 def channel_points(
     interpolation: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
-) -> dict[str, Points]:
+) -> PointsByField:
     """Return the points, by their field, that read a sum of terms for a position in m."""
-    points_by_field = dict[str, Points]()
+    points_by_field = PointsByField()
     for term in terms:
         for name, points in _term_points(interpolation, term, position, stencil):
             both = (

@@ -67,7 +67,7 @@ def _is_uneven(
     if "strain_rate" not in interpolation.physics.observables:
         return False
     # Media slip along contacts with fluids: the motion at the ends tells by how much.
-    for contact in interpolation.contacts:
+    for contact in interpolation.slips:
         if min(rows) - RADIUS < contact.z_index < max(rows) + RADIUS:
             return False
     strains = [interpolation.strains(p) for p in (begin, 0.5 * (begin + end), end)]

@@ -13,19 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from seismo.equations.framework.table import Physics
-from seismo.features.contacts.contact import Contact
-from seismo.features.contacts.interpolation import ON_CONTACT, below
 from seismo.features.loss.effective import effective_medium, without_losses
 from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
 from seismo.model.contact_depths import contact_depths
 from seismo.model.earth import Earth
+from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.column import SAMPLES
 from seismo.solver.interpolation.jump_conditions import (
@@ -38,11 +37,35 @@ from seismo.solver.interpolation.jump_conditions import (
 MARGIN = 24  # rows beyond the grid that sums begin in
 NEAR = 6  # rows on either side that may differ and change weights
 ALIKE = 1e-9  # relative difference of moduli that count as one
+ON_CONTACT = 1e-6  # cells: so near to a contact is on it
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
 Side = tuple[int, int]  # first and last row of a solid, or of a fluid
 Computed = TypeVar("Computed")
+
+
+class SlipContact(Protocol):
+    """A level contact of fluid and solid, along which they slip on each other."""
+
+    @property
+    def z_index(self) -> float:
+        """Where it is, in rows."""
+
+    @property
+    def half(self) -> int:
+        """The half row between the last row above it and the first one below."""
+
+    @property
+    def solid_above(self) -> bool:
+        """Whether the solid lies above the fluid."""
+
+
+def below(contact: SlipContact, z_index: float) -> bool:
+    """Whether a place, in rows, is of the medium below a contact."""
+    if abs(z_index - contact.z_index) <= ON_CONTACT:
+        return not contact.solid_above
+    return z_index > contact.z_index
 
 
 @dataclass(frozen=True)
@@ -54,7 +77,7 @@ class Layers:
         grid: the grid.
         names: of the averages that the equation has.
         first: staggered coefficients of the differences.
-        contacts: of fluid and solid, where the rows of either side end.
+        contacts: along which media slip, where the rows of either side end.
         losses: of the medium that the equation has, too.
     """
 
@@ -62,7 +85,7 @@ class Layers:
     grid: Grid
     names: tuple[str, ...]
     first: tuple[float, ...]
-    contacts: tuple[Contact, ...]
+    contacts: tuple[SlipContact, ...]
     losses: tuple[str, ...] = ()
 
     @cached_property
@@ -184,6 +207,17 @@ class Layers:
             z_index: where, in rows.
         """
         return self._once(self._weights, kind, half, z_index)
+
+    def own_weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
+        """Return the same where all rows are of the side of the place; None elsewhere."""
+        side = self.weights(kind, half, z_index)
+        if side is None:
+            return None
+        above = any(side[0].min() <= c.half for c in self.contacts if below(c, z_index))
+        beyond = any(
+            side[0].max() > c.half - int(half) for c in self.contacts if not below(c, z_index)
+        )
+        return None if above or beyond else side
 
     def _weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
         if not self.uneven(z_index):
@@ -310,14 +344,14 @@ class Layers:
         # Mean of two nodes; fluids have effective densities of their own.
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
         if kind == "pull" and "rho" in self.names:
-            fluid_density = self._of_side({"rho": self._fluid}, side)["rho"]
-            mean = np.where(np.isnan(fluid_density), mean, fluid_density)
+            density = self._of_side({"rho": self._fluid}, side)["rho"]
+            mean = np.where(np.isnan(density), mean, density)
         return mean
 
 
 def layers_of(
     physics: Physics, earth: Earth, grid: Grid, averaging: Literal["effective", "point"],
-    first: np.ndarray, contacts: tuple[Contact, ...],
+    first: np.ndarray, contacts: tuple[SlipContact, ...],
 ) -> Layers | None:  # fmt: skip
     """Return the rows of layers; None where the earth varies sideways, or nothing is averaged."""
     if not earth.layered or averaging == "point" or physics.smooth_across_layers:
@@ -326,3 +360,46 @@ def layers_of(
     losses = tuple(name for name in physics.medium if name not in averages)
     names = (*averages, *(("rho_x",) if "rho" in earth.needs else ()))
     return Layers(earth, grid, names, tuple(first), contacts, losses)
+
+
+@dataclass(frozen=True)
+class FluidDensity:
+    """The density of an earth of flat layers, for motion along them.
+
+    Fluids of unlike density slip on each other. Along flat contacts of theirs rho vx is continuous,
+    as the gradient of pressure is that drives both: it is read, over the density at the position,
+    and a force acts on it likewise.
+
+    Attributes:
+        earth: the earth.
+        rows: (points along z) of vx and vy on the grid in kg/m3, NaN where there is any solid.
+    """
+
+    earth: Earth
+    rows: np.ndarray
+
+    def ratios(self, z: np.ndarray, depth: float) -> np.ndarray:
+        """Return the densities of rows z over that at a depth in m, 1 beside any solid."""
+        row_densities = self.rows[np.clip(z, 0, self.rows.size - 1)]
+        z_of = np.full((1, 1, 1), depth)
+        sample = self.earth.sample(z_of, np.zeros(1), np.zeros(1))
+        if np.isnan(row_densities).any() or np.any(sample.get("vs", 0.0) != 0.0):
+            return np.ones(len(z))
+        # rho v is interpolated: weights times rho(row) / rho(position).
+        ratios = row_densities / sample["rho"].ravel()[0]
+        return np.where(np.abs(ratios - 1.0) < ALIKE, 1.0, ratios)
+
+
+def fluid_density(
+    earth: Earth, grid: Grid, averaging: Literal["effective", "point"]
+) -> FluidDensity | None:
+    """Return the density along layers; None where not all lie flat, or the equation has none."""
+    if not earth.layered or "rho" not in earth.needs:
+        return None
+    z = grid.coordinate("z", np.arange(grid.points[2]))
+    spacing = grid.cells
+    across = np.zeros(1) if grid.dimensions == 3 else None
+    rows = cell_average(
+        earth, GridCells(z, across, np.zeros(1), spacing), ("rho_x",), averaging, dtype=np.float64
+    )["rho_x"].ravel()
+    return FluidDensity(earth, rows)

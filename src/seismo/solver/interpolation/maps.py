@@ -73,13 +73,11 @@ class MapReading:
         interpolation = self.interpolation
         for z in self.rows:
             side = interpolation.side(field, float(z))
-            # Layers of fluid: rho v is continuous, not v.
-            if interpolation.fluids is not None and field.half != "z":
-                rows, some = side or (np.array([z]), np.ones(1))
-                ratios = interpolation.fluids.ratios(
-                    rows, float(interpolation.grid.coordinate("z", z))
-                )
-                side = (rows, some * ratios) if side or ratios[0] != 1.0 else None
+            rows, weights = side or (np.array([z]), np.ones(1))
+            depth = float(interpolation.grid.coordinate("z", z))
+            ratios = interpolation.density_ratios(field, rows, depth)
+            if ratios is not None:
+                side = (rows, weights * ratios) if side or ratios[0] != 1.0 else None
             if side is not None:
                 yield z, side
 
@@ -104,7 +102,7 @@ class MapReading:
         steps, weights = tables
         interpolation = self.interpolation
         # Maps read the same of all columns: not what ground that slopes prescribes.
-        level = interpolation.topography is None
+        level = interpolation.level
         surface = interpolation.surface(field, sloped=level)
         closed = surface is not None and not surface.sign
         under = {float(z): axis_weights(float(z), True, 0, surface)

@@ -69,7 +69,7 @@ class MomentDepths:
         self._half_rows: list[_HalfRow] = []
         self._of = np.full(len(positions), -1)  # half row of each, -1 where the medium is even
         # Depths where weights change suddenly: contacts.
-        ends = [c.z_index for c in interpolation.contacts]
+        ends = [c.z_index for c in interpolation.slips]
         ends += np.atleast_1d(interpolation.grid.index("z", breaks)).tolist()
         depths = self._sorted_out(np.sort(np.array(ends, float)))
         self._depth_weights = [self._weights_at(depth) for depth in depths]
@@ -130,13 +130,11 @@ class MomentDepths:
         # Stencils that reach neither a surface, nor a contact, nor an uneven layer. Under ground
         # that slopes those beside it have no profile along z of their own: they act alone, as their
         # first rows lie outside the grid.
-        if interpolation.traction is None and (
-            interpolation.closure is not None or interpolation.imaged
-        ):
+        if interpolation.by_depth and (interpolation.closure is not None or interpolation.imaged):
             even &= z_indices >= RADIUS - 0.5
         if interpolation.slope is not None and interpolation.slope.fitted is not None:
             even &= z_indices > interpolation.slope.fitted.deepest
-        for contact in interpolation.contacts:
+        for contact in interpolation.slips:
             even &= np.abs(z_indices - contact.z_index) > _NEAR
         if interpolation.layers is not None:
             rows, row = np.unique(np.floor(z_indices), return_inverse=True)

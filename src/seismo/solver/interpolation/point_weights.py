@@ -1,53 +1,44 @@
-"""What reading a field at any position depends on: the grid, its surface, where the field stands.
+"""Point interpolation: how fields are read, and sources spread, at any position of a grid.
 
 Receivers read with these weights, sources spread with them; both therefore agree on what happens
-beside a free surface, and reciprocity holds.
+beside a free surface, and reciprocity holds. Away from it the weights are those of an even medium,
+or of the layers about the position. Where a feature has others (beside contacts of fluid and solid,
+on ground that slopes) it gives a `PointRule` at the place `point_rules`. Rules are asked in the
+order of the features, and the first that answers is taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from seismo.equations.framework.table import Field, Physics
+from seismo.equations.framework.terms import Term
 from seismo.errors import ScenarioError
-from seismo.features.contacts.contact import Contact
-from seismo.features.contacts.interpolation import (
-    FluidDensity,
-    own_side,
-    side_weights,
-)
-from seismo.features.topography.rows import Topography
-from seismo.features.topography.surface.shear import FITTED_ROWS, GroundTraction
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import (
     RADIUS,
     SURFACE_POINTS,
     Along,
+    Points,
+    PointsByField,
     Surface,
+    add_points,
     axis_weights,
     broad_weights,
     derivative_weights,
     point_weights,
     slope_share,
-    value_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.interpolation.jump_conditions import KINDS, SlopeKind
-from seismo.solver.interpolation.layer_contacts import Layers
-from seismo.solver.interpolation.strain import StrainReading, joined
+from seismo.solver.interpolation.layer_contacts import FluidDensity, Layers, SlipContact
+from seismo.solver.interpolation.strain import StrainReading
 from seismo.solver.interpolation.thin_layer import ThinLayerReading
-from seismo.solver.surface.surface_slope import (
-    MOST_ROWS,
-    Points,
-    SurfaceSlope,
-)
-
-# Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
-# rows next to it err more. Where the ground prescribes slopes few of them are read anyway.
-_ROWS_ACROSS = 4
+from seismo.solver.surface.surface_slope import SurfaceSlope
 
 
 def _what_is_read(field: Field) -> str:
@@ -55,6 +46,50 @@ def _what_is_read(field: Field) -> str:
     if field.name.startswith("v"):
         return "across" if "z" in field.half else "along"
     return "shear" if "z" in field.half else "normal"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PointRule:
+    """Interpolation of a feature where that of an even medium, or of layers, does not do.
+
+    A rule overrides the methods of which it knows better.
+
+    Attributes:
+        slips: contacts along which media slip on each other; no reading goes across them.
+        slopes: what the surface prescribes of vz that is read, and of derivatives, in place of what
+            a level one does; None where that counts.
+        surface_rows: rows that polynomials below a closed surface go through, or None.
+        by_depth: whether weights next to the surface depend on the depth alone.
+    """
+
+    slips: Sequence[SlipContact] = ()
+    slopes: tuple[SurfaceSlope | None, SurfaceSlope | None] | None = None
+    surface_rows: int | None = None
+    by_depth: bool = True
+
+    def side(self, name: str, half: bool, z_index: float) -> Along | None:
+        """Return rows and weights that read a field, on half rows or not, at a depth in rows."""
+        return None
+
+    def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray | None:
+        """Return the share of a flat cell that points (n) of a field stand for."""
+        return None
+
+    def level_terms(self, term: Term, position) -> list[Term] | None:
+        """Return terms along the rows of the grid that a term is the sum of at a position in m."""
+        return None
+
+    def strain(
+        self, interpolation: PointInterpolation, field: Field, position
+    ) -> PointsByField | None:
+        """Return the points of the strain that a stress does work on at a position in m."""
+        return None
+
+    def stress(
+        self, interpolation: PointInterpolation, field: Field, position
+    ) -> PointsByField | None:
+        """Return the points that read a stress at a position in m."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -68,15 +103,10 @@ class PointInterpolation:
         imaged: whether a free surface is made by images.
         halo: points beyond each face of the grid that a field has.
         slope: what the free surface prescribes of vz, or None.
-        contacts: of fluid and solid.
-        fluids: densities that motion along layers of fluid is read with, or None.
+        tilted: what it prescribes of derivatives where that differs, as of tilted rock; or None.
         layers: rows of an earth that varies with depth only, or None.
-        norms: cells that node rows and half rows stand for (`contact_operators.row_norms`).
-        tilted: what a free surface prescribes of derivatives where that differs: of tilted rock,
-            or on ground that slopes; None elsewhere.
-        topography: the ground that rows follow, None where it is flat.
-        uniform: whether the earth is one medium.
-        traction: what ground that slopes prescribes of shear stresses, or None.
+        fluids: densities that motion along layers of fluid is read with, or None.
+        rules: of features, in their order.
     """
 
     grid: Grid
@@ -85,14 +115,10 @@ class PointInterpolation:
     imaged: bool
     halo: int
     slope: SurfaceSlope | None = None
-    contacts: tuple[Contact, ...] = ()
-    norms: tuple[np.ndarray, np.ndarray] | None = None
-    fluids: FluidDensity | None = None
-    layers: Layers | None = None
     tilted: SurfaceSlope | None = None
-    topography: Topography | None = None
-    uniform: bool = False
-    traction: GroundTraction | None = None
+    layers: Layers | None = None
+    fluids: FluidDensity | None = None
+    rules: tuple[PointRule, ...] = ()
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
@@ -100,6 +126,21 @@ class PointInterpolation:
         if self.layers is None or self.closure is None or not self.closure.two_point:
             return None
         return ThinLayerReading(self.layers, self.closure)
+
+    @property
+    def level(self) -> bool:
+        """Whether the free surface prescribes the same slopes in all columns."""
+        return all(rule.slopes is None for rule in self.rules)
+
+    @property
+    def by_depth(self) -> bool:
+        """Whether weights next to the free surface depend on the depth alone."""
+        return all(rule.by_depth for rule in self.rules)
+
+    @cached_property
+    def slips(self) -> tuple[SlipContact, ...]:
+        """Contacts along which media slip on each other."""
+        return tuple(contact for rule in self.rules for contact in rule.slips)
 
     def surface(self, field: Field, sloped: bool = True) -> Surface | None:
         """Return how a field continues above the free surface, if there is one.
@@ -110,23 +151,23 @@ class PointInterpolation:
         # Closed differences: fields end at the surface; images: even or odd continuation.
         if self.closure is not None:
             known = self.slope.rows if self.slope and sloped and field.name == "vz" else 0
-            # Over topography contacts may cross any row: six rows amplify a kink among them.
-            fluid = "p" in self.physics.gradients
-            across = self.topography is not None and (fluid or not self.uniform)
-            rows = _ROWS_ACROSS if across else SURFACE_POINTS
+            rows = next((r.surface_rows for r in self.rules if r.surface_rows), SURFACE_POINTS)
             return Surface(0, vanishes=field.vanishes, sloped=known, rows=rows)
         if self.imaged:
             return Surface(1 if half else -1, vanishes=not half)
         return None
 
-    def _index(self, position) -> list[float]:
+    def index(self, position) -> list[float]:
+        """Return where a position in m is, in points along x, y, z."""
         return [
             float(self.grid.index(a, p)) if a in self.grid.axes else 0.0
             for a, p in zip(AXES, position, strict=True)
         ]
 
-    def weights(self, field: Field, position, kind: SlopeKind | None = None, fitted: bool = True):
-        """Return grid indices x, y, z and weights that read a field at a position in m.
+    def weights(
+        self, field: Field, position, kind: SlopeKind | None = None, fitted: bool = True
+    ) -> Points:
+        """Return the points that read a field at a position in m.
 
         Where the surface prescribes its slope, that takes part besides: `columns`.
 
@@ -138,18 +179,21 @@ class PointInterpolation:
             fitted: whether fitted weights read it among the rows of a closure. Derivatives across
                 the surface have none, and those along it do not either, whose errors cancel.
         """
-        index = self._index(position)
-        half = "z" in field.half
+        index = self.index(position)
         surface = self.surface(field)
         among = self._among_rows(field, index[2]) if fitted else None
         side = among or self.side(field, index[2], kind)
         points = point_weights(index, field.half, 0, surface, side)
         self.refuse_outside(points, position, "interpolate", ", or onto a grid point")
-        # Layers of fluid: rho v is continuous, not v.
-        if self.fluids is not None and field.name in ("vx", "vy") and not half:
-            *indices, some = points
-            points = (*indices, some * self.fluids.ratios(indices[2], position[2]))
-        return points
+        ratios = self.density_ratios(field, points.z, position[2])
+        return points if ratios is None else points.times(ratios)
+
+    def density_ratios(self, field: Field, rows: np.ndarray, z: float) -> np.ndarray | None:
+        """Return rho(row) / rho(z in m), where rho times a field is read along layers of fluid."""
+        # Motion along layers of fluid: rho v is continuous, not v.
+        if self.fluids is None or field.name not in ("vx", "vy") or "z" in field.half:
+            return None
+        return self.fluids.ratios(rows, z)
 
     def side(self, field: Field, z_index: float, kind: SlopeKind | None = None) -> Along | None:
         """Return rows and weights beside contacts; None where those of an even medium do.
@@ -162,19 +206,22 @@ class PointInterpolation:
         half = "z" in field.half
         surface = self.surface(field)
         kind = kind or KINDS.get(field.name)
-        # Beside contacts of fluid and solid: rows of the position's own side.
         side = None
-        if not slope_share(z_index, half, surface):  # its polynomial ends above the contacts
-            side = side_weights(self.contacts, field.name, half, z_index, self.grid.points[2])
+        if not slope_share(z_index, half, surface):  # its polynomial ends above any contact
+            side = self._side_of_rules(field.name, half, z_index)
         # Motion along the surface of a thin layer: weights that read its bends.
         if side is None and self.thin_layer and kind == "along" and z_index < RADIUS - 1:
             side = self.thin_layer.weights(z_index)
         # Among layers: weights that read kinks as the scheme has them.
         if side is None and kind and self.layers and self._under(z_index, half, surface):
-            side = self.layers.weights(kind, half, z_index)
-            if side and not own_side(self.contacts, half, z_index, side[0]):
-                side = None
+            side = self.layers.own_weights(kind, half, z_index)
         return side
+
+    def _side_of_rules(self, name: str, half: bool, z_index: float) -> Along | None:
+        """Return rows and weights of the first rule that has any."""
+        # Rows of one side of a contact exclude those of another: the first answer is the only one.
+        sides = (rule.side(name, half, z_index) for rule in self.rules)
+        return next((side for side in sides if side is not None), None)
 
     def _among_rows(self, field: Field, z_index: float) -> Along | None:
         """Return rows and weights that belong to the closure; None where others do."""
@@ -190,18 +237,18 @@ class PointInterpolation:
     def deep(self, position) -> bool:
         """Whether no weights for a position in m reach a free surface."""
         surfaces = [(self.surface(f), "z" in f.half) for f in self.physics.fields]
-        z_index = self._index(position)[2]
+        z_index = self.index(position)[2]
         return all(self._under(z_index, half, surface) for surface, half in surfaces)
 
     def strains(self, position) -> StrainReading | None:
         """Return what reads strains among layers; None where the medium is even."""
-        z_index = self._index(position)[2]
+        z_index = self.index(position)[2]
         if self.layers is None or not self.layers.uneven(z_index):
             return None
 
         def read(field: Field, kind: SlopeKind) -> Points:
             # Strains by the stress that does work on them.
-            points = Points(*self.weights(field, position, kind))
+            points = self.weights(field, position, kind)
             if self.closure is None or field.name != "szz":
                 return points
             # szz = 0 on the surface, where the differences of vz do not tell ezz.
@@ -212,15 +259,15 @@ class PointInterpolation:
     def columns(self, field: Field, position, fitted: bool = True) -> Points | None:
         """Return the points of the surface whose slope takes part in a field, and how much (m)."""
         # Columns under the position, on the surface.
-        x, y, z = self._index(position)
+        x, y, z = self.index(position)
         # Weight of d_z vz on the surface, in m.
         share = slope_share(z, "z" in field.half, self.surface(field))
         if not share or (fitted and self._among_rows(field, z)):
             return None
-        points = Points(*point_weights((x, y, 0.0), field.half.replace("z", "")))
+        points = point_weights((x, y, 0.0), field.half.replace("z", ""))
         return points._replace(weights=points.weights * share * self.grid.spacing[2])
 
-    def reading(self, field: Field, position) -> dict[str, Points]:
+    def reading(self, field: Field, position) -> PointsByField:
         """Return the points, by their field, that read a field at a position in m.
 
         Of a stress those that read the strain that it does work on.
@@ -229,57 +276,30 @@ class PointInterpolation:
         strains = self.strains(position) if field.name[0] in "sp" else None
         if strains:
             return strains.strain(field.name)
-        under_slope = self._strain_under_slope(field, position)
-        if under_slope:
-            return under_slope
-        points_by_field = {field.name: Points(*self.weights(field, position))}
+        # Beside what a feature knows better: the strain by its rule.
+        for rule in self.rules:
+            if points_by_field := rule.strain(self, field, position):
+                return points_by_field
+        # The weights of the rows, and of the slope that the surface prescribes.
+        points_by_field = {field.name: self.weights(field, position)}
         columns = self.columns(field, position)
         if self.slope and columns:
-            for name, some in self.slope.points(columns).items():
-                both = (points_by_field[name], some) if name in points_by_field else (some,)
-                points_by_field[name] = joined(*both)
+            for name, points in self.slope.points(columns).items():
+                add_points(points_by_field, name, points)
         return points_by_field
 
-    def _strain_under_slope(self, field: Field, position) -> dict[str, Points] | None:
-        """Return the points of the strain that a stress does work on under ground that slopes."""
-        is_even = self.tilted is not None and self.tilted.rows >= MOST_ROWS
-        is_high = self._index(position)[2] < FITTED_ROWS
-        if self.traction and field.name in self.traction.names and is_even and is_high:
-            return self.traction.fitted_strain(field.name, position)
-        return self.stress_under_slope(field, position, of_strain=True)
+    def stress(self, field: Field, position) -> PointsByField | None:
+        """Return the points that read a stress by a rule at a position in m; None without one."""
+        # A stress itself, not the strain that it does work on.
+        every = (rule.stress(self, field, position) for rule in self.rules)
+        return next((points_by_field for points_by_field in every if points_by_field), None)
 
-    def stress_under_slope(
-        self, field: Field, position, of_strain: bool = False
-    ) -> dict[str, Points] | None:
-        """Return the points, by their field, that read a stress under ground that slopes.
+    def level_terms(self, term: Term, position) -> list[Term]:
+        """Return terms along the rows of the grid that a term is the sum of at a position in m."""
+        every = (rule.level_terms(term, position) for rule in self.rules)
+        return next((terms for terms in every if terms is not None), [term])
 
-        None of other fields, and under level ground.
-
-        Args:
-            field: the field.
-            position: x, y, s in m.
-            of_strain: whether the strain is read that the stress does work on.
-        """
-        # Rows of the stress itself, and what the ground prescribes.
-        traction = self.traction
-        if traction is None or field.name not in traction.names:
-            return None
-        points = Points(*self.weights(field, position))
-        half = "z" in field.half
-        share = value_share(self._index(position)[2], half, self.surface(field))
-        if not share:
-            return {field.name: points}
-        # The value on the ground, a zero or that of the first row, is what its traction prescribes.
-        rows = np.where((points.z == 0) & (not half), 0.0, points.weights)
-        points_by_field = {field.name: points._replace(weights=rows)}
-        read = traction.strain if of_strain else traction.stress
-        for name, some in read(field.name, position).items():
-            some = some._replace(weights=share * some.weights)
-            earlier = (points_by_field[name],) if name in points_by_field else ()
-            points_by_field[name] = joined(*earlier, some)
-        return points_by_field
-
-    def spreading(self, field: Field, position) -> dict[str, Points]:
+    def spreading(self, field: Field, position) -> PointsByField:
         """Return the points, by their field, that a source at a position in m acts on.
 
         They are those that read the field there, unless the equation asks for broad sources.
@@ -288,10 +308,10 @@ class PointInterpolation:
             return self.reading(field, position)
         # Broad sources: a wide kernel, without waves too short for the grid.
         index = [p if a in self.grid.axes else None
-                 for a, p in zip(AXES, self._index(position), strict=True)]  # fmt: skip
-        return {field.name: Points(*broad_weights(index, self.surface(field)))}
+                 for a, p in zip(AXES, self.index(position), strict=True)]  # fmt: skip
+        return {field.name: broad_weights(index, self.surface(field))}
 
-    def derivative(self, field: Field, position) -> tuple[Points, dict[str, Points]] | None:
+    def derivative(self, field: Field, position) -> tuple[Points, PointsByField] | None:
         """Return what reads d_z of a velocity under a surface that prescribes it; None without one.
 
         Returns:
@@ -301,19 +321,19 @@ class PointInterpolation:
         slope = self.tilted or self.slope
         if slope is None:
             return None
-        x, y, z = self._index(position)
+        x, y, z = self.index(position)
         half = "z" not in field.half
         across = field.half.replace("z", "")
-        side = side_weights(self.contacts, field.name, half, z, self.grid.points[2])
+        side = self._side_of_rules(field.name, half, z)
         further = side or axis_weights(z, half, 0, Surface(0, vanishes=False))
         # Derivative along z from the rows, and of the surface's prescribed slope.
-        rows, some, share = derivative_weights(z, half, slope.rows, further)
-        points = Points(*point_weights((x, y, z), across, side=(rows, some)))
-        columns = Points(*point_weights((x, y, 0.0), across))
+        rows, weights, share = derivative_weights(z, half, slope.rows, further)
+        points = point_weights((x, y, z), across, side=(rows, weights))
+        columns = point_weights((x, y, 0.0), across)
         self.refuse_outside(columns, position, "interpolate")
         if not share:
             return points, {}
-        columns = columns._replace(weights=share * columns.weights)
+        columns = columns.times(share)
         if half:
             return points, slope.shear_points(across, columns)
         return points, slope.points(columns)
@@ -338,10 +358,7 @@ class PointInterpolation:
     def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the share of a flat cell at the top that points (n) at grid indices stand for."""
         share = np.ones(len(z))
-        # Rows at contacts stand for other shares of a cell; so do those of a closed surface.
-        if self.norms is not None:
-            inside = (z >= 0) & (z < self.grid.points[2])
-            share[inside] = self.norms["z" in field.half][z[inside]]
+        # Rows of a closed surface stand for other shares of a cell.
         if self.closure is not None:
             half = "z" in field.half
             norm = self.closure.half_norm if half else self.closure.node_norm
@@ -349,10 +366,8 @@ class PointInterpolation:
             share[is_closed] = norm[z[is_closed]]
         if self.grid.stretching is not None:
             share = share * self.grid.heights(z + 0.5 * ("z" in field.half))
-        if self.topography is not None:
-            at = [
-                self.grid.coordinate(a, n + 0.5 * (a in field.half))
-                for a, n in zip("zyx", (z, y, x), strict=True)
-            ]
-            share = share * self.topography.height(*at)
+        # And those of a feature: at contacts, and on ground that slopes.
+        for rule in self.rules:
+            factor = rule.norm(field, x, y, z)
+            share = share if factor is None else share * factor
         return share

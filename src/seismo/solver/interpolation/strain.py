@@ -22,13 +22,12 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.equations.framework.table import Field, Physics
+from seismo.grid.interpolation import Points, PointsByField, add_points, joined
 from seismo.solver.interpolation.jump_conditions import SlopeKind, moduli
 from seismo.solver.interpolation.layer_contacts import MARGIN, Layers
-from seismo.solver.surface.surface_slope import Points
 
 # Returns the points of a field for the weights of a kind of quantity.
 Read = Callable[[Field, SlopeKind], Points]
-Parts = dict[str, Points]
 
 
 class StrainReading:
@@ -50,51 +49,45 @@ class StrainReading:
         self.wet = self._moduli["c44"] == 0.0
         self._level = [f"s{a}{a}" for a in physics.axes if a != "z"]
 
-    def strain(self, name: str) -> Parts:
+    def strain(self, name: str) -> PointsByField:
         """Return the points, by field, of the strain that a stress does work on."""
         if name == "p":
             # div = sum w_j kappa_j / kappa div_j
             points = self._get("p", "pull")
-            return {"p": self._times(points, self._at("c33", points) / self._moduli["c33"])}
+            return {"p": points.times(self._at("c33", points) / self._moduli["c33"])}
         if name in ("sxz", "syz"):
             points = self._get(name, "shear")
             q = self._at("c44", points), self._at("c44", points, 1)
             # 2 exz = sum w_j (mu_j / mu) 2 exz_j, mu_j the harmonic mean of two nodes.
             shear = 2.0 * q[0] * q[1] / (q[0] + q[1])
-            return {name: self._times(points, shear / self._moduli["c44"])}
+            return {name: points.times(shear / self._moduli["c44"])}
         if name != "szz":
             return {name: self._get(name, "along")}
         across = self._get("szz", "pull")
         c33 = self._moduli["c33"]
         # ezz from szz, which is continuous, less (c13 / c33) of the level strains.
-        share = self._times(across, self._at("c13", across) / c33)
-        points_by_field = {"szz": self._times(across, self._at("c33", across) / c33)}
+        share = across.times(self._at("c13", across) / c33)
+        points_by_field = {"szz": across.times(self._at("c33", across) / c33)}
         for level in self._level:
             along = self._get(level, "along")
-            less = self._times(along, np.full(along.z.size, -self._moduli["c13"] / c33))
+            less = along.times(-self._moduli["c13"] / c33)
             points_by_field[level] = joined(share, less)
         return points_by_field
 
-    def stress(self, name: str) -> Parts:
+    def stress(self, name: str) -> PointsByField:
         """Return the points, by field, that read a stress."""
         if name in ("szz", "p", "sxz", "syz") or (self.wet and name in self._level):
             return {name: self._get(name, "shear" if name in ("sxz", "syz") else "pull")}
         along = self._get(name, "along")
         if name == "sxy":
-            return {name: self._times(along, self._moduli["c66"] / self._at("c66", along))}
+            return {name: along.times(self._moduli["c66"] / self._at("c66", along))}
         across = self._get("szz", "pull")
         # sxx less (c13 / c33) szz at the nodes, times the ratio of plate moduli.
         turn = self._at("c13", along) / self._at("c33", along)
-        points_by_field = {
-            "szz": self._times(
-                across, np.full(across.z.size, self._moduli["c13"] / self._moduli["c33"])
-            )
-        }
+        points_by_field = {"szz": across.times(self._moduli["c13"] / self._moduli["c33"])}
         for level, share in self._shares(name, along).items():
-            points_by_field[level] = self._times(along, share)
-            points_by_field["szz"] = joined(
-                points_by_field["szz"], self._times(along, -share * turn)
-            )
+            points_by_field[level] = along.times(share)
+            add_points(points_by_field, "szz", along.times(-share * turn))
         return points_by_field
 
     def _shares(self, name: str, along: Points) -> dict[str, np.ndarray]:
@@ -123,12 +116,3 @@ class StrainReading:
     def _at(self, modulus: str, points: Points, further: int = 0) -> np.ndarray:
         """Return a modulus at the rows of points, or so many rows further down."""
         return self._rows[modulus][points.z + MARGIN + further]
-
-    @staticmethod
-    def _times(points: Points, factors: np.ndarray) -> Points:
-        return points._replace(weights=points.weights * factors)
-
-
-def joined(*points: Points) -> Points:
-    """Return points of one field, each once, with the sum of their weights."""
-    return Points(*map(np.concatenate, zip(*points, strict=True))).added_up()

@@ -23,11 +23,11 @@ from seismo.equations.loss.memory_variables import relaxed
 from seismo.errors import ScenarioError
 from seismo.features.faults.slip_rate import SlipRate
 from seismo.grid.grid import AXES
+from seismo.grid.interpolation import Points
 from seismo.grid.time_step import Clock
 from seismo.solver.fields import Fields
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.surface.boundary_images import Face, folded
-from seismo.solver.surface.surface_slope import Points
 
 _MARGIN = 32  # steps before and after a signal, in which its transform rings
 _EARLIER = 0.25

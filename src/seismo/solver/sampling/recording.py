@@ -22,10 +22,10 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.grid.grid import AXES
+from seismo.grid.interpolation import Points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.interpolation.indirect_reading import FURTHER
-from seismo.solver.interpolation.readings import reading_of
+from seismo.solver.interpolation.indirect_reading import FURTHER, reading_of
 from seismo.solver.parallel.partition import Partition
 from seismo.solver.parallel.remote_points import (
     GridPoints,
@@ -33,7 +33,6 @@ from seismo.solver.parallel.remote_points import (
     flat,
     gathering,
 )
-from seismo.solver.surface.surface_slope import Points
 
 _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that one launch's thread sums

@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from seismo.equations.rock import elastic_constants
 from seismo.grid.coefficients import staggered
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.interpolation import Surface, axis_weights, slope_share
+from seismo.grid.interpolation import Points, PointsByField, Surface, axis_weights, slope_share
 from seismo.grid.surface_weights import SurfaceWeights
 from seismo.model.earth import Earth
 
@@ -29,28 +28,6 @@ MOST_REACH = 4  # half points on either side of a node that tell its d_x vx
 MOST_ROWS = 8  # half points below the surface that a reading may use
 _SLAB = 1 << 20  # columns that are sampled at once
 CONTACT = 0.1  # relative change of a modulus within half a cell that counts as a contact
-
-
-class Points(NamedTuple):
-    """Weighted points of a field: grid indices x, y, z and weights, each (n)."""
-
-    x: np.ndarray
-    y: np.ndarray
-    z: np.ndarray
-    weights: np.ndarray
-
-    def added_up(self) -> Points:
-        """Return each point once, with the sum of its weights."""
-        indices = np.array(self[:3])
-        if not indices.size:
-            return self
-        # One number for each point, in the order of x, y, z: weights of equal ones are added.
-        low = indices.min(axis=1)
-        size = indices.max(axis=1) - low + 1
-        flat = np.ravel_multi_index(tuple(indices - low[:, None]), tuple(size))
-        flat, which = np.unique(flat, return_inverse=True)
-        x, y, z = (i + n for i, n in zip(np.unravel_index(flat, tuple(size)), low, strict=True))
-        return Points(x, y, z, np.bincount(which, self.weights))
 
 
 @dataclass(frozen=True)
@@ -95,7 +72,7 @@ class SurfaceSlope:
         c = staggered(2 * reach) / self.grid.spacing[AXES.index(axis)]
         return np.arange(-reach, reach), np.concatenate([-c[::-1], c])
 
-    def points(self, columns: Points) -> dict[str, Points]:
+    def points(self, columns: Points) -> PointsByField:
         """Return by its name what to read of vx (and vy) for the slope under some nodes.
 
         Near a face of the grid, where fewer half points are left, fewer are taken.
@@ -107,7 +84,7 @@ class SurfaceSlope:
         share = -self.ratio(columns.y, columns.x) * columns.weights
         return {f"v{axis}": self._derivative(axis, columns, share) for axis in self.across}
 
-    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+    def shear_points(self, axis: str, columns: Points) -> PointsByField:
         """Return by its name what to read of the velocities for the slope of that along an axis.
 
         Args:
@@ -125,7 +102,7 @@ class SurfaceSlope:
         x, y = (np.repeat(n, rows.size) for n in of_vz[:2])
         below = np.tile(rows, of_vz.weights.size), np.outer(of_vz.weights, some).ravel()
         share = slope_share(0.0, True, surface) * self.grid.spacing[2]
-        slope = self.points(of_vz._replace(weights=share * of_vz.weights))
+        slope = self.points(of_vz.times(share))
         return {name: points.added_up() for name, points in slope.items()} | {
             "vz": Points(x, y, *below)
         }

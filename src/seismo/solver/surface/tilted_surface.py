@@ -21,16 +21,20 @@ from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.interpolation import lagrange, midpoint_weights
+from seismo.grid.interpolation import (
+    Points,
+    PointsByField,
+    add_points,
+    lagrange,
+    midpoint_weights,
+)
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.surface_weights import WEIGHTED_ROWS
 from seismo.model.earth import Earth
 from seismo.solver.grid_layout import rows_above_layers
-from seismo.solver.interpolation.strain import joined
 from seismo.solver.surface.surface_slope import (
     MOST_REACH,
     MOST_ROWS,
-    Points,
     SurfaceSlope,
     even_depths,
 )
@@ -78,19 +82,18 @@ class TiltedSurface(SurfaceSlope):
         across_normal[wet] = np.eye(normal.size) * stiffness[wet][..., 2, 2][..., None, None]
         return -np.linalg.solve(across_normal, stiffness[..., normal[:, None], along])
 
-    def points(self, columns: Points) -> dict[str, Points]:
+    def points(self, columns: Points) -> PointsByField:
         """Return by its name what to read of vx (and vy) for d_z vz under some nodes."""
         return self._strained(columns, 0)
 
-    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+    def shear_points(self, axis: str, columns: Points) -> PointsByField:
         """Return by its name what to read for d_z of the velocity along an axis: see the base."""
         points_by_field = super().shear_points(axis, columns)
         # S e_T at the half points, from the nodes beside them.
         nodes = self.nodes_beside(axis, columns)
         row = -1 if axis == "x" else -2
         for name, points in self._strained(nodes, row).items():
-            earlier = (points_by_field[name],) if name in points_by_field else ()
-            points_by_field[name] = joined(*earlier, points)
+            add_points(points_by_field, name, points)
         return points_by_field
 
     def nodes_beside(self, axis: str, columns: Points) -> Points:
@@ -103,18 +106,16 @@ class TiltedSurface(SurfaceSlope):
         x, y, z = (np.clip(n, 0, most - 1) for n, most in zip(index, self.grid.points, strict=True))
         return Points(x, y, z, np.outer(columns.weights, weights).ravel()).added_up()
 
-    def _strained(self, columns: Points, row: int) -> dict[str, Points]:
+    def _strained(self, columns: Points, row: int) -> PointsByField:
         """Return what to read for a row of S e_T at nodes: 0 for zz, -2 for yz, -1 for xz."""
         shares = self.strains(columns.y, columns.x)[:, row] * columns.weights[:, None]
-        points_by_field = dict[str, Points]()
+        points_by_field = PointsByField()
         for number, strain in enumerate(_STRAINS[: shares.shape[1]]):
             # e_xx = d_x vx; 2 e_xy = d_x vy + d_y vx
             for component, axis in {(strain[0], strain[1]), (strain[1], strain[0])}:
                 read = self._derivative if component == axis else self._sideways
                 points = read(axis, columns, shares[:, number])
-                name = f"v{component}"
-                earlier = (points_by_field[name],) if name in points_by_field else ()
-                points_by_field[name] = joined(*earlier, points)
+                add_points(points_by_field, f"v{component}", points)
         return points_by_field
 
     def _sideways(self, axis: str, columns: Points, share: np.ndarray) -> Points:

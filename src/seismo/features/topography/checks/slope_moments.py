@@ -27,7 +27,7 @@ _AT_CONTACTS = 4.0  # times as much where no strains are fitted
 def slope_moment_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace of moments; 0 on flat ground, and of fluids."""
     ground = discretization.interpolation
-    if discretization.topography is None or ground.traction is None:
+    if discretization.topography is None or ground.by_depth:
         return 0.0
     acting = (source for shot in discretization.shots for source in shot.sources)
     positions = np.array([s.position for s in acting if s.is_local and s.kind != "force"])

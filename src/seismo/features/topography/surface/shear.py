@@ -26,9 +26,8 @@ from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import point_weights
+from seismo.grid.interpolation import Points, PointsByField, point_weights
 from seismo.model.earth import Earth
-from seismo.solver.surface.surface_slope import Points
 
 FITTED_ROWS = 4.0  # rows below the ground, in which strains are fitted
 _NO_SHARE = 1e-12  # what rounding leaves
@@ -53,18 +52,18 @@ class GroundTraction:
     earth: Earth
     topography: Topography
 
-    def stress(self, name: str, position) -> dict[str, Points]:
+    def stress(self, name: str, position) -> PointsByField:
         """Return by its name what to read for a stress on the ground above a position."""
         return self._read(self._along_ground(position), name, position)
 
-    def strain(self, name: str, position) -> dict[str, Points]:
+    def strain(self, name: str, position) -> PointsByField:
         """Return the same for the strain that it does work on, by stresses that do so on theirs."""
         # Strains by stresses on the ground, these by level ones, and these by strains: S P C.
         stiffness = self._stiffness(position)
         known = self._along_ground(position)
         return self._read(np.linalg.solve(stiffness, known @ stiffness), name, position)
 
-    def fitted_strain(self, name: str, position) -> dict[str, Points]:
+    def fitted_strain(self, name: str, position) -> PointsByField:
         """Return the same for that strain at a position in the first rows: see above."""
         # No traction: s_az = f_b s_ab and so on, of C e on the ground.
         stiffness = self._stiffness(position)
@@ -74,16 +73,16 @@ class GroundTraction:
         halves = tuple("z" in self.physics.named(other).half for other in self.names)
         z_index = float(self.topography.grid.index("z", position[2]))
         weights = _fit(halves, tuple(map(tuple, conditions.tolist())), z_index)
-        points_by_field = dict[str, Points]()
+        points_by_field = PointsByField()
         # Rows of each field, interpolated along them.
         for other, half, shares in zip(
             self.names, halves, weights[self.names.index(name)], strict=True
         ):
-            x, y, _, some = self._columns(other, position)
+            x, y, _, weights = self._columns(other, position)
             rows = np.arange(shares.size) + (not half)
             points_by_field[other] = Points(
                 np.repeat(x, rows.size), np.repeat(y, rows.size), np.tile(rows, x.size),
-                np.outer(some, shares).ravel(),
+                np.outer(weights, shares).ravel(),
             )  # fmt: skip
         return points_by_field
 
@@ -92,7 +91,7 @@ class GroundTraction:
         """The stresses."""
         return list(self.physics.observables["stress"])
 
-    def _read(self, shares: np.ndarray, name: str, position) -> dict[str, Points]:
+    def _read(self, shares: np.ndarray, name: str, position) -> PointsByField:
         """Return the points of a row of shares that stresses have, those of some part."""
         # Each of the other stresses is interpolated along the first row.
         row = shares[self.names.index(name)]
@@ -122,8 +121,7 @@ class GroundTraction:
 
     def _points(self, name: str, position, share: float) -> Points:
         """Return the points of a field on the ground above a position, weighted with a share."""
-        points = self._columns(name, position)
-        return points._replace(weights=points.weights * share)
+        return self._columns(name, position).times(share)
 
     def _columns(self, name: str, position) -> Points:
         """Return the points of a field's first row about the ground above a position."""
@@ -132,7 +130,7 @@ class GroundTraction:
             float(grid.index(a, position[AXES.index(a)])) if a in grid.axes else 0.0 for a in "xy"
         )
         across = self.physics.named(name).half.replace("z", "")
-        return Points(*point_weights((x, y, 0.0), across))
+        return point_weights((x, y, 0.0), across)
 
     def _stiffness(self, position) -> np.ndarray:
         """Return the stiffness (stress, stress) of the ground above a position."""

@@ -26,16 +26,13 @@ import numpy as np
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
 from seismo.features.topography.rows import Topography
-from seismo.features.topography.surface.shear import GroundTraction
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import Surface, axis_weights
+from seismo.grid.interpolation import Points, PointsByField, Surface, axis_weights, joined_by_field
 from seismo.model.earth import Earth
-from seismo.solver.interpolation.strain import joined
 from seismo.solver.surface.surface_slope import (
     MOST_REACH,
     MOST_ROWS,
-    Points,
     SurfaceSlope,
     even_depths,
 )
@@ -75,15 +72,6 @@ def ground_slopes(
     return replace(known, rows=max(rows, LEAST_ROWS)), known
 
 
-def ground_traction(
-    physics: Physics, earth: Earth, topography: Topography | None
-) -> GroundTraction | None:
-    """Return what the ground prescribes of stresses; None where it is level, and of fluids."""
-    if topography is None or "stress" not in physics.observables:
-        return None
-    return GroundTraction(physics, earth, topography)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ShearGroundSlope(SurfaceSlope):
     """What prescribes d_s vy of SH waves on ground that slopes: s_yz = f s_xy.
@@ -94,7 +82,7 @@ class ShearGroundSlope(SurfaceSlope):
 
     topography: Topography
 
-    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+    def shear_points(self, axis: str, columns: Points) -> PointsByField:
         """Return what to read for d_s vy at nodes, weighted: see the base."""
         # (c44 + f^2 c66) d_s vy / g = f c66 d_x vy along the rows
         x = np.asarray(self.grid.coordinate("x", columns.x))
@@ -130,16 +118,16 @@ class GroundSlope(TiltedSurface):
     topography: Topography
     fluid: bool
 
-    def points(self, columns: Points) -> dict[str, Points]:
+    def points(self, columns: Points) -> PointsByField:
         """Return by its name what to read of the velocities for d_s vz under some nodes."""
         return self._rates(columns, "z")
 
-    def shear_points(self, axis: str, columns: Points) -> dict[str, Points]:
+    def shear_points(self, axis: str, columns: Points) -> PointsByField:
         """Return the same for d_s of the velocity along an axis, at half points: see the base."""
         # w at the half points, from the nodes beside them.
         return self._rates(self.nodes_beside(axis, columns), axis)
 
-    def _rates(self, columns: Points, component: str) -> dict[str, Points]:
+    def _rates(self, columns: Points, component: str) -> PointsByField:
         """Return what to read for g w of a component at nodes, weighted."""
         slopes = self._slopes(columns.y, columns.x)
         of_tangents = self._of_fluid(slopes) if self.fluid else self._of_solid(columns, slopes)
@@ -147,10 +135,7 @@ class GroundSlope(TiltedSurface):
         y, x = self._coordinates(columns.y, columns.x)
         g = self.topography.height(self.topography.level, y, x)
         shares = of_tangents[:, AXES.index(component)] * (g * columns.weights)[:, None, None]
-        points_by_field = dict[str, list[Points]]()
-        for name, points in self._tangents(columns, shares):
-            points_by_field.setdefault(name, []).append(points)
-        return {name: joined(*several) for name, several in points_by_field.items()}
+        return joined_by_field(self._tangents(columns, shares))
 
     def _tangents(self, columns: Points, shares: np.ndarray) -> Iterator[tuple[str, Points]]:
         """Yield what to read for sums of t_lm at nodes, with shares (n, l, m)."""

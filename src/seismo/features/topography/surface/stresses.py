@@ -28,22 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.terms import Term
 from seismo.equations.loss.anisotropic import loss_numbers
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import ON_GRID, RADIUS
+from seismo.grid.interpolation import ON_GRID, RADIUS, PointsByField, joined_by_field
+from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.channels import channel_points
-from seismo.solver.interpolation.indirect_reading import (
-    FURTHER,
-    IndirectReading,
-    of_shots,
-)
+from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.interpolation.strain import joined
-from seismo.solver.surface.surface_slope import MOST_ROWS, Points
+from seismo.solver.surface.surface_slope import MOST_ROWS
 
 _STRESSES = ("stress", "pressure")
 _MOST_POSITIONS = 1 << 14  # whose strains are kept for other components
@@ -54,19 +49,28 @@ _STEP = 1e-3  # relative, of s, that derivatives are differences over
 Moduli = tuple[float, float]  # of P and of S waves, over unrelaxed ones
 
 
+def indirect_reading(discretization: Discretization) -> GroundStresses | None:
+    """Return the reading of stresses by strains; None where the ground is flat, or of fluid."""
+    tilted = discretization.interpolation.tilted
+    if discretization.topography is None or tilted is None:
+        return None
+    if "stress" not in discretization.physics.observables:
+        return None
+    attenuates = discretization.earth.relaxation is not None
+    return LossyGroundStresses(discretization) if attenuates else GroundStresses(discretization)
+
+
 @dataclass(frozen=True)
 class GroundStresses(IndirectReading):
-    """What reads stresses by strains on ground that slopes and below it."""
+    """The reading of stresses by strains on ground that slopes and below it."""
 
-    _strains: dict[tuple[float, ...], dict[tuple[str, Moduli], dict[str, Points]]] = field(
+    _strains: dict[tuple[float, ...], dict[tuple[str, Moduli], PointsByField]] = field(
         default_factory=dict
     )
 
-    def beside(
-        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
-    ) -> dict[tuple[int, str], np.ndarray]:
-        """Return (number of a shot, set) -> which receivers are read so."""
-        return of_shots(self._reads, groups, shots)
+    def marks(self, positions: np.ndarray) -> np.ndarray:
+        """Return (receiver) whether each is read so."""
+        return self._reads(positions)
 
     def _reads(self, positions: np.ndarray) -> np.ndarray:
         # On the ground, and in the rows that err where no contact lies near.
@@ -100,7 +104,7 @@ class GroundStresses(IndirectReading):
 
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
-    ) -> dict[str, Points]:
+    ) -> PointsByField:
         """Return the points, by their field, that a channel reads at one receiver: see the base."""
         stresses = self._of_group(group.name, base[1], _STRESSES)
         if not stresses or not self._reads(position):
@@ -109,7 +113,7 @@ class GroundStresses(IndirectReading):
 
     def _by_strains(
         self, stresses: Sequence[Term], position: np.ndarray, moduli: Moduli
-    ) -> dict[str, Points]:
+    ) -> PointsByField:
         """Return the points, by their field, of the rate of a sum of stresses."""
         # ds/dt = C de/dt
         interpolation = self._interpolation(moduli)
@@ -128,7 +132,7 @@ class GroundStresses(IndirectReading):
 
     def _strain_points(
         self, stress: str, position: np.ndarray, moduli: Moduli, interpolation: PointInterpolation
-    ) -> dict[str, Points]:
+    ) -> PointsByField:
         """Return the points, by their field, of the rate of strain that a stress does work on."""
         # Components of one receiver share them.
         coordinates = tuple(position.tolist())
@@ -166,23 +170,16 @@ class LossyGroundStresses(GroundStresses):
         """Whether a component of a set of receivers (its name) has second channels: see above."""
         return bool(self._of_group(group, component, _STRESSES))
 
-    def beside(
-        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
-    ) -> dict[tuple[int, str], np.ndarray]:
-        """Return (number of a shot, set) -> y of P and S moduli (receiver, 2).
+    def marks(self, positions: np.ndarray) -> np.ndarray:
+        """Return y of P and S moduli (receiver, 2), which tell how these relax.
 
         NaN where stresses are read as they are.
         """
-
-        # y, which tell how moduli relax, in place of a truth value.
-        def numbers(positions: np.ndarray) -> np.ndarray:
-            return np.where(self._reads(positions)[:, None], self._numbers(positions), np.nan)
-
-        return of_shots(numbers, groups, shots)
+        return np.where(self._reads(positions)[:, None], self._numbers(positions), np.nan)
 
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
-    ) -> dict[str, Points]:
+    ) -> PointsByField:
         """Return the points, by their field, that a channel reads at one receiver: see the base."""
         # Second channels read nothing where stresses are read as they are.
         component = base[1].removesuffix(FURTHER)
@@ -259,12 +256,10 @@ class LossyGroundStresses(GroundStresses):
         return replace(discretization.interpolation, slope=slope, tilted=tilted)
 
 
-def _weighted(*several: tuple[float, dict[str, Points]]) -> dict[str, Points]:
-    """Return the points, by their field, of a sum of readings with factors."""
-    # Each point of a field once.
-    points_by_field = dict[str, list[Points]]()
-    for factor, read in several:
-        for name, some in read.items():
-            some = some._replace(weights=factor * some.weights)
-            points_by_field.setdefault(name, []).append(some)
-    return {name: joined(*points) for name, points in points_by_field.items()}
+def _weighted(*readings: tuple[float, PointsByField]) -> PointsByField:
+    """Return the points, by their field, of a sum of readings with factors, each once."""
+    return joined_by_field(
+        (name, points.times(factor))
+        for factor, reading in readings
+        for name, points in reading.items()
+    )
