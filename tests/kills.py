@@ -63,7 +63,7 @@ def main(count: int, seed: int) -> int:
         print(f"{len(known)} scenarios", flush=True)
         began = time.monotonic()
         with subprocess.Popen(
-            [sys.executable, str(ROOT / "tests" / "crash_worker.py")], stdin=subprocess.PIPE,
+            [sys.executable, str(ROOT / "tests/support/crash_worker.py")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True,
         ) as worker:  # fmt: skip
             while kills < count:
