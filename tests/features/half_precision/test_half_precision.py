@@ -17,6 +17,7 @@ from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import DeviceError, ScenarioError, UnstableError
 from seismo.features.half_precision import units as half_precision
+from seismo.features.half_precision.error import rounding_error
 from seismo.features.half_precision.table import in_16_bits, pressures_in_16_bits
 from seismo.features.loss import storage as memory_storage
 from seismo.scenario import from_dict
@@ -239,7 +240,7 @@ def test_more_noise_is_told_where_there_is_more(kind, wavelet, points, least):
     found = np.array(list(solver.records(simulation).values()))
     whole = solver.records(solver.simulate(plan(**keys, precision="float32")))
     error = np.linalg.norm(found - list(whole.values())) / np.linalg.norm(list(whole.values()))
-    told = half_precision.rounding_error(simulation.discretization)
+    told = rounding_error(simulation.discretization)
     assert least < error < 1.5 * told < 9.0 * error
 
 
@@ -263,7 +264,7 @@ def test_soft_rock_is_told_to_have_more_noise():
     """Found 2 wavelengths from a moment: 0.7, 1.8, 2 to 4 and 8 % for vp / vs 2, 10, 25 and 50."""
     layers = {"top": 0.0, "vp": 2000.0, "vs": 1000.0, "rho": 1500.0}
     told = [
-        half_precision.rounding_error(
+        rounding_error(
             discretize(from_dict(plan(model=[{"type": "layers", "layers": [layers | {"vs": vs}]}])))
         )
         for vs in (1000.0, 80.0, 20.0)

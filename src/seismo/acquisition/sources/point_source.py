@@ -75,6 +75,11 @@ class PointSource:
         return True
 
     @property
+    def is_extended(self) -> bool:
+        """Whether it stands for many points, whose rates are not its wavelet alone."""
+        return False
+
+    @property
     def silent_after(self) -> float:
         """Time in s after which nothing of it enters the grid."""
         return self.end

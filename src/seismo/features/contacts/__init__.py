@@ -7,4 +7,6 @@ FEATURE = Feature(
     point_rules="interpolation:point_rule",
     row_media="rows:adjust_medium",
     launches="rows:corrections",
+    causes="thin_solids:CAUSES",
+    checks="checks:CHECKS",
 )

@@ -26,7 +26,7 @@ from seismo.features.contacts.contact import (
 from seismo.features.contacts.operators import contact_operators, vibrations
 from seismo.features.contacts.thin_solids import thin_solid_lines
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
-from seismo.runs.prediction.lines import WarningLines, named, percent
+from seismo.runs.prediction.lines import Check, WarningLines, named, percent
 from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
@@ -233,3 +233,6 @@ def _nearer(
 ) -> np.ndarray:
     """Return which positions (n, 3) m lie less than so many points off a contact."""
     return np.abs(discretization.grid.index("z", positions[:, 2]) - contact.z_index) < points
+
+
+CHECKS = (Check("positions", sea_bed),)

@@ -24,6 +24,7 @@ import numpy as np
 
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import Contact
+from seismo.runs.prediction.cause import Cause
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
 from seismo.runs.prediction.lines import WarningLines, up_to
 from seismo.solver.discretization import Discretization
@@ -66,6 +67,11 @@ def thin_solids(discretization: Discretization) -> list[ThinSolid]:
             thin = _thin_solid(discretization, contact, float(among.min()))
             solids += [thin] if thin.error > 0.0 else []
     return solids
+
+
+def thin_solid_error(discretization: Discretization) -> float:
+    """Return the relative error of the traces by the worst of these layers."""
+    return max((solid.error for solid in thin_solids(discretization)), default=0.0)
 
 
 def thin_solid_lines(discretization: Discretization) -> WarningLines:
@@ -132,3 +138,6 @@ def _strained(discretization: Discretization) -> list[float]:
     ]
     moments = [source.position[2] for source in sources if source.kind != "force"]
     return moments + [z for group in groups for z in group.all_positions[:, 2]]
+
+
+CAUSES = (Cause("thin solids on fluids", thin_solid_error, "contacts"),)

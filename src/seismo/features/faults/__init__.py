@@ -6,4 +6,5 @@ FEATURE = Feature(
     "faults",
     applies=lambda scenario: any(source.type == "finite_fault" for source in scenario.sources),
     launches="injection:injections",
+    checks="checks:CHECKS",
 )

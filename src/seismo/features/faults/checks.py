@@ -1,4 +1,4 @@
-"""What `check` says of finite faults: their moments, their subfaults, and how to smooth them."""
+"""What `check` says of finite faults: their moments, and subfaults."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 from seismo.acquisition.wavelets.shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
-from seismo.runs.prediction.lines import WarningLines, rounded_down
+from seismo.runs.prediction.checks.moments import MOST_OFF
+from seismo.runs.prediction.lines import Check, WarningLines
 from seismo.solver.discretization import Discretization
 
-MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 MOST_GRAIN = 0.05  # of the moment rate, at the frequency of the subfaults
-_POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
 
 
 def _moments(discretization: Discretization) -> WarningLines:
@@ -46,21 +45,5 @@ def _grain(discretization: Discretization) -> WarningLines:
             )
 
 
-def lower_frequencies(discretization: Discretization, share: float) -> str:
-    """Name sources of lower frequencies: so many times as low; of faults, smoothed ones."""
-    for k, source in enumerate(discretization.scenario.sources):
-        if source.type == "finite_fault":
-            points = _POINTS * max(discretization.waves.spacing)
-            half_duration = half_duration_of(discretization.waves.slowest / points)
-            return (
-                f"sources[{k}].smoothing of about {half_duration:.2g} s, with which waves have "
-                f"{_POINTS:g} points in the shortest wavelength"
-            )
-    frequency = discretization.dominant_frequency
-    return (
-        f"a dominant frequency of about {rounded_down(share * frequency):g} Hz instead of "
-        f"{frequency:.4g} Hz"
-    )
-
-
 FAULTS: tuple[Callable[[Discretization], WarningLines], ...] = (_moments, _grain)
+CHECKS = tuple(Check("moments", lines) for lines in FAULTS)

@@ -71,6 +71,11 @@ class FaultSummary(PointSource):
         return self.moment
 
     @property
+    def is_extended(self) -> bool:
+        """Whether it stands for many points: its subfaults."""
+        return True
+
+    @property
     def radiated(self) -> tuple[SourceWavelet, ...]:
         """The moment rate, and the apparent ones of some directions."""
         return (self.wavelet, *self.directivity.rates)

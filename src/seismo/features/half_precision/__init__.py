@@ -2,4 +2,9 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("half_precision", applies=lambda scenario: scenario.in_16_bits)
+FEATURE = Feature(
+    "half_precision",
+    applies=lambda scenario: scenario.in_16_bits,
+    causes="error:CAUSES",
+    reports="error:REPORTS",
+)

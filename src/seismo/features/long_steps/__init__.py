@@ -2,4 +2,9 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("long_steps", applies=lambda scenario: scenario.grid.stencil == "long_steps")
+FEATURE = Feature(
+    "long_steps",
+    applies=lambda scenario: scenario.grid.stencil == "long_steps",
+    checks="advice:CHECKS",
+    findings="advice:FINDINGS",
+)

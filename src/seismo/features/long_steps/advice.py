@@ -1,13 +1,15 @@
-"""How many steps `grid.stencil: long_steps` saves, where the wanted accuracy has room for it."""
+"""Steps that `grid.stencil: long_steps` saves, where the wanted accuracy has room for it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from seismo.errors import SeismoError
 from seismo.features.long_steps.stencil import LEAST_CELLS, reason_against
 from seismo.runs.prediction.accuracy import Expected, expected_error
-from seismo.runs.prediction.lines import WarningLines, percent
+from seismo.runs.prediction.assess import Finding
+from seismo.runs.prediction.lines import Check, WarningLines, percent
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 
@@ -47,6 +49,10 @@ class LongerSteps:
     steps: float
     error: float
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
     def __str__(self) -> str:
         """Name the key, and what it saves."""
         return (
@@ -73,3 +79,7 @@ def longer_steps(discretization: Discretization, expected: Expected) -> LongerSt
     if steps > _WORTH or error > spec.accuracy:
         return None
     return LongerSteps(steps, error)
+
+
+CHECKS = (Check("steps", no_longer_steps),)
+FINDINGS = (Finding("longer_steps", "longer", longer_steps),)

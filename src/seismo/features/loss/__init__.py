@@ -2,4 +2,10 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("loss", applies=lambda scenario: scenario.equation.attenuates)
+FEATURE = Feature(
+    "loss",
+    applies=lambda scenario: scenario.equation.attenuates,
+    causes="checks:CAUSES",
+    checks="checks:CHECKS",
+    findings="checks:FINDINGS",
+)

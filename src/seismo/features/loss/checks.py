@@ -1,9 +1,9 @@
-"""How well the mechanisms of a run follow the law of attenuation, and what traces err by that."""
+"""Fit of the mechanisms of a run to the law of attenuation, and the error of traces by it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,8 +21,10 @@ from seismo.features.loss.storage import (
     weakened,
 )
 from seismo.model.effective.cells import tensor
-from seismo.runs.prediction.lines import in_percent
-from seismo.runs.prediction.resolution import LayerResolution
+from seismo.runs.prediction.accuracy import Expected
+from seismo.runs.prediction.assess import Finding
+from seismo.runs.prediction.cause import Cause, never
+from seismo.runs.prediction.lines import Check, in_percent
 from seismo.solver.accuracy.waves import Passage
 from seismo.solver.discretization import Discretization
 
@@ -149,6 +151,12 @@ def attenuation_fit(discretization: Discretization) -> AttenuationFit | None:
     )  # fmt: skip
 
 
+def least_fit(discretization: Discretization, expected: Expected) -> AttenuationFit | None:
+    """Return how well media attenuate, of two grids those that do so more; None where none does."""
+    fits = [attenuation_fit(grid) for grid in discretization.grids_of_spacing]
+    return min((fit for fit in fits if fit), key=lambda fit: fit.least, default=None)
+
+
 def _weakened(discretization: Discretization) -> str:
     """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
     storage = (
@@ -173,9 +181,7 @@ def _weakened(discretization: Discretization) -> str:
     )
 
 
-def short_of_bits(
-    discretization: Discretization, layers: Sequence[LayerResolution]
-) -> Iterator[str]:
+def short_of_bits(discretization: Discretization) -> Iterator[str]:
     """Name memory variables that the scenario keeps in 16 bits where waves become too weak."""
     relaxation = discretization.earth.relaxation
     if relaxation is not None and relaxation.scale and (reason := _weakened(discretization)):
@@ -216,9 +222,7 @@ def fit_error(discretization: Discretization, other: Relaxation | None = None) -
     )
 
 
-def follows_loosely(
-    discretization: Discretization, layers: Sequence[LayerResolution]
-) -> Iterator[str]:
+def follows_loosely(discretization: Discretization) -> Iterator[str]:
     """Name mechanisms that are far from the law inside their band, and how many are nearer."""
     fitted = attenuation_fit(discretization)
     if fitted is None or fitted.loss <= _LOOSE:
@@ -353,3 +357,14 @@ def _wave(passage: Passage) -> tuple[str, float]:
     """Return which wave is the slowest of a medium, and its quality factor."""
     wave = "s" if passage.medium.vs else "p"
     return wave, passage.medium.others.get(f"q{wave}", math.inf)
+
+
+CHECKS = (Check("waves", follows_loosely), Check("waves", short_of_bits))
+CAUSES = (
+    Cause(
+        "relaxation mechanisms in place of a law", fit_error, "medium", falls_with_order=True,
+        falls_with_spacing=never, remedy=fit_remedy, key="attenuation",
+    ),
+    Cause("relaxation times in time steps", step_error, "medium"),
+)  # fmt: skip
+FINDINGS = (Finding("attenuation", "attenuation", least_fit),)

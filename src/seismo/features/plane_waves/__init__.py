@@ -6,4 +6,5 @@ FEATURE = Feature(
     "plane_waves",
     applies=lambda scenario: any(source.type == "plane_wave" for source in scenario.sources),
     launches="injection:injections",
+    checks="checks:CHECKS",
 )

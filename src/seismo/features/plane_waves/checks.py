@@ -9,7 +9,7 @@ import numpy as np
 from seismo.features.plane_waves.background import box_of, plane_waves
 from seismo.features.plane_waves.plane_wave import WaveBox
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.lines import WarningLines
+from seismo.runs.prediction.lines import Check, WarningLines
 from seismo.solver.discretization import Discretization
 
 READ = 5.0  # points about a position from which motion is read, half points among them
@@ -56,3 +56,6 @@ def _outside(discretization: Discretization, box: WaveBox, positions: np.ndarray
         if axis != "z":
             beyond |= index < box.first[a] + READ
     return beyond
+
+
+CHECKS = (Check("places", outside_box),)

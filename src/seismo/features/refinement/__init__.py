@@ -7,4 +7,6 @@ FEATURE = Feature(
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
     indirect_reading="plane_strains:indirect_reading",
     exchange="exchange:RefinedExchange",
+    assess="error:assess",
+    reports="report:REPORTS",
 )

@@ -1,4 +1,4 @@
-"""What a plane where two spacings meet adds to the error of a run, and of which grid each cause is.
+"""Expected error of a run on two grids: by the plane where they meet, and of each grid.
 
 Each grid has the receivers and sources on its side; a cause of both counts as it is on the worse.
 """
@@ -24,13 +24,18 @@ from seismo.runs.prediction.accuracy import (
     SENT_BACK,
     Expected,
     expected_error,
+    sent_back,
 )
+from seismo.runs.prediction.assess import Assessment, of_survey
 from seismo.runs.prediction.checks.thin_bodies import hidden_error
+from seismo.runs.prediction.checks.warnings import cautions
 from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING
-from seismo.runs.prediction.layers.thicker import thicker_refined
+from seismo.runs.prediction.layers.thicker import CLOSE, advised_points, least_points, raised
 from seismo.runs.prediction.lines import percent
 from seismo.runs.prediction.remedy import warned_of
+from seismo.runs.prediction.resolution import layers_of
+from seismo.scenario.sections.grid import MOST_LAYER_POINTS
 from seismo.solver.accuracy.stencil import (
     RAYLEIGH,
     PowerLaw,
@@ -72,6 +77,7 @@ _REMEDIES = {
     GRAZING: "use more boundaries.layer.points, or a larger grid.extent",
 }
 _LEFT = 0.5  # of the wanted error: absorbing layers need no more
+_WITHIN = 1.2  # times the error wanted of layers, which is met
 _LINES = {2: 1001, 3: 101}  # on which the earth there is looked at, along x and y
 _MOST_ENDS = 200  # sources, and receivers, between which ways are sought
 _MOST_WAYS = 12
@@ -282,14 +288,52 @@ def _remedy(discretization: Discretization, expected: Expected) -> str:
     for_layers = math.sqrt(max(0.0, accuracy**2 - others**2))
     if dict(expected.causes).get(SENT_BACK, 0.0) > max(for_layers, _LEFT * accuracy):
         causes.append(SENT_BACK)
-        remedies[SENT_BACK] = thicker_refined(discretization, max(for_layers, _LEFT * accuracy))
+        remedies[SENT_BACK] = _thicker(discretization, max(for_layers, _LEFT * accuracy))
     texts = [text for what, text in remedies.items() if what in causes]
     if not causes or not remedies.keys() >= set(causes) or others > accuracy:
         texts.append("use a smaller grid.spacing, or a deeper plane of grid.refinement")
     return f"for {percent(accuracy)} {'; '.join(texts)}"
 
 
-def inaccurate_refined(discretization: Discretization, expected: Expected) -> Iterator[str]:
+def _thicker(discretization: Discretization, wanted: float) -> str:
+    """Name the points of layers on two grids that send back no more than is wanted.
+
+    Layers of the finer grid, as thick, have three times the points: they are looked at least often.
+    """
+    present = discretization.scenario.boundaries.layer.points
+    coarse, fine = (with_ends(grid) for grid in discretization.grids_of_spacing)
+    finer = fine.scenario.boundaries.layer.points // present
+    least = advised_points(coarse)
+    aim = wanted
+    for _ in range(2):
+        points, error = least_points(lambda n: sent_back(coarse, n), aim, least)
+        sent_there = sent_back(fine, finer * points)
+        if max(error, sent_there) <= CLOSE * wanted or points == MOST_LAYER_POINTS:
+            break
+        aim *= wanted / sent_there
+    worst = max(error, sent_there)
+    return raised(discretization, points, 1.0, worst if worst > _WITHIN * wanted else 0.0)
+
+
+def assess(discretization: Discretization) -> Assessment | None:
+    """Return the error and the warnings to expect of a run on two grids; None of one grid."""
+    if discretization.fine is None:
+        return None
+    f_max = discretization.highest_frequency
+    expected = refined_error(of_survey(discretization))
+    grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.fine, discretization)]
+    lines = [*_inaccurate(discretization, expected)]
+    lines += [
+        line for grid, layers in grids
+        for line in cautions(on_side(grid), layers, expected, discretization)
+    ]  # fmt: skip
+    lines += beside_plane(discretization)
+    # What is said of both grids is said once.
+    every = [layer for _, layers in grids for layer in layers]
+    return Assessment(f_max, every, expected, list(dict.fromkeys(lines)), refined_remedy)
+
+
+def _inaccurate(discretization: Discretization, expected: Expected) -> Iterator[str]:
     """Warn of errors that other grids would avoid."""
     if expected.error > discretization.scenario.grid.accuracy and warned_of(
         discretization, expected

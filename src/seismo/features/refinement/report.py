@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from seismo.features.refinement.error import refinement_error
 from seismo.grid.grid import AXES
-from seismo.runs.prediction.lines import percent
+from seismo.runs.prediction.lines import Report, percent
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 
@@ -38,3 +38,6 @@ def refinement_facts(discretization: Discretization) -> Iterator[tuple[str, str]
         f"{discretization.points / uniform:.2g} of those that a uniform grid has; waves that "
         f"cross the plane err by {percent(refinement_error(discretization))}",
     )
+
+
+REPORTS = (Report("grid", refinement_facts),)

@@ -2,4 +2,4 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("slow_waves")
+FEATURE = Feature("slow_waves", causes="error:CAUSES")

@@ -1,4 +1,4 @@
-"""What slow waves of acoustic VTI and TTI equations make of the traces, and spheres against them.
+"""Errors by slow waves of acoustic VTI and TTI equations, and by spheres against them.
 
 A receiver has them where the source stands in rock that sends them
 (`seismo.equations.rock.slow_waves`), itself stands in such rock, and the run is long enough
@@ -14,14 +14,11 @@ import numpy as np
 from seismo.acquisition.stations.receivers import paths_of
 from seismo.grid.grid import AXES
 from seismo.model.earth import Earth
+from seismo.runs.prediction.cause import Cause, never
 from seismo.solver.discretization import Discretization
 
 SLOW = "slow waves of anisotropic rock"
 SPHERES = "isotropic spheres about sources"
-REMEDIES = {
-    SLOW: "give isotropic_source: auto",
-    SPHERES: "move sources out of rock of unlike epsilon and delta",
-}
 _CHANGED = 0.5  # of P, times epsilon - delta, by a sphere: 3 to 5 % where that is 0.1
 _MOST_ENDS = 200  # sources, and receivers, that are looked at
 
@@ -82,3 +79,15 @@ def _sends(discretization: Discretization, earth: Earth, positions: np.ndarray) 
     fulfilled = [condition.holds(medium) for condition in discretization.physics.about_sources]
     sends: np.ndarray = ~np.logical_and.reduce(fulfilled)
     return sends
+
+
+CAUSES = (
+    Cause(
+        SLOW, slow_wave_error, "medium", falls_with_spacing=never, key="isotropic_source",
+        remedy="give isotropic_source: auto",
+    ),
+    Cause(
+        SPHERES, sphere_error, "medium", falls_with_spacing=never,
+        remedy="move sources out of rock of unlike epsilon and delta",
+    ),
+)  # fmt: skip

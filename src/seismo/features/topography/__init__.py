@@ -8,4 +8,7 @@ FEATURE = Feature(
     point_rules="surface.point_rule:point_rule",
     indirect_reading="surface.stresses:indirect_reading",
     planes="curved_runs:planes",
+    causes="checks.causes:CAUSES",
+    checks="checks.ground:CHECKS",
+    reports="checks.report:REPORTS",
 )

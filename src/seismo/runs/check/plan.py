@@ -10,19 +10,16 @@ from typing import Any, Literal
 
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
-from seismo.features.long_steps.advice import LongerSteps, longer_steps
-from seismo.features.loss.checks import AttenuationFit, attenuation_fit
-from seismo.features.refinement.error import refined_remedy
+from seismo.features import giving
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import Expected
-from seismo.runs.prediction.assess import Assessment, assess
+from seismo.runs.prediction.assess import Assessment, Finding, assess
 from seismo.runs.prediction.cheaper_grid import CheaperGrid, cheaper_grid
 from seismo.runs.prediction.remedy import (
     points_needed,
-    remedy_of_a_miss,
     uncarried,
 )
 from seismo.runs.prediction.resolution import LayerResolution, layers_of
@@ -131,22 +128,31 @@ class Plan:
         return cheaper_grid(self.discretization, self.expected)
 
     @cached_property
-    def longer_steps(self) -> LongerSteps | None:
-        """How many steps bounded differences save, if these keep to the wanted accuracy."""
-        return longer_steps(self.discretization, self.expected)
+    def findings(self) -> dict[Finding, Any]:
+        """Facts that features find; None where there is nothing to say."""
+        return {
+            finding: finding.find(self.discretization, self.expected)
+            for feature in giving("findings")
+            for finding in feature["findings"]
+        }
 
-    @cached_property
-    def attenuation(self) -> AttenuationFit | None:
+    @property
+    def longer_steps(self) -> Any:
+        """How many steps bounded differences save, if these keep to the wanted accuracy."""
+        return self._fact("longer_steps")
+
+    @property
+    def attenuation(self) -> Any:
         """How well media attenuate, of two grids those that do so more; None where none does."""
-        fits = [attenuation_fit(grid) for grid in self.discretization.grids_of_spacing]
-        return min((fit for fit in fits if fit), key=lambda fit: fit.least, default=None)
+        return self._fact("attenuation")
+
+    def _fact(self, key: str) -> Any:
+        return next(fact for finding, fact in self.findings.items() if finding.key == key)
 
     @cached_property
     def remedy(self) -> str:
         """What keeps to the wanted accuracy, where that is missed and no warning says so."""
-        if self.discretization.fine is not None:
-            return refined_remedy(self.discretization, self.expected)
-        return remedy_of_a_miss(self.discretization, self.expected)
+        return self._assessment.remedy(self.discretization, self.expected)
 
     def __str__(self) -> str:
         """The page that `seismo check` prints."""
@@ -188,8 +194,7 @@ class Plan:
             "expected": self.expected.as_dict(),
             "remedy": self.remedy,
             "cheaper": self.cheaper and asdict(self.cheaper),
-            "longer_steps": self.longer_steps and asdict(self.longer_steps),
-            "attenuation": self.attenuation and self.attenuation.as_dict(),
+            **{finding.key: fact and fact.as_dict() for finding, fact in self.findings.items()},
             "memory_bytes": self.memory.as_dict(),
             "memory_needed": [demand.as_dict() for demand in self.demands],
             "output_bytes": self.output.as_dict(),

@@ -12,11 +12,8 @@ from seismo.acquisition.sources.moment_tensor import magnitude_of
 from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.features.faults.finite_fault import ActingFault, FaultSummary
-from seismo.features.half_precision.units import rounding_error
 from seismo.features.plane_waves.background import box_of, plane_waves
 from seismo.features.plane_waves.plane_wave import EVANESCENT_LEAD, PlaneWave
-from seismo.features.refinement.report import refinement_facts
-from seismo.features.topography.checks.report import ground_facts
 from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
 from seismo.model.random_medium import RandomMedium
@@ -26,7 +23,8 @@ from seismo.output.reports.source_facts import ranged, source_lines
 from seismo.output.store.quantities import timing
 from seismo.runs.check.plan import Plan
 from seismo.runs.coordinates import size_and_depth
-from seismo.runs.prediction.accuracy import layer_errors, percent
+from seismo.runs.prediction.accuracy import layer_errors
+from seismo.runs.prediction.lines import facts_of_features, percent
 from seismo.runs.reporting.progress import clock_time, rate
 from seismo.scenario.earth.gridded_parts import GriddedPart
 from seismo.scenario.sections.sources import Source
@@ -208,8 +206,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
         f"{size} points ({', '.join(grid.axes)}) = {grid.size / 1e6:.3g} million, layers "
         f"included{_rows(discretization)}",
     )
-    yield from refinement_facts(discretization)
-    yield from ground_facts(discretization)
+    yield from facts_of_features(discretization, "grid")
+    yield from facts_of_features(discretization, "ground")
     yield (
         "time",
         f"{clock.steps} steps of {with_unit(clock.dt, 's')} = "
@@ -226,18 +224,8 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
     yield "accuracy", _accuracy(plan)
     if plan.cheaper:
         yield "cheaper", str(plan.cheaper)
-    if plan.longer_steps:
-        yield "longer", str(plan.longer_steps)
-    if plan.attenuation:
-        yield "attenuation", str(plan.attenuation)
-    if noise := rounding_error(discretization):
-        yield (
-            "precision",
-            f"float16, on GPUs: rounding adds some {percent(noise)} of noise to the traces, most "
-            "of it above the band of the sources, where an interval of receivers filters it; it "
-            "drowns phases and components some hundred times weaker than the strongest waves "
-            "around them, and motion below 1e-6 of that beside the strongest source loses bits",
-        )
+    yield from ((finding.label, str(fact)) for finding, fact in plan.findings.items() if fact)
+    yield from facts_of_features(discretization, "accuracy")
     yield from _damping(discretization)
     yield from _resources(plan)
     yield from _speed(plan)

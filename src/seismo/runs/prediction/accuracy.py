@@ -1,4 +1,4 @@
-"""What error the traces of a run will have, and mostly from what, said before a step is taken.
+"""Expected error of the traces of a run, and its causes, before a step is taken.
 
 Each cause gives a relative L2 error of the worst trace, integrated over the spectrum of the traces;
 causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
@@ -26,20 +26,14 @@ import numpy as np
 
 from seismo.acquisition.stations.receivers import paths_of, thinned
 from seismo.equations.framework.table import Field
-from seismo.features.contacts.thin_solids import thin_solids
-from seismo.features.half_precision.units import rounding_error
-from seismo.features.loss.checks import fit_error, step_error
-from seismo.features.slow_waves.error import (
-    SLOW,
-    SPHERES,
-    slow_wave_error,
-    sphere_error,
-)
-from seismo.features.topography.checks.changed_ground import levelling_error, smoothing_error
-from seismo.features.topography.checks.fluid_ground import ground_motion_error
-from seismo.features.topography.checks.slope_moments import slope_moment_error
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
+from seismo.runs.prediction.cause import (
+    Cause,
+    causes_of_features,
+    errors_of_features,
+    never,
+)
 from seismo.runs.prediction.checks.thin_bodies import thin_error
 from seismo.runs.prediction.contacts.layered_error import (
     Contacts,
@@ -51,6 +45,7 @@ from seismo.runs.prediction.contacts.near_contacts import (
     NearSource,
     near_receivers,
     near_sources,
+    reads_layers,
 )
 from seismo.runs.prediction.contacts.sideways import sideways_error
 from seismo.runs.prediction.contacts.stacks import in_layers
@@ -58,6 +53,7 @@ from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.prediction.layers.damping import damped_error
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.prediction.lines import percent
+from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
     layer_error,
     passage_error,
@@ -85,19 +81,31 @@ _DISPERSION = "numerical dispersion"  # in each medium
 # Other causes:
 PLACING = "sources and receivers between grid points"
 SURFACE = "the free surface"
-ON_SLOPES = "motion on ground that slopes"
-MOMENTS = "moments beside ground that slopes"
-SMOOTHED = "ground too short for the grid"
-LEVEL = "ground that is level beside absorbing layers"
 CONTACTS = "contacts of media"
 CLOSE_CONTACTS = f"{CONTACTS} closer than a cell"
 BESIDE = "sources beside contacts"
 READ_BESIDE = "receivers beside contacts"
-THIN = "thin solids on fluids"
 SENT_BACK = "absorbing layers"
-FITTED = "relaxation mechanisms in place of a law"
-STEPPED = "relaxation times in time steps"
-ROUNDED = "fields of 16 bits"
+
+
+# Beside contacts where the earth varies sideways a finer grid does not mend errors for sure.
+CAUSES = (
+    Cause(_DISPERSION, falls_with_order=True),
+    Cause(PLACING),
+    Cause(COUPLED, power=4.0),
+    Cause(SURFACE),
+    Cause(CONTACTS),
+    Cause(BESIDE, falls_with_spacing=reads_layers, remedy="move sources away from contacts"),
+    Cause(READ_BESIDE, falls_with_spacing=reads_layers, remedy="move receivers away from contacts"),
+    Cause(SENT_BACK, falls_with_spacing=never),
+    Cause(GRAZING, falls_with_spacing=never),
+)
+
+
+def cause_of(name: str, scenario: Scenario) -> Cause:
+    """Return the cause of an error of some name."""
+    every = (*CAUSES, *causes_of_features(scenario))
+    return next((cause for cause in every if name.startswith(cause.name)), Cause(name))
 
 
 @dataclass(frozen=True)
@@ -124,17 +132,17 @@ class Expected:
     @property
     def dispersion(self) -> float:
         """Relative L2 error of the worst trace, of numerical dispersion in all media together."""
-        return math.hypot(*(e for what, e in self.causes if what.startswith(_DISPERSION)))
+        return math.hypot(*(e for name, e in self.causes if name.startswith(_DISPERSION)))
 
     def __str__(self) -> str:
         """Describe it in a line."""
         largest = self.causes[0][1]
-        named = [what for what, error in self.causes if error >= _SAID * largest][:2]
+        named = [name for name, error in self.causes if error >= _SAID * largest][:2]
         return f"{percent(self.error)}, mostly from {' and '.join(named)}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        causes = [{"cause": what, "error": error} for what, error in self.causes]
+        causes = [{"cause": name, "error": error} for name, error in self.causes]
         sets = [{"name": name, "error": error} for name, error in self.sets]
         return {"error": self.error, "causes": causes, "receivers": sets}
 
@@ -144,12 +152,9 @@ def expected_error(discretization: Discretization) -> Expected:
     causes = [
         *_dispersion(discretization),
         (PLACING, placing_error(discretization)),
-        (FITTED, fit_error(discretization)),
+        (COUPLED, coupling_error(discretization)),
+        *errors_of_features(discretization, "medium"),
     ]
-    causes.append((STEPPED, step_error(discretization)))
-    causes.append((ROUNDED, rounding_error(discretization)))
-    causes.append((COUPLED, coupling_error(discretization)))
-    causes += [(SLOW, slow_wave_error(discretization)), (SPHERES, sphere_error(discretization))]
     layered = in_layers(discretization)
     contacts = (
         layered_error(discretization)
@@ -163,19 +168,16 @@ def expected_error(discretization: Discretization) -> Expected:
         surface = max(surface, closed_surface_error(discretization))
         surface *= 1.0 + _SLOPING * discretization.topography.steepest**2
     causes.append((SURFACE, min(1.0, surface * _strained(discretization))))
-    causes.append((ON_SLOPES, ground_motion_error(discretization)))
-    causes.append((MOMENTS, slope_moment_error(discretization)))
-    causes.append((SMOOTHED, smoothing_error(discretization)))
-    causes.append((LEVEL, levelling_error(discretization)))
+    causes += errors_of_features(discretization, "surface")
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
     causes.append((CLOSE_CONTACTS, thin_error(discretization)))
     sources_at_contacts = tuple(near_sources(discretization))
     worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
-    causes.append((THIN, max((solid.error for solid in thin_solids(discretization)), default=0.0)))
+    causes += errors_of_features(discretization, "contacts")
     causes.append((SENT_BACK, sent_back(discretization)))
     causes.append((GRAZING, grazing_error(discretization)))
-    others = math.hypot(*(error for what, error in causes if not what.startswith(CONTACTS)))
+    others = math.hypot(*(error for name, error in causes if not name.startswith(CONTACTS)))
     receivers_at_contacts = tuple(near_receivers(discretization))
     beside = {group.name: min(1.0, group.error) for group in receivers_at_contacts}
     causes.append((READ_BESIDE, max(beside.values(), default=0.0)))

@@ -1,17 +1,19 @@
-"""The quality of a run's results, expected: `check` reports it, and results files keep it."""
+"""The quality of a run's results, expected: `check` reports it, and results files keep it.
+
+A feature that makes several grids of a run assesses these together, by the hook `assess`; what
+features find besides comes by the hook `findings`, a tuple of `Finding`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from seismo.features.refinement.error import (
-    beside_plane,
-    inaccurate_refined,
-    refined_error,
-)
-from seismo.features.refinement.sides import on_side
+from seismo.features import acting
 from seismo.runs.prediction.accuracy import Expected, expected_error
 from seismo.runs.prediction.checks.warnings import cautions
+from seismo.runs.prediction.remedy import remedy_of_a_miss
 from seismo.runs.prediction.resolution import LayerResolution, layers_of
 from seismo.solver.discretization import Discretization
 
@@ -23,39 +25,49 @@ class Assessment:
     Attributes:
         f_max: highest frequency of the sources in Hz.
         layers: media of the earth and how the grid carries their waves.
-        expected: error of the traces, and what it comes from.
-        warnings: what a seismologist would ask about.
+        expected: error of the traces, and its causes.
+        warnings: questions of a seismologist.
+        remedy: function(discretization, expected) -> the remedy where the wanted accuracy is missed
+            and no warning says so, "" otherwise.
     """
 
     f_max: float
     layers: list[LayerResolution]
     expected: Expected
     warnings: list[str]
+    remedy: Callable[[Discretization, Expected], str] = remedy_of_a_miss
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fact of a feature about a run, that `check` prints and gives as plain data.
+
+    Attributes:
+        key: in plain data.
+        label: of its line.
+        find: function(discretization, expected) -> an object with `as_dict`, None where there is
+            nothing to say.
+    """
+
+    key: str
+    label: str
+    find: Callable[[Discretization, Expected], Any]
 
 
 def assess(discretization: Discretization) -> Assessment:
     """Return the error and the warnings to expect of a run."""
+    for assessed in acting("assess", discretization.scenario):
+        if assessment := assessed(discretization):
+            return assessment
     f_max = discretization.highest_frequency
-    if discretization.fine is None:
-        layers = layers_of(discretization, f_max)
-        expected = expected_error(_of_survey(discretization))
-        return Assessment(f_max, layers, expected, cautions(discretization, layers, expected))
-    expected = refined_error(_of_survey(discretization))
-    grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.fine, discretization)]
-    lines = [*inaccurate_refined(discretization, expected)]
-    lines += [
-        line for grid, layers in grids
-        for line in cautions(on_side(grid), layers, expected, discretization)
-    ]  # fmt: skip
-    lines += beside_plane(discretization)
-    # What is said of both grids is said once.
-    every = [layer for _, layers in grids for layer in layers]
-    return Assessment(f_max, every, expected, list(dict.fromkeys(lines)))
+    layers = layers_of(discretization, f_max)
+    expected = expected_error(of_survey(discretization))
+    return Assessment(f_max, layers, expected, cautions(discretization, layers, expected))
 
 
-def _of_survey(discretization: Discretization) -> Discretization:
+def of_survey(discretization: Discretization) -> Discretization:
     """Return a run with all shots of its survey: each job of an array expects the same error."""
     if len(discretization.shots) == len(discretization.survey_shots):
         return discretization
-    fine = None if discretization.fine is None else _of_survey(discretization.fine)
+    fine = None if discretization.fine is None else of_survey(discretization.fine)
     return replace(discretization, shots=discretization.survey_shots, fine=fine)

@@ -1,13 +1,19 @@
-"""Words of lines about a run: errors in percent, receivers by name."""
+"""Lines about a run: warnings and facts of `seismo check`, errors in percent, receivers by name.
+
+A feature gives its warnings by the hook `checks`, a tuple of `Check`, and its facts by the hook
+`reports`, a tuple of `Report`. They come behind the core's own of the same subject.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.features import acting
 from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
 from seismo.solver.discretization import Discretization
@@ -15,6 +21,48 @@ from seismo.solver.discretization import Discretization
 WarningLines = Iterator[str]
 _USELESS = 0.7  # relative error of traces that have little to do with the true ones
 _MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Check:
+    """Warnings of a feature.
+
+    Attributes:
+        subject: of `seismo.runs.prediction.checks.warnings`, behind whose own they come.
+        lines: function(discretization) -> the warnings.
+    """
+
+    subject: str
+    lines: Callable[[Discretization], WarningLines]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Facts of a feature.
+
+    Attributes:
+        subject: of `seismo.runs.check.report`, behind whose own they come.
+        lines: function(discretization) -> labels and texts.
+    """
+
+    subject: str
+    lines: Callable[[Discretization], Iterator[tuple[str, str]]]
+
+
+def warnings_of_features(discretization: Discretization, subject: str) -> WarningLines:
+    """Yield the warnings of the features that a run uses, about a subject."""
+    for checks in acting("checks", discretization.scenario):
+        for check in checks:
+            if check.subject == subject:
+                yield from check.lines(discretization)
+
+
+def facts_of_features(discretization: Discretization, subject: str) -> Iterator[tuple[str, str]]:
+    """Yield the facts of the features that a run uses, about a subject."""
+    for reports in acting("reports", discretization.scenario):
+        for report in reports:
+            if report.subject == subject:
+                yield from report.lines(discretization)
 
 
 def in_percent(share: float) -> str:

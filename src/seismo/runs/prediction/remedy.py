@@ -1,4 +1,4 @@
-"""With which grid the traces of a run keep to the wanted accuracy: a finer one, or a coarser.
+"""Remedies of errors: the grid with which the traces of a run keep to the wanted accuracy.
 
 At another spacing dispersion, the free surface and the weights between grid points err as at their
 points per wavelength there. What contacts leave falls with the square of the spacing at least
@@ -15,34 +15,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from seismo.acquisition.wavelets.shapes import half_duration_of
 from seismo.errors import SeismoError
-from seismo.features.faults.checks import lower_frequencies
-from seismo.features.loss.checks import fit_remedy
-from seismo.features.slow_waves.error import REMEDIES, SLOW
 from seismo.runs.prediction.accuracy import (
-    BESIDE,
     CONTACTS,
-    FITTED,
-    LEVEL,
-    MOMENTS,
-    ON_SLOPES,
-    PLACING,
-    READ_BESIDE,
-    ROUNDED,
     SENT_BACK,
-    SMOOTHED,
-    STEPPED,
-    SURFACE,
-    THIN,
     Expected,
+    cause_of,
     expected_error,
     percent,
     placing_error,
     sent_back,
 )
 from seismo.runs.prediction.checks.odd_media import medium_name
-from seismo.runs.prediction.contacts.near_contacts import reads_layers
-from seismo.runs.prediction.interpolated_coupling import COUPLED
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING
 from seismo.runs.prediction.layers.thicker import MOST_TRIED, thicker
 from seismo.runs.prediction.lines import WarningLines, rounded_down
@@ -67,11 +52,7 @@ _NEAR = 0.9  # share of a spacing down to which one is taken that divides the ex
 TRIALS = 4  # finer grids where the earth varies sideways
 _SHARE_OF_OTHERS = 0.7  # of the wanted error, that others may have where layers err, too
 _LEFT = 0.5  # of the wanted error: layers need no more
-_MOVES = {
-    BESIDE: "move sources away from contacts",
-    READ_BESIDE: "move receivers away from contacts",
-}
-_FALLS = {COUPLED: 4.0, ON_SLOPES: 2.0, MOMENTS: 2.0, SMOOTHED: 1.0}  # powers of the spacing
+_POINTS = 6.0  # in the shortest wavelength of faults that are smoothed
 
 
 def points_needed(discretization: Discretization, layers: list[LayerResolution]) -> float:
@@ -112,8 +93,7 @@ def inaccurate(
         case "dispersion":
             yield _dispersed(discretization, layers, expected, dispersion)
         case "error":
-            keys = {FITTED: "attenuation", ROUNDED: "precision", SLOW: "isotropic_source"}
-            key = keys.get(expected.causes[0][0], "grid.spacing")
+            key = cause_of(expected.causes[0][0], discretization.scenario).key
             yield f"{key}: the traces will err by {expected}; {_remedy(discretization, expected)}"
 
 
@@ -166,24 +146,41 @@ def _remedy(discretization: Discretization, expected: Expected) -> str:
             if _disperses(discretization, remaining)
             else ""
         )
-        lower = lower_frequencies(discretization, coarser)
+        lower = _lower_frequencies(discretization, coarser)
         named.append(f"use a grid.spacing of about {spacing:g} m{higher} or {lower}")
     layers = thicker(discretization, for_layers, coarser)
-    known = _moves(discretization) | {
+    of_layers = {
         SENT_BACK: layers,
         GRAZING: f"{'' if layers else 'raise boundaries.layer.points, or '}enlarge grid.extent",
-        FITTED: fit_remedy(discretization),
-        LEVEL: "enlarge grid.extent, or move receivers away from its sides",
-        ROUNDED: "give precision: float32",
     }
-    moves = [
-        known[what]
-        for what, error in remaining.causes
-        if known.get(what) and (error > 0.5 * wanted or what == SENT_BACK)
+    others = [
+        cause_of(name, discretization.scenario)
+        for name, error in remaining.causes
+        if not is_mended(discretization, name) and (error > 0.5 * wanted or name == SENT_BACK)
     ]
+    remedies = (of_layers.get(cause.name) or cause.mend(discretization) for cause in others)
+    moves = [remedy for remedy in remedies if remedy]
     worst = expected.causes[0][0]
-    named = moves + named if worst in known and worst != SENT_BACK else named + moves
+    comes_first = not is_mended(discretization, worst) and worst != SENT_BACK
+    named = moves + named if comes_first else named + moves
     return f"for {percent(wanted)} {', and '.join(named) or 'take another attenuation.law'}"
+
+
+def _lower_frequencies(discretization: Discretization, share: float) -> str:
+    """Name sources of lower frequencies: so many times as low; smoothed where they can be."""
+    for k, source in enumerate(discretization.scenario.sources):
+        if "smoothing" in type(source).model_fields:
+            points = _POINTS * max(discretization.waves.spacing)
+            half_duration = half_duration_of(discretization.waves.slowest / points)
+            return (
+                f"sources[{k}].smoothing of about {half_duration:.2g} s, with which waves have "
+                f"{_POINTS:g} points in the shortest wavelength"
+            )
+    frequency = discretization.dominant_frequency
+    return (
+        f"a dominant frequency of about {rounded_down(share * frequency):g} Hz instead of "
+        f"{frequency:.4g} Hz"
+    )
 
 
 def _with_layers(
@@ -273,7 +270,7 @@ def _power_of_contacts(discretization: Discretization, expected: Expected) -> fl
 
 
 def _of_contacts(expected: Expected) -> float:
-    return math.hypot(*(error for what, error in expected.causes if what.startswith(CONTACTS)))
+    return math.hypot(*(error for name, error in expected.causes if name.startswith(CONTACTS)))
 
 
 def _falling(share: float, power: float) -> float:
@@ -281,25 +278,22 @@ def _falling(share: float, power: float) -> float:
     return float(min(0.9, max(0.5, share ** (1.0 / power))))
 
 
-def _moves(discretization: Discretization) -> dict[str, str]:
-    """Return the causes that a finer grid does not mend, and what does."""
-    return REMEDIES | ({} if reads_layers(discretization) else _MOVES)
+def is_mended(discretization: Discretization, name: str) -> bool:
+    """Whether a finer grid mends the error of a name."""
+    return cause_of(name, discretization.scenario).falls_with_spacing(discretization)
 
 
 def mended(discretization: Discretization, expected: Expected) -> Expected:
-    """Return what is expected of causes that a finer grid mends."""
-    moves = {SENT_BACK, GRAZING, FITTED, LEVEL, ROUNDED, *_moves(discretization)}
-    return Expected(tuple(cause for cause in expected.causes if cause[0] not in moves))
+    """Return the errors of a run that a finer grid mends."""
+    return Expected(
+        tuple(error for error in expected.causes if is_mended(discretization, error[0]))
+    )
 
 
 def _disperses(discretization: Discretization, expected: Expected) -> bool:
-    """Whether a higher order has less of what is expected where the accuracy is kept."""
-    known = {
-        PLACING, SURFACE, BESIDE, READ_BESIDE, THIN, SENT_BACK, GRAZING, STEPPED, ROUNDED, LEVEL,
-        *_FALLS, *REMEDIES,
-    }  # fmt: skip
-    what = expected.causes[0][0]
-    return discretization.stencil.order < 16 and what not in known and not what.startswith(CONTACTS)
+    """Whether a higher order has less of the largest error where the accuracy is kept."""
+    worst = cause_of(expected.causes[0][0], discretization.scenario)
+    return discretization.stencil.order < 16 and worst.falls_with_order
 
 
 def dividing(discretization: Discretization, spacing: float) -> float:
@@ -361,11 +355,10 @@ def all_causes_within(
     order = order or discretization.stencil.order
     wanted = wanted or discretization.scenario.grid.accuracy
     errors = [surface_error(_scaled(discretization, factor)), placing_error(discretization, factor)]
-    for what, error in expected.causes:
-        if what.startswith(CONTACTS):
-            errors.append(error * factor**power)
-        elif what in _FALLS:
-            errors.append(error * factor ** _FALLS[what])
+    for name, error in expected.causes:
+        fall = power if name.startswith(CONTACTS) else cause_of(name, discretization.scenario).power
+        if fall is not None:
+            errors.append(error * factor**fall)
     others = math.hypot(*errors)
     # What they leave to dispersion; of nothing no stencil has less.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))

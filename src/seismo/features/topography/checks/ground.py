@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.features.topography.ground import ground_of
 from seismo.features.topography.heights.shape import Ground
-from seismo.runs.prediction.lines import WarningLines
+from seismo.runs.prediction.lines import Check, WarningLines
 from seismo.scenario.sections.topography import FileTopography, datum_of
 from seismo.solver.discretization import Discretization
 
@@ -113,3 +113,4 @@ GROUND: tuple[Callable[[Discretization], WarningLines], ...] = (
     _in_km,
     _unlike_stations,
 )
+CHECKS = tuple(Check("ground", lines) for lines in GROUND)

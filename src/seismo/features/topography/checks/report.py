@@ -11,6 +11,7 @@ from seismo.features.topography.ground import ground_of
 from seismo.features.topography.heights.shape import BLEND, Ground
 from seismo.features.topography.limits import steepest_place
 from seismo.features.topography.symbol import growth
+from seismo.runs.prediction.lines import Report
 from seismo.solver.discretization import Discretization
 
 
@@ -112,3 +113,6 @@ def _cost(discretization: Discretization) -> str:
 def _named(discretization: Discretization, x: float, y: float) -> str:
     """Format a place in m."""
     return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (discretization.grid.dimensions == 3)
+
+
+REPORTS = (Report("ground", ground_facts),)

@@ -15,12 +15,11 @@ from seismo.acquisition.sources.catalogue_event import half_duration_of_moment
 from seismo.acquisition.sources.event_files import read_event
 from seismo.acquisition.sources.moment_tensor import magnitude_of, moment_of
 from seismo.acquisition.sources.point_source import PointSource
-from seismo.features.faults.checks import FAULTS, MOST_OFF
-from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_MAGNITUDE = 9.6  # of all earthquakes, and a little
+MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
 MOST_TIMES = 10.0  # ratio of half durations to those of earthquakes of their moment
 _DYN_CM = 1e-7  # N m
 _MOST_OF_LINE = 1e17  # N m for each metre: the largest earthquakes over their lengths
@@ -156,7 +155,7 @@ def _half_duration(source: PointSource) -> float | None:
 
     A triangle of half duration T has the standard deviation T / sqrt(6).
     """
-    if source.kind != "moment_tensor" or isinstance(source, FaultSummary):
+    if source.kind != "moment_tensor" or source.is_extended:
         return None
     times = np.linspace(source.start, source.end, _SAMPLES)
     rate = source.signal(times, 1)
@@ -180,5 +179,4 @@ MOMENTS: tuple[Callable[[Discretization], WarningLines], ...] = (
     _lasting_moment,
     _event_moments,
     _size,
-    *FAULTS,
 )

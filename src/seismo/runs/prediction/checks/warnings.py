@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from seismo.acquisition.traces.spectra import derivatives_of
 from seismo.acquisition.wavelets import wavelet as wavelets
-from seismo.features.contacts.checks import sea_bed
 from seismo.features.half_precision.source_peaks import strain_rates
-from seismo.features.long_steps.advice import no_longer_steps
-from seismo.features.loss.checks import follows_loosely, short_of_bits
-from seismo.features.plane_waves.checks import outside_box
-from seismo.features.topography.checks.ground import GROUND
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
@@ -38,7 +33,7 @@ from seismo.runs.prediction.layers.thicker import (
     advised_points,
     longest_wavelength,
 )
-from seismo.runs.prediction.lines import WarningLines
+from seismo.runs.prediction.lines import WarningLines, warnings_of_features
 from seismo.runs.prediction.remedy import inaccurate, uncarried
 from seismo.runs.prediction.resolution import LayerResolution
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
@@ -49,6 +44,7 @@ LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 _SMOOTH = {"ricker", "ricker_derivative", "gaussian", "gaussian_derivative", "gaussian_rate"}
 MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
 _COUPLED = 0.98  # share of a coupling: no error of its own shows with more
+_Check = Callable[[Discretization], WarningLines]
 
 
 def cautions(
@@ -59,12 +55,23 @@ def cautions(
     lines = [*uncarried(discretization, layers)]
     if not discretization.scenario.grid.planes:
         lines += inaccurate(discretization, layers, expected)
-    lines += [line for look in _EARTH for line in look(discretization, layers)]
-    lines += [line for look in _OF_RUN for line in look(run or discretization)]
+    lines += [*_beyond(discretization, layers), *warnings_of_features(discretization, "waves")]
+    lines += [line for check in ODD_MEDIA for line in check(discretization, layers)]
+    lines += _by_subject(run or discretization, _OF_RUN)
     lines += _layer_strength(run or discretization, expected)
-    lines += [line for look in _GEOMETRY for line in look(discretization)]
+    lines += _by_subject(discretization, _OF_GRID)
     lines += near_contacts(expected.near_sources, expected.reading)
     return [*lines, *_nothing_recorded(run or discretization)]
+
+
+def _by_subject(
+    discretization: Discretization, subjects: Mapping[str, Sequence[_Check]]
+) -> WarningLines:
+    """Yield warnings by subject, those of features behind the others."""
+    for subject, checks in subjects.items():
+        for check in checks:
+            yield from check(discretization)
+        yield from warnings_of_features(discretization, subject)
 
 
 def _beyond(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
@@ -177,20 +184,17 @@ def _nothing_recorded(discretization: Discretization) -> WarningLines:
         yield "receivers: none, nor snapshots or maps: nothing of the waves will be recorded"
 
 
-_EARTH: tuple[Callable[[Discretization, list[LayerResolution]], WarningLines], ...] = (
-    _beyond, follows_loosely, short_of_bits, *ODD_MEDIA,
-)  # fmt: skip
-
-
 # Of all grids of a run together.
-_OF_RUN: tuple[Callable[[Discretization], WarningLines], ...] = (
-    depths, depths_over_ground, directions, off_the_plane, bodies_outside, outside_box, uncovered,
-    outside, otherwise, kept, dropped, *MOMENTS, *TIMING, unlike_the_motion,
-    kept_dispersion, _weak_sources, no_longer_steps, tiny_lengths, outlines, hidden_parts,
-    _little_damping, _flat, *GROUND,
-)  # fmt: skip
-
-
-_GEOMETRY: tuple[Callable[[Discretization], WarningLines], ...] = (
-    *POSITIONS, sea_bed, _weakened_coupling,
-)  # fmt: skip
+_OF_RUN: dict[str, tuple[_Check, ...]] = {
+    "places": (depths, depths_over_ground, directions, off_the_plane, bodies_outside),
+    "model": (uncovered, outside, otherwise, kept, dropped),
+    "moments": MOMENTS,
+    "times": (*TIMING, unlike_the_motion, kept_dispersion),
+    "steps": (_weak_sources,),
+    "ground": (tiny_lengths, outlines, hidden_parts, _little_damping, _flat),
+}
+# Of each of them.
+_OF_GRID: dict[str, tuple[_Check, ...]] = {
+    "positions": POSITIONS,
+    "coupling": (_weakened_coupling,),
+}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 from seismo.errors import SeismoError
-from seismo.features.refinement.sides import with_ends
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.runs.prediction.lines import percent
@@ -22,8 +21,7 @@ MOST_TRIED = 1e6  # points of a grid that is prepared to see what its layers sen
 _COSTLY = 1.5  # times as many points of the grid, from which on they are said
 _FEW = 50  # of so many points the last does not matter
 _SEARCHED = 12  # numbers of points, between two of which one does and the other does not
-_CLOSE = 1.02  # times what is wanted, which is met
-_WITHIN = 1.2  # the same, on two grids
+CLOSE = 1.02  # times what is wanted, which is met
 
 
 def longest_wavelength(discretization: Discretization) -> float:
@@ -77,35 +75,15 @@ def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0)
     for _ in range(2):
         points, error = least_points(lambda n: sent_back(discretization, n, coarser), aim, least)
         sent_there = _on_its_grid(discretization, points, coarser) if error <= aim else None
-        if sent_there is None or sent_there <= _CLOSE * wanted:
+        if sent_there is None or sent_there <= CLOSE * wanted:
             break
         aim *= wanted / sent_there
     if points == discretization.scenario.boundaries.layer.points:
         return ""
-    return _raised(discretization, points, coarser, error if error > aim else 0.0)
+    return raised(discretization, points, coarser, error if error > aim else 0.0)
 
 
-def thicker_refined(discretization: Discretization, wanted: float) -> str:
-    """Name the points of layers on two grids that send back no more than is wanted.
-
-    Layers of the finer grid, as thick, have three times the points: they are looked at least often.
-    """
-    present = discretization.scenario.boundaries.layer.points
-    coarse, fine = (with_ends(grid) for grid in discretization.grids_of_spacing)
-    finer = fine.scenario.boundaries.layer.points // present
-    least = advised_points(coarse)
-    aim = wanted
-    for _ in range(2):
-        points, error = least_points(lambda n: sent_back(coarse, n), aim, least)
-        sent_there = sent_back(fine, finer * points)
-        if max(error, sent_there) <= _CLOSE * wanted or points == MOST_LAYER_POINTS:
-            break
-        aim *= wanted / sent_there
-    worst = max(error, sent_there)
-    return _raised(discretization, points, 1.0, worst if worst > _WITHIN * wanted else 0.0)
-
-
-def _raised(discretization: Discretization, points: int, coarser: float, error: float) -> str:
+def raised(discretization: Discretization, points: int, coarser: float, error: float) -> str:
     """Word how many points layers need, what they cost, and what they still err by if too much."""
     text = f"raise boundaries.layer.points to {points}{_cost(discretization, points, coarser)}"
     if not error:
