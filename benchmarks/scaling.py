@@ -40,7 +40,7 @@ from seismo.backends.communicator import (
 )
 from seismo.backends.device_threads import spread
 from seismo.backends.select import choose_all
-from seismo.grid.point_costs import PointCosts, cost
+from seismo.grid.decomposition import PointCosts, cost
 from seismo.runs.tools import bench
 from seismo.runs.tools.bench.cases import (
     LAYER_POINTS,

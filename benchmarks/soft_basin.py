@@ -32,7 +32,7 @@ from rich.console import Console
 from tables import print_table
 
 import seismo
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
 from seismo.backends.select import choose
 from seismo.exact import metrics
 from seismo.exact.layers import layered, layered_plane

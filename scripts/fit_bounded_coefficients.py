@@ -1,8 +1,8 @@
-"""Fit differences of a bounded symbol (`seismo.features.long_steps.coefficients`).
+"""Fit differences of a bounded symbol (`seismo.grid.coefficients`).
 
     python scripts/fit_bounded_coefficients.py
 
-writes src/seismo/features/long_steps/coefficients.json, a few seconds a row (needs scipy). For each
+writes src/seismo/grid/bounded_coefficients.json, a few seconds a row (needs scipy). For each
 order, largest symbol S and tolerance e the widest band of wavenumbers k is sought by bisection in
 which
 
@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from seismo.features.long_steps.coefficients import BOUNDS, ORDERS
+from seismo.grid.coefficients import BOUNDED_ORDERS, BOUNDS
 
-DATA = Path(__file__).parents[1] / "src/seismo/features/long_steps/coefficients.json"
+DATA = Path(__file__).parents[1] / "src/seismo/grid/bounded_coefficients.json"
 TOLERANCES = (5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3)  # of K / k
 SAMPLES = 400  # wavenumbers at which the conditions hold, in the band and beyond
 APART, HIGHER = 1.25, 1.2  # from how many bands on waves are higher, and by how much
@@ -70,7 +70,7 @@ def widest(order: int, bound: float, tolerance: float) -> np.ndarray | None:
 def main() -> None:
     """Fit them all."""
     lines = []
-    for order in ORDERS:
+    for order in BOUNDED_ORDERS:
         for bound in BOUNDS:
             for tolerance in TOLERANCES:
                 c = widest(order, bound, tolerance)

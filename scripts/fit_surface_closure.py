@@ -41,8 +41,7 @@ import numpy as np
 from surface_errors import Weights
 from surface_layer_growth import SilentErrors
 
-from seismo.features.long_steps.coefficients import under_surface
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import Stencil, under_surface
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_closure.json"
 WEIGHTS = {

@@ -1,4 +1,4 @@
-"""Fit the weights of `seismo.grid.surface_weights` to the exact response of elastic half-spaces.
+"""Fit the weights of `seismo.grid.surface_interpolation` to exact responses of half-spaces.
 
     python scripts/fit_surface_weights.py ORDER ... [--kind forces]
 
@@ -48,11 +48,16 @@ from half_space_response import (
 )
 from scipy.special import j0, j1
 
-from seismo.features.long_steps.coefficients import under_surface
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import Stencil, under_surface
 from seismo.grid.interpolation import SLOPE_ROWS, Surface, axis_weights, sloped_weights
 from seismo.grid.surface_closure import ClosureKind, interior_matrix, surface_closure
-from seismo.grid.surface_weights import DEPTHS, HALVES, READS, WIDTH, first_row
+from seismo.grid.surface_interpolation import (
+    DEPTHS,
+    HALVES,
+    READS,
+    WIDTH,
+    first_row,
+)
 from seismo.solver.surface.surface_slope import MOST_ROWS
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_weights.json"

@@ -21,9 +21,9 @@ import cases
 import numpy as np
 from scipy.special import ndtr
 
+from seismo.acquisition.moment_tensor import double_couple, to_grid
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.sources.moment_tensor import double_couple, to_grid
-from seismo.acquisition.wavelets.shapes import sigma_of
+from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.exact import metrics, whole_space
 from seismo.exact.medium import Medium
 from seismo.runs.prediction.accuracy import expected_error

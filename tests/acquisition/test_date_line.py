@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.stations.station import coordinate
+from seismo.acquisition.stations import coordinate
 from seismo.errors import ModelError, ScenarioError
 from seismo.features.topography.heights.files import read_heights
 from seismo.grid.longitude import around, nearest_turn, unwrapped

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seismo.acquisition.sources import moment_tensor
+from seismo.acquisition import moment_tensor
 from seismo.scenario.sections.sources import ExplosionSource, MomentTensorSource
 
 ANGLES = (st.floats(0.0, 359.9), st.floats(1.0, 89.0), st.floats(-179.0, 179.0))  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 

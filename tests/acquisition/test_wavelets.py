@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
 from seismo.errors import ModelError
 from seismo.scenario.sections.wavelet import Wavelet
 

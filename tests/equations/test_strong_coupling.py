@@ -14,7 +14,7 @@ import solver
 from seismo.equations.elastic_tti import definite
 from seismo.equations.rock.elastic_constants import named
 from seismo.grid.coefficients import MIDPOINT, Stencil
-from seismo.grid.midpoints import Midpoints
+from seismo.grid.interpolation import Midpoints
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.solver.medium.node_medium import averages_at, node_medium

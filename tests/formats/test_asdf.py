@@ -7,7 +7,7 @@ import obspy
 import pytest
 
 from seismo import open_results
-from seismo.acquisition.sources.moment_tensor import (
+from seismo.acquisition.moment_tensor import (
     double_couple,
     grid_components,
     to_gcmt,

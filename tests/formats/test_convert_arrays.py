@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
 from seismo.errors import ScenarioError
 from seismo.formats.conversion.convert import convert
 from seismo.scenario import load

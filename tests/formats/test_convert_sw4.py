@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from seismo.acquisition.sources.moment_tensor import double_couple
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
+from seismo.acquisition.moment_tensor import double_couple
 from seismo.errors import ScenarioError
 from seismo.formats.conversion.convert import convert
 from seismo.formats.sw4.sources import turned

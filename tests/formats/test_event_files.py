@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.sources.event_files import read_event
+from seismo.acquisition.events import read_event
 from seismo.errors import ScenarioError
 from seismo.runs.prediction.assess import assess
 from seismo.scenario.sections.sources import EventSource

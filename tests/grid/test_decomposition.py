@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seismo.errors import ScenarioError
-from seismo.grid.decomposition import LINE, SECTOR, best_parts, decompose
+from seismo.grid.decomposition import LINE, SECTOR, PointCosts, best_parts, cost, decompose
 from seismo.grid.grid import Grid
-from seismo.grid.point_costs import PointCosts, cost
 from seismo.solver.steps.row_groups import regions
 
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from seismo.features.long_steps.coefficients import UNDER_SURFACE
 from seismo.grid import coefficients, surface_closure
-from seismo.grid.coefficients import Stencil
+from seismo.grid.coefficients import UNDER_SURFACE, Stencil
 from seismo.grid.surface_closure import ClosureKind, closure_kind
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -6,7 +6,7 @@ import pytest
 import flat_layers
 import solver
 from seismo.grid.surface_closure import ClosureKind
-from seismo.grid.surface_weights import (
+from seismo.grid.surface_interpolation import (
     DEPTHS,
     HALVES,
     READS,

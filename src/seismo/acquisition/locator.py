@@ -1,7 +1,7 @@
-"""Where positions of a scenario lie in the grid: projected, and checked to lie inside.
+"""Positions of a scenario in the grid: projected, and checked to lie inside.
 
 They are x, y, z in m where users write and read them, and x, y, s of the grid
-(`seismo.features.topography.rows`) everywhere else; the same where the ground is flat.
+(`seismo.grid.vertical_coordinate`) everywhere else; the same where the ground is flat.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError
-from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.scenario import Scenario
 from seismo.scenario.sections.topography import datum_of
 
@@ -35,7 +35,7 @@ class Locator:
     """
 
     def __init__(
-        self, scenario: Scenario, grid: Grid, topography: Topography | None = None
+        self, scenario: Scenario, grid: Grid, topography: VerticalCoordinate | None = None
     ) -> None:
         """Take the projection from the scenario's section `geographic`."""
         self.scenario = scenario
@@ -65,6 +65,12 @@ class Locator:
         if depth_from == "datum":
             return datum_of(self.scenario.topography)
         return self.ground(x, y)
+
+    def azimuth(self, position: Coordinates) -> float:
+        """Return the azimuth of x at a position: north of a mechanism is that at its source."""
+        if self.projection is None:
+            return 0.0
+        return float(self.projection.x_azimuth(position[0], position[1]))
 
     def coordinates(self, position: Any) -> Coordinates:
         """Return x, y, z of a position of the scenario that is in m: on the ground without z."""

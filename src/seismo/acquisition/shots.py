@@ -9,14 +9,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import ManySources, PointSource
 from seismo.errors import ScenarioError
-from seismo.features.faults.finite_fault import (
-    ActingFault,
-    PlacedFault,
-    acting,
-)
-from seismo.features.plane_waves.plane_wave import PlaneWave
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
@@ -36,11 +30,11 @@ class Shot:
     name: str
     points: tuple[Any, ...]
     summaries: tuple[PointSource, ...] = ()
-    faults: tuple[ActingFault, ...] = ()
+    faults: tuple[ManySources, ...] = ()
 
     @cached_property
     def sources(self) -> tuple[PointSource, ...]:
-        """All points, and subfaults that stand for all of their faults (`ActingFault.samples`)."""
+        """All points, and subfaults that stand for all of their faults (`ManySources.samples`)."""
         return (*self.points, *chain.from_iterable(fault.samples for fault in self.faults))
 
 
@@ -83,33 +77,31 @@ class Share:
         return shots[start:stop]
 
 
-def with_subfaults(shot: Shot, earth: Earth, dimensions: int) -> Shot:
-    """Return a shot with the moments of the subfaults of its finite faults.
+def with_moments(shot: Shot, earth: Earth, dimensions: int) -> Shot:
+    """Return a shot with the moments that its sources, such as finite faults, have in an earth.
 
     Raises:
         ScenarioError: slip makes no moment, as the model has no rigidity there.
     """
     points = list[PointSource]()
     summaries = list[PointSource]()
-    faults = list[ActingFault]()
+    faults = list[ManySources]()
     for source in shot.points:
-        summary = source
-        if isinstance(source, PlacedFault):
-            summary, fault = acting(source, earth, dimensions)
-            faults.append(fault)
+        summary, fault = source.with_moments(earth, dimensions)
+        if fault is None:
+            points.append(summary)
         else:
-            points.append(source)
+            faults.append(fault)
         summaries.append(summary)
     return Shot(shot.name, tuple(points), tuple(summaries), tuple(faults))
 
 
-def with_plane_waves(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
-    """Return a shot whose plane waves know the rock that they come from (`PlaneWave.in_earth`)."""
-
-    def known(source: Any) -> Any:
-        return source.in_earth(earth, grid, extremes) if isinstance(source, PlaneWave) else source
-
-    points, summaries = (tuple(map(known, some)) for some in (shot.points, shot.summaries))
+def in_earth(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
+    """Return a shot whose sources know the rock that they come from (`PointSource.in_earth`)."""
+    points, summaries = (
+        tuple(source.in_earth(earth, grid, extremes) for source in sources)
+        for sources in (shot.points, shot.summaries)
+    )
     return replace(shot, points=points, summaries=summaries)
 
 

@@ -12,28 +12,39 @@ First derivative, on a sample::
 
     f'(0) ~ sum_m e_m [f(m) - f(-m)]
 
-whose symbol squared never exceeds that of the second one: what second derivatives along other
-directions than the axes are made of, they leave a Laplacian that no wave of any length makes grow.
+whose symbol squared never exceeds that of the second one: second derivatives along other directions
+than the axes are made of them, and leave a Laplacian that makes no wave of any length grow.
 
 *Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
 *Fitted* ones keep the error of the phase velocity below a tolerance up to the largest possible
-wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor,
-and may have bounded coefficients along some axes (`seismo.features.long_steps.coefficients`).
+wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a tolerance, 0 for Taylor.
 Runs take their tolerances from a short list (`TOLERANCES`): coefficients are compiled into the
 kernels, and few tolerances keep the kernel cache small.
+
+*Bounded* coefficients, along some axes, allow longer time steps. The stability limit falls with S,
+the largest value of
+
+    K(k) = 2 sum_m c_m sin((m - 1/2) k)
+
+over all wavenumbers k (radians per sample), which shortest waves have. Coefficients that are
+accurate in as wide a band as possible have S = 2.6 to 3; no wave needs that much where the grid has
+more than four points per wavelength. Bounded ones keep K below a bound at every k, and its error
+below a tolerance in the widest band for which such coefficients exist. From a quarter beyond the
+band on no wave has the frequency of one within it. `scripts/fit_bounded_coefficients.py` computes
+them, `bounded_coefficients.json` stores them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 from numpy.polynomial import chebyshev
-
-from seismo.features.long_steps.coefficients import bounded
 
 ORDERS = tuple(range(2, 17, 2))
 TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of the phase velocity
@@ -44,6 +55,10 @@ _MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those loo
 _SECANTS = 20  # largest number of secant steps
 _CLOSE = 1e-14  # largest distance of the error from the tolerance
 _DECIMALS = 12  # of fitted coefficients: the same with any linear-algebra library
+# Bounded coefficients
+BOUNDED_ORDERS = tuple(range(6, 17, 2))
+BOUNDS = (1.5, 1.7, 1.9, 2.2)  # of K, spacing 1
+UNDER_SURFACE = {8: (1.9, 2e-5)}  # along z, by the order
 
 
 @dataclass(frozen=True)
@@ -55,7 +70,7 @@ class Stencil:
         tolerance: largest relative error of the phase velocity in the band that the coefficients
             are fitted to, 0 for Taylor coefficients.
         bounds: of staggered first derivatives along some axes, such as "xy": the axes, the bound
-            and the tolerance (`seismo.features.long_steps.coefficients`).
+            and the tolerance.
     """
 
     order: int
@@ -324,3 +339,27 @@ def inverse_of_staggered(first: Sequence[float], reach: int) -> np.ndarray:
     symbol[0] = 1.0
     taps = np.roll(np.fft.ifft(1.0 / symbol).real, reach)[: 2 * reach + 1]
     return taps / taps.sum()
+
+
+@lru_cache
+def _fits() -> dict[tuple[int, float, float], tuple[float, ...]]:
+    """Return the coefficients by order, bound and tolerance."""
+    text = files("seismo.grid").joinpath("bounded_coefficients.json").read_text()
+    return {
+        (fit["order"], fit["bound"], fit["tolerance"]): tuple(fit["c"]) for fit in json.loads(text)
+    }
+
+
+def under_surface(order: int) -> tuple[tuple[str, float, float], ...]:
+    """Return the bounds of a `Stencil` along z, whose rows a free surface closes."""
+    return (("z", *UNDER_SURFACE[order]),)
+
+
+def bounded_family(order: int) -> list[tuple[float, float]]:
+    """Return the bounds and tolerances of an order for which there are coefficients."""
+    return [(bound, tolerance) for known, bound, tolerance in _fits() if known == order]
+
+
+def bounded(order: int, bound: float, tolerance: float) -> np.ndarray:
+    """Return c_1 .. c_M of the staggered first derivative, in units of 1 / spacing."""
+    return np.array(_fits()[order, bound, tolerance])

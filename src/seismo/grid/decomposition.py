@@ -12,19 +12,22 @@ ends, to a cache line: loads of a warp that straddle lines take twice as long. W
 scarce, rows are a multiple of half a line long (`Subdomain.unit`) and planes z of a whole line, so
 that the alignment of a row depends on y alone, which
 `seismo.backends.gpu.sweeps.thread.RowRotation` corrects.
+
+Subdomains share the costs of points (`PointCosts`), which are higher in absorbing layers and in
+curved rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from seismo.errors import ScenarioError
 from seismo.grid.global_index import GlobalBlock
 from seismo.grid.grid import AXES, Box, Grid, triple
-from seismo.grid.point_costs import EVEN, PointCosts, plane_costs
 
 LINE = 32  # numbers in a cache line of a GPU, two of a CPU's
 SECTOR = LINE // 2  # numbers in two 32-byte sectors of GPU memory
@@ -243,6 +246,47 @@ def _cuts(
             )
         cuts.append(min(candidates, key=lambda n: abs(n - cut)))
     return [*cuts, points]
+
+
+class PointCosts(NamedTuple):
+    """Time of a point over that of an interior one.
+
+    Attributes:
+        layer: of a point in an absorbing layer.
+        curved: of a point in a row that follows the ground; times that of a layer in one.
+        rows: from the top down that do.
+    """
+
+    layer: float = 1.0
+    curved: float = 1.0
+    rows: int = 0
+
+
+EVEN = PointCosts()
+
+
+def cost(grid: Grid, box: Box, costs: PointCosts) -> float:
+    """Return the cost of a box in interior points."""
+
+    def flat(inside: Box) -> float:
+        # Weighted volume: all points as layer points, less the surplus of those in the extent.
+        extent = inside & grid.extent
+        return costs.layer * inside.size - (costs.layer - 1.0) * extent.size
+
+    curved = box & Box((0, 0, 0), (*grid.points[:2], costs.rows))
+    return flat(box) + (costs.curved - 1.0) * flat(curved)
+
+
+def plane_costs(grid: Grid, axis: int, costs: PointCosts) -> np.ndarray:
+    """Return the cost (n) of each plane across an axis, in interior points."""
+    planes = []
+    for n in range(grid.points[axis]):
+        lo = [0, 0, 0]
+        hi = list(grid.points)
+        lo[axis] = n
+        hi[axis] = n + 1
+        planes.append(cost(grid, Box(triple(lo), triple(hi)), costs))
+    return np.array(planes)
 
 
 def best_parts(

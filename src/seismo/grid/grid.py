@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.features.growing_rows.stretching import CellSizes, Stretching
+from seismo.grid.stretching import CellSizes, Stretching
 
 AXES = ("x", "y", "z")
 _DIGITS = 9  # of coordinates in results behind the first one of the spacing

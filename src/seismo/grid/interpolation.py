@@ -1,25 +1,37 @@
-"""Weights that interpolate a field between its points, or spread a source over them.
+"""Interpolation on the grid: weights at positions, and between nodes and half points.
 
-Away from a free surface: a Kaiser-windowed sinc of 8 points along each axis (Hicks 2002, b = 6.31)
-whose moments up to degree 3 are corrected to be exact, so that cubic fields are interpolated
-exactly at any position. Next to an image surface the window is folded back with the field's sign.
-Next to a closed surface (elastic), with no points above, the polynomial through the rows next to
-the surface is used, which includes the zero of a field that vanishes there. Where the surface
-prescribes a field's slope (`seismo.solver.surface.surface_slope`) the polynomial has that slope
-there, and needs fewer rows. A position on a grid point has weight one.
+Weights read a field between its points, or spread a source over them. Away from a free surface they
+are a Kaiser-windowed sinc of 8 points along each axis (Hicks 2002, b = 6.31) whose moments up to
+degree 3 are corrected to be exact, so that cubic fields are interpolated exactly at any position.
+Next to an image surface the window is folded back with the field's sign. Next to a closed surface
+(elastic), with no points above, the polynomial through the rows next to the surface is used, which
+includes the zero of a field that vanishes there. Where the surface prescribes a field's slope
+(`seismo.solver.surface.surface_slope`) the polynomial has that slope there, and needs fewer rows. A
+position on a grid point has weight one.
 
 Sources of equations that have waves of any shortness are spread over 16 points along each axis
 instead, which pass 0.999 of waves of 8 points, 0.96 of 6, 0.84 of 5, and none of 2.7 and less.
+
+The weights of many positions at once, away from any surface (`even_weights`), depend smoothly on
+the share f of the way from a point to the next: each is a polynomial of f, whose coefficients are
+found once, at Chebyshev's nodes.
+
+Between nodes and half points along one axis P takes four half points (`Midpoints`,
+`seismo.grid.coefficients.MIDPOINT`), under a closed free surface those of
+`seismo.grid.surface_interpolation`. Arrays have one half point for each node, half a cell further;
+values within four nodes of their ends are not to be used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
+
+from seismo.grid.coefficients import MIDPOINT
 
 RADIUS = 4
 KAISER_B = 6.31
@@ -32,6 +44,13 @@ ON_GRID = 1e-9  # cells within which a position counts as on a grid point
 
 
 Along = tuple[np.ndarray, np.ndarray]  # indices and weights along an axis
+WIDTH = 2 * RADIUS  # points along an axis
+_DEGREE = 20  # of the polynomials: they err by less than 1e-13
+_CLOSE = 1e-6  # cells from a point, where nodes would be taken for it
+_SIZES = np.abs(MIDPOINT)[[1, 0, 0, 1]]
+_NONE = np.zeros((0, 0))
+_ZERO = 1e-9  # weights that are rounding
+Combine = Callable[[list[np.ndarray]], np.ndarray]
 
 
 class Points(NamedTuple):
@@ -357,3 +376,116 @@ def _product(along: list[Along]) -> Points:
     indices[2] = z
     x, y, z = indices.reshape(3, -1)
     return Points(x, y, z, weights.ravel())
+
+
+def even_weights(positions: np.ndarray, half: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first point (n) int, and the weights (n, WIDTH), of positions (n).
+
+    They are those of `axis_weights`, of which those on a point have zeros beside their one.
+
+    Args:
+        positions: in grid indices.
+        half: whether the field is staggered along this axis (half a cell further).
+    """
+    along = positions - (0.5 if half else 0.0)
+    before = np.floor(along)
+    # Clenshaw's sum of Chebyshev's polynomials T_k(t), of each position by itself: a product of
+    # matrices would round it by how many others there are.
+    t = 2.0 * (along - before)[:, None] - 1.0
+    last, sums = np.zeros((2, along.size, WIDTH))
+    for coefficients in _polynomials()[:0:-1]:
+        last, sums = sums, coefficients + 2.0 * t * sums - last
+    return before.astype(np.int64) - RADIUS + 1, _polynomials()[0] + t * sums - last
+
+
+@cache
+def _polynomials() -> np.ndarray:
+    """Return the Chebyshev coefficients (degree + 1, WIDTH) of the weights, of 2 f - 1."""
+    nodes = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
+    shares = np.clip(0.5 * (nodes + 1.0), _CLOSE, 1.0 - _CLOSE)
+    weights = np.array([axis_weights(float(f), False)[1] for f in shares])
+    return np.linalg.solve(np.polynomial.chebyshev.chebvander(2.0 * shares - 1.0, _DEGREE), weights)
+
+
+def harmonic_means(nodes: np.ndarray) -> np.ndarray:
+    """Return the harmonic means (n - 1, ...) of neighbouring nodes (n, ...), 0 beside 0."""
+    with np.errstate(divide="ignore"):
+        return 2.0 / (1.0 / nodes[:-1] + 1.0 / nodes[1:])
+
+
+class Midpoints(NamedTuple):
+    """Interpolation along one axis of arrays of nodes or half points.
+
+    Attributes:
+        axis: of the arrays.
+        surface: index of the free surface along it.
+        to_half: weights (rows, nodes) of half points under the surface; none without one.
+        to_node: the same of nodes.
+        layers: which nodes lie in an absorbing layer, of each one.
+    """
+
+    axis: int
+    surface: int = 0
+    to_half: np.ndarray = _NONE
+    to_node: np.ndarray = _NONE
+    layers: tuple[np.ndarray, ...] = ()
+
+    def mean(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the mean of the two nodes beside each half point."""
+        return 0.5 * (nodes + self._taken(nodes, 1))
+
+    def at_halves(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the sums of nodes times the sizes of the weights, at half points."""
+        return self._combined(nodes, -1, self.to_half, _sums)
+
+    def at_nodes(self, halves: np.ndarray) -> np.ndarray:
+        """Return the sums of half points times the sizes of the weights, at nodes."""
+        return self._combined(halves, -2, self.to_node, _sums)
+
+    def largest(self, nodes: np.ndarray) -> np.ndarray:
+        """Return the largest of the nodes that each half point goes to."""
+        return self._combined(nodes, -1, self.to_half, _extremes(np.maximum))
+
+    def least(self, halves: np.ndarray) -> np.ndarray:
+        """Return the least of the half points that each node takes."""
+        return self._combined(halves, -2, self.to_node, _extremes(np.minimum))
+
+    def least_in_layers(self, factors: np.ndarray) -> np.ndarray:
+        """Return factors up to 1 at nodes, of which those in a layer are all the least of them."""
+        lines = np.moveaxis(factors.copy(), self.axis, 0)
+        for layer in self.layers:
+            lines[layer] = lines[layer].min(0, initial=1.0)
+        return np.moveaxis(lines, 0, self.axis)
+
+    def _taken(self, points: np.ndarray, ahead: int) -> np.ndarray:
+        count = points.shape[self.axis]
+        return points.take(np.clip(np.arange(count) + ahead, 0, count - 1), self.axis)
+
+    def _combined(
+        self, points: np.ndarray, first: int, closed: np.ndarray, rule: Callable
+    ) -> np.ndarray:
+        """Combine four points from `first` ahead on, and those of the rows under a surface."""
+        # One value stands for all where the medium does not vary along the axis.
+        if points.shape[self.axis] == 1:
+            return rule([points], np.array([_SIZES.sum()]))
+        # Interior: P, four points about the one sought.
+        combined = rule([self._taken(points, first + m) for m in range(len(_SIZES))], _SIZES)
+        lines = np.moveaxis(points, self.axis, 0)[self.surface :]
+        # Rows under the free surface: the interpolation of its SBP closure.
+        for row, weights in enumerate(np.abs(closed)):
+            some = np.flatnonzero(weights > _ZERO)
+            some_points = rule([lines[k] for k in some], weights[some])
+            np.moveaxis(combined, self.axis, 0)[self.surface + row] = some_points
+        return combined
+
+
+def _sums(points: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    return reduce(np.add, (w * v for w, v in zip(weights, points, strict=True)))
+
+
+def _extreme(operation: np.ufunc, points: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    return reduce(operation, points)
+
+
+def _extremes(operation: np.ufunc) -> Callable:
+    return partial(_extreme, operation)

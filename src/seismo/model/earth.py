@@ -32,8 +32,8 @@ from seismo.equations.loss.anisotropic import (
 from seismo.equations.loss.relaxation import LEAST_QUALITY, Relaxation
 from seismo.equations.rock.unique_media import different, worth_finding
 from seismo.errors import ModelError
-from seismo.features.slow_waves.spheres import SourceSpheres
-from seismo.features.topography.heights.frame import GroundFrame, PlacedPoints
+from seismo.model.bodies import SourceSpheres
+from seismo.model.ground_frame import GroundFrame, PlacedPoints
 from seismo.model.layered import (
     Bounds,
     DepthProfile,

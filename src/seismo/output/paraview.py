@@ -21,7 +21,6 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.features.topography.record import GroundRecord
 from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import (
     final_path,
@@ -30,6 +29,7 @@ from seismo.output.run_directory.atomic_file import (
     write_file,
 )
 from seismo.output.store.array_sets import MapSet, SnapshotSeries
+from seismo.output.store.ground import GroundRecord
 
 Format = Literal["vtkhdf", "xdmf"]
 UNEVEN = 1e-6  # of a spacing, by which distances along an axis may differ

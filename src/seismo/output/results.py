@@ -24,7 +24,6 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.features.topography.record import GroundRecord
 from seismo.output.reports.report import report
 from seismo.output.results_file import COMPLETE
 from seismo.output.store.array_sets import (
@@ -43,6 +42,7 @@ from seismo.output.store.arrays import (
     reading,
     text_attribute,
 )
+from seismo.output.store.ground import GroundRecord
 from seismo.output.store.opening import opened
 from seismo.output.store.trace_hash import hash_of_file
 from seismo.output.store.verify import verified

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.sources.moment_tensor import magnitude_of
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
 from seismo.grid.longitude import nearest_turn

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations import receivers
+from seismo.acquisition import receivers
+from seismo.acquisition.sources import PointSource
 from seismo.acquisition.traces import processing as trace_processing
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.features.faults.contents import fault_distances, hypocentre_of

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources.frequencies import dominant_frequency, highest_frequency
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.spectra import dominant_frequency, highest_frequency
 from seismo.acquisition.traces.processing import extra_steps
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting

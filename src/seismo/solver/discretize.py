@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
-from seismo.acquisition.shots import Share, Shot, evenly, with_plane_waves, with_subfaults
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Share, Shot, evenly, in_earth, with_moments
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ScenarioError, gathered
@@ -216,7 +216,7 @@ def _on_grid(
 
 def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
     """Return a shot with what faults and plane waves radiate in this earth."""
-    return with_plane_waves(with_subfaults(shot, earth, grid.dimensions), earth, grid, extremes)
+    return in_earth(with_moments(shot, earth, grid.dimensions), earth, grid, extremes)
 
 
 def _with_tables(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting

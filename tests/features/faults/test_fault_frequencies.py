@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from seismo.acquisition import wavelets
 from seismo.acquisition.projection import Projection
-from seismo.acquisition.wavelets import wavelet as wavelets
-from seismo.acquisition.wavelets.shapes import half_duration_of
+from seismo.acquisition.slip_rate import SlipRates
+from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.directivity import directivity
 from seismo.features.faults.finite_fault import read_rupture
-from seismo.features.faults.slip_rate import SlipRates
 from seismo.features.loss.mechanisms import band_of
 from seismo.runs.check.plan import check
 from seismo.scenario import from_dict

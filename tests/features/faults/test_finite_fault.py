@@ -6,9 +6,9 @@ import pytest
 
 import solver
 from seismo.acquisition.projection import Projection
+from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.acquisition.traces import time_dispersion
 from seismo.errors import ScenarioError
-from seismo.features.faults.slip_rate import SlipRate, SlipRates
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 

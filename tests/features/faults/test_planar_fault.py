@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.acquisition.sources.moment_tensor import moment_of
+from seismo.acquisition.moment_tensor import moment_of
 from seismo.features.faults.files.srf import read_srf
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "planar_fault.py"

@@ -11,13 +11,13 @@ import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError
-from seismo.features.growing_rows.stretching import (
+from seismo.grid.grid import Grid
+from seismo.grid.stretching import (
     FLAT_ROWS,
     GROWTH,
     laid_out,
     moved,
 )
-from seismo.grid.grid import Grid
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_finite_fault import elastic, fault, srf

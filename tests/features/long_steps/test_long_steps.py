@@ -11,14 +11,15 @@ from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.exact.medium import Medium
 from seismo.features.long_steps.advice import longer_steps
-from seismo.features.long_steps.coefficients import (
+from seismo.grid.coefficients import (
     BOUNDS,
     UNDER_SURFACE,
+    Stencil,
     bounded,
     bounded_family,
+    staggered_symbol,
     under_surface,
 )
-from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.runs.check.plan import check
 from seismo.runs.prediction.accuracy import expected_error

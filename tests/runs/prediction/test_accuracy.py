@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import solver
+from seismo.acquisition import wavelets
 from seismo.acquisition.shots import Share
-from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.errors import ScenarioError
 from seismo.exact import (
     acoustic,

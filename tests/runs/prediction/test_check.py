@@ -15,13 +15,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from seismo.acquisition.wavelets.wavelet import energy_above
+from seismo.acquisition.wavelets import energy_above
 from seismo.backends.base import PML_COST
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.select import choose
-from seismo.grid.decomposition import decompose
-from seismo.grid.point_costs import PointCosts, cost
+from seismo.grid.decomposition import PointCosts, cost, decompose
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.runs.prediction import remedy

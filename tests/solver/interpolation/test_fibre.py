@@ -10,7 +10,7 @@ import pytest
 
 import seismo
 import solver
-from seismo.acquisition.stations.fibre import fibre_of
+from seismo.acquisition.receivers import fibre_of
 from seismo.errors import ScenarioError
 from seismo.exact import acoustic, whole_space
 from seismo.exact.layers import layered_plane

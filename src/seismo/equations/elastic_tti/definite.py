@@ -32,7 +32,7 @@ import numpy as np
 
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.rock.elastic_constants import named
-from seismo.grid.midpoints import Midpoints
+from seismo.grid.interpolation import Midpoints
 
 REACH = 6  # nodes beyond a node that its factors depend on
 _MOST = 0.999  # share k that is taken for more

@@ -134,7 +134,7 @@ class Physics:
         numbers: scalars that formulas take, by name (`Cell.number`).
         odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
         weakened: function(medium, interpolation by axis) -> medium whose couplings are so weak
-            that no motion sets energy free, whatever other rock is near (`seismo.grid.midpoints`).
+            that no motion sets energy free, whatever rock is near (`seismo.grid.interpolation`).
         weakened_by: nodes on either side that it depends on.
         needs: names of the parameters that the model gives; filled in by `Equation.physics`.
         short_coefficients: model arrays that are kept in 16 bits.

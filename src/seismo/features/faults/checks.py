@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seismo.acquisition.wavelets.shapes import half_duration_of
+from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.prediction.checks.moments import MOST_OFF
 from seismo.runs.prediction.lines import Check, WarningLines

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.acquisition.wavelets.shapes import FLOOR
-from seismo.features.faults.slip_rate import SlipRate, SlipRates
+from seismo.acquisition.slip_rate import SlipRate, SlipRates
+from seismo.acquisition.wavelet_shapes import FLOOR
 
 MOST_SUBFAULTS = 40_000  # that are summed: of so many, random phases leave 0.5 % of the moment
 _COMPARED = (20, 200)  # subfaults, least and most, whose neighbours are looked for

@@ -12,22 +12,26 @@ those at the ends, and some between.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
 
-from seismo.acquisition.sources.moment_tensor import (
+from seismo.acquisition.locator import Locator
+from seismo.acquisition.moment_tensor import (
     component_arrays,
     double_couple,
     grid_components,
     to_grid,
 )
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.wavelets.shapes import sigma_of
-from seismo.acquisition.wavelets.wavelet import SourceWavelet
+from seismo.acquisition.slip_rate import SlipRates
+from seismo.acquisition.sources import PointSource, SourceKind
+from seismo.acquisition.spectra import wavelet_of
+from seismo.acquisition.wavelet_shapes import sigma_of
+from seismo.acquisition.wavelets import SourceWavelet
 from seismo.errors import ModelError
 from seismo.features.faults.directivity import Directivity, directivity
 from seismo.features.faults.files.fsp import read_fsp
@@ -35,12 +39,13 @@ from seismo.features.faults.files.srf import read_srf
 from seismo.features.faults.files.srf_hdf5 import read_srf_hdf5
 from seismo.features.faults.geometry import FaultGeometry
 from seismo.features.faults.rupture import Rupture
-from seismo.features.faults.slip_rate import SlipRates
 from seismo.formats.reading.text import no_file, version_of
 from seismo.model.earth import Earth
-from seismo.scenario.sections.sources import FiniteFaultSource
+from seismo.scenario.sections.sources import SOURCE_NAME, FiniteFaultSource
 
 MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
+_DEGREES = ("longitude", "latitude", "depth")
+_MOST_NAMED = 5  # subfaults outside the grid, in a message
 
 
 @dataclass(frozen=True)
@@ -76,9 +81,9 @@ class FaultSummary(PointSource):
         return True
 
     @property
-    def radiated(self) -> tuple[SourceWavelet, ...]:
-        """The moment rate, and the apparent ones of some directions."""
-        return (self.wavelet, *self.directivity.rates)
+    def apparent(self) -> tuple[SourceWavelet, ...]:
+        """Moment rates as stations in several directions see them."""
+        return self.directivity.rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +107,59 @@ class PlacedFault:
     tensors: np.ndarray
     delay: float
     geometry: FaultGeometry
+
+    def with_moments(self, earth: Earth, dimensions: int) -> tuple[FaultSummary, ActingFault]:
+        """Return it as one point, and its subfaults with the moments that they have in an earth.
+
+        Raises:
+            ScenarioError: slip makes no moment, as the model has no rigidity there.
+        """
+        return acting(self, earth, dimensions)
+
+
+def place_fault(locate: Locator, source: FiniteFaultSource, number: int) -> PlacedFault:
+    """Return a fault of a scenario in the grid, before its rigidity is known."""
+    scenario = locate.scenario
+    wavelet_of(scenario, number)  # raises what is wrong with the file
+    rupture = read_rupture(source, scenario.base)
+    assert locate.projection is not None  # the rules of the scenario
+    slips = rupture.slips
+    x, y = locate.projection.to_grid(slips.longitude, slips.latitude)
+    z = slips.depth + locate.top(x, y, source.depth_from)
+    coordinates = np.stack([x, y, z], axis=1)
+    _refuse_outside(locate, rupture, coordinates, number, source.depth_from)
+    event = scenario.event
+    azimuths = locate.projection.x_azimuth(x, y)
+    geometry = FaultGeometry(
+        coordinates, np.radians(slips.strike - azimuths), np.radians(slips.dip), slips.area,
+        rupture.rates.onset,
+    )  # fmt: skip
+    return PlacedFault(
+        rupture, source, source.name or SOURCE_NAME.format(number),
+        locate.on_grid(coordinates), unit_tensors(rupture, azimuths),
+        source.delay + (event.at if event else 0.0), geometry,
+    )  # fmt: skip
+
+
+def _refuse_outside(
+    locate: Locator, rupture: Rupture, coordinates: np.ndarray, number: int, depth_from: str | None
+) -> None:
+    """Raise ScenarioError with the first subfaults that lie outside the grid."""
+    slips = rupture.slips
+    outside = locate.are_outside(coordinates)
+    numbers, firsts = np.unique(slips.subfault[outside], return_index=True)
+    problems = []
+    for n in np.flatnonzero(outside)[firsts[:_MOST_NAMED]].tolist():
+        degrees: dict[str, Any] = {name: float(getattr(slips, name)[n]) for name in _DEGREES}
+        degrees["depth_from"] = depth_from
+        problem = locate.outside(tuple(coordinates[n].tolist()), degrees)
+        if slips.depth[n] < 0.0 and depth_from != "datum":
+            problem = f"lies {-slips.depth[n]:g} m above the surface; move it down"
+        problems.append(f"{rupture.where(n)}: subfault {slips.subfault[n] + 1}: {problem}")
+    if len(numbers) > _MOST_NAMED:
+        problems.append(f"so do {len(numbers)} of {rupture.count} subfaults in all")
+    if problems:
+        raise locate.mistakes(("sources", number, "path"), problems)
 
 
 def read_rupture(source: FiniteFaultSource, base: Path | None) -> Rupture:
@@ -158,6 +216,10 @@ class ActingFault:
         rates = self.rates
         arrays = [self.positions, rates.onset, rates.step, rates.starts, rates.samples]
         return sum(a.nbytes for a in (*arrays, *self.strengths.values()))
+
+    def moved(self, positions: np.ndarray) -> ActingFault:
+        """Return them at other positions (slip, 3) m."""
+        return replace(self, positions=positions)
 
     def point(self, number: int) -> PointSource:
         """Return one of them as a point."""
@@ -243,3 +305,9 @@ def _rock(positions: np.ndarray, earth: Earth, dimensions: int) -> tuple[np.ndar
 def _total(rupture: Rupture, sizes: np.ndarray) -> float:
     """Return the sum over subfaults of what slip along and across the rake amounts to together."""
     return float(np.sqrt(np.bincount(rupture.slips.subfault, sizes**2)).sum())
+
+
+KIND = SourceKind(
+    "finite_fault", place_fault, lambda source, base: read_rupture(source, base).rate,
+    lambda source, base: read_rupture(source, base).rate_at_once,
+)  # fmt: skip

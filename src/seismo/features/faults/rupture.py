@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.errors import ModelError
-from seismo.features.faults.slip_rate import SlipRate, SlipRates
 
 _ROUNDING = 1e-6  # of what a subfault moves in all
 _LONGEST = 1e6  # s, after which no subfault of an earthquake slips

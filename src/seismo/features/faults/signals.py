@@ -16,8 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.acquisition import wavelets
 from seismo.acquisition.traces import time_dispersion
-from seismo.acquisition.wavelets import wavelet as wavelets
 from seismo.features.faults.finite_fault import ActingFault
 
 WINDOW = 128  # steps

@@ -14,11 +14,6 @@ import numpy as np
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts.contact import Contact
-from seismo.features.growing_rows.stretching import (
-    LARGEST,
-    Stretching,
-    laid_out,
-)
 from seismo.features.loss.mechanisms import relaxation_of
 from seismo.features.topography.ground import (
     ground_of,
@@ -27,6 +22,11 @@ from seismo.features.topography.ground import (
 )
 from seismo.features.topography.heights.shape import Ground
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.stretching import (
+    LARGEST,
+    Stretching,
+    laid_out,
+)
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario

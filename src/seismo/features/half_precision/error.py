@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.features.faults.slip_rate import SlipRate
+from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.sources import PointSource
 from seismo.features.half_precision.units import terms_on_stress
 from seismo.runs.prediction.cause import Cause, never
 from seismo.runs.prediction.lines import Report, percent

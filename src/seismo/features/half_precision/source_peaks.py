@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.table import Physics
 from seismo.equations.framework.terms import SourceTerm
 from seismo.model.earth import Earth

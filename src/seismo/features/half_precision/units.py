@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.terms import SourceTerm
 from seismo.features.half_precision.source_peaks import (
     pressures,

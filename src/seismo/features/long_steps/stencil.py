@@ -3,7 +3,7 @@
 A step is stable up to dt = 2 / (c sqrt(sum over axes of S_a^2 / h_a^2)), S_a being the largest
 symbol of the differences along an axis. Free surfaces and contacts ask for more points per
 wavelength than dispersion does: there bounded differences
-(`seismo.features.long_steps.coefficients`), whose S is less, disperse little. Along z those under a
+(`seismo.grid.coefficients`), whose S is less, disperse little. Along z those under a
 free surface have a closure of their own. Differences stay as they are along z where its closure
 does not apply, a contact of fluid and solid has one-sided rows, or a source or receiver lies beside
 a contact. They stay along all axes where sources and receivers lie in each other's near field,
@@ -20,17 +20,18 @@ from functools import partial
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.table import Physics
-from seismo.features.long_steps.coefficients import (
+from seismo.grid.coefficients import (
+    BOUNDED_ORDERS,
     BOUNDS,
-    ORDERS,
     UNDER_SURFACE,
+    Stencil,
     bounded_family,
+    staggered_symbol,
     under_surface,
 )
-from seismo.grid.coefficients import Stencil, staggered_symbol
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.earth import Earth
@@ -80,8 +81,8 @@ def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
     if scenario.time.step is not None:
         return "has nothing to choose where time.step is given"
     order = scenario.grid.order
-    if order != "auto" and order not in ORDERS:
-        return f"is for orders from {ORDERS[0]} on, not for {order}"
+    if order != "auto" and order not in BOUNDED_ORDERS:
+        return f"is for orders from {BOUNDED_ORDERS[0]} on, not for {order}"
     return ""
 
 

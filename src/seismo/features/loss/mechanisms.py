@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seismo.acquisition.sources.frequencies import dominant_frequency, frequency_bound
+from seismo.acquisition.spectra import dominant_frequency, frequency_bound
 from seismo.equations.loss.laws import Law
 from seismo.equations.loss.relaxation import Relaxation, prescribed
 from seismo.equations.loss.relaxation_fit import fit

@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.acquisition.sources.frequencies import dominant_frequencies
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations.receivers import ReceiverGroup, paths_of
+from seismo.acquisition.receivers import ReceiverGroup, paths_of
+from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.sources import PointSource
+from seismo.acquisition.spectra import dominant_frequencies
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.placement import contacts_of
-from seismo.features.faults.slip_rate import SlipRate
 from seismo.features.half_precision.source_peaks import scale_to, strain_rates
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth

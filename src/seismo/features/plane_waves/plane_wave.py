@@ -24,11 +24,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
+from seismo.acquisition.locator import Locator
+from seismo.acquisition.sources import PointSource, SourceKind
+from seismo.acquisition.spectra import wavelet_of
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
+from seismo.scenario.sections.sources import SOURCE_NAME, PlaneWaveSource
 
 LEAST_MARGIN = 10  # points outside a box along every axis: all that differences of order 16 reach
 MARGIN = 12
@@ -187,3 +190,41 @@ def first_corner(
             corner[a] = float(grid.coordinate(axis, at))
     x, y, z = corner
     return x, y, z
+
+
+def place_wave(locate: Locator, source: PlaneWaveSource, number: int) -> PlaneWave:
+    """Return a plane wave of a scenario in the grid, before it knows its rock."""
+    scenario = locate.scenario
+    grid = locate.grid
+    wavelet = wavelet_of(scenario, number)
+    middle = [0.5 * sum(grid.limits(axis)) for axis in AXES]
+    azimuth = (source.azimuth or 0.0) - locate.azimuth((middle[0], middle[1], 0.0))
+    wave = PlaneWave(
+        name=source.name or SOURCE_NAME.format(number),
+        kind=source.type,
+        position=(0.0, 0.0, 0.0),
+        strength={"": source.amplitude},
+        wavelet=wavelet,
+        delay=source.delay,
+        derivative=0,
+        base=scenario.base,
+        wave=source.wave,
+        incidence=math.radians(source.incidence),
+        azimuth=math.radians(azimuth),
+        margin=source.margin,
+    )
+    if wave.start < 0.0:
+        raise scenario.mistake(
+            "sources", number, "delay",
+            problem="the wave is in its box before t = 0: give "
+            f"{source.delay - wave.start:.4g} s or more",
+        )  # fmt: skip
+    level = [
+        a for a in grid.axes.replace("z", "")
+        if getattr(scenario.boundaries, f"{a}_min") == "absorbing"
+    ]  # fmt: skip
+    box = wave_box(grid, source.margin, "".join(level))
+    return replace(wave, position=first_corner(grid, box, wave.level))
+
+
+KIND = SourceKind("plane_wave", place_wave)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.receivers import paths_of
 from seismo.features.refinement.operators import (
     READ_ABOVE,
     READ_AMONG,

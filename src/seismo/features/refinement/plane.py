@@ -14,8 +14,8 @@ import numpy as np
 
 from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.locator import level_of
-from seismo.acquisition.shots import Shot, with_subfaults
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.shots import Shot, with_moments
 from seismo.equations.framework.registry import physics_for
 from seismo.features.growing_rows.layout import CLEAR, slowest_waves
 from seismo.features.loss.mechanisms import relaxation_of
@@ -99,7 +99,7 @@ def _shallowest(scenario: Scenario) -> float | None:
     if wet.any() and not wet.all():
         is_free &= planes > np.flatnonzero(wet)[-1] + CLEAR
     geometry = Geometry(scenario, region, topography)
-    shots = [with_subfaults(shot, earth, region.dimensions) for shot in geometry.shots()]
+    shots = [with_moments(shot, earth, region.dimensions) for shot in geometry.shots()]
     groups = geometry.groups()
     level = level_of(scenario, region)
     refuse_empty_boxes(scenario, region)

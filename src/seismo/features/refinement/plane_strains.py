@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.framework.terms import Term
 from seismo.grid.interpolation import RADIUS, PointsByField
 from seismo.solver.discretization import Discretization

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.features.contacts.placement import contacts_of
 from seismo.features.refinement.levels import showing
 from seismo.solver.discretization import Discretization
@@ -58,7 +58,7 @@ def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverG
 def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
     """Return a shot of the other side at the plane."""
     points = (replace(one, position=_at_plane(grid, one.position)) for one in shot.points)
-    faults = (replace(one, positions=_at_plane(grid, one.positions)) for one in shot.faults)
+    faults = (fault.moved(_at_plane(grid, fault.positions)) for fault in shot.faults)
     return replace(shot, points=tuple(points), faults=tuple(faults))
 
 

@@ -34,7 +34,7 @@ from seismo.features.refinement.operators import (
 )
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES
-from seismo.grid.midpoints import harmonic_means
+from seismo.grid.interpolation import harmonic_means
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.model.stiffness import normal_stiffness, shear_stiffness

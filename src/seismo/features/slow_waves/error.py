@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of
+from seismo.acquisition.receivers import paths_of
 from seismo.grid.grid import AXES
 from seismo.model.earth import Earth
 from seismo.runs.prediction.cause import Cause, never

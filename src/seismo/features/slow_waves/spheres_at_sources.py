@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources.frequencies import dominant_frequency
+from seismo.acquisition.spectra import dominant_frequency
 from seismo.equations.framework.table import Physics
 from seismo.features.refinement.levels import Level
-from seismo.features.slow_waves.spheres import CORE, SourceSpheres
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
+from seismo.model.bodies import CORE, SourceSpheres
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.model.media import MediaSample

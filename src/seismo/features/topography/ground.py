@@ -25,8 +25,9 @@ from seismo.features.topography.limits import (
     refuse_waves,
 )
 from seismo.features.topography.row_weights import cross_reach
-from seismo.features.topography.rows import POWER, Topography
+from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
+from seismo.grid.vertical_coordinate import POWER
 from seismo.scenario import Scenario
 from seismo.scenario.kept_results import remembered
 from seismo.scenario.named_files import missing_files

@@ -28,20 +28,10 @@ import numpy as np
 
 from seismo.features.topography.heights.spline import GroundSpline
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.vertical_coordinate import POWER, remaining, share
 
-POWER = 3  # of B, whose first two derivatives vanish where rows become flat
 _STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
 _NEAR = 1e-12  # of the spacing, at which it ends
-
-
-def _remaining(s: Any, level: float, depth: float) -> np.ndarray:
-    """Return 1 - (s - level) / L, 0 where rows are flat."""
-    return np.clip(1.0 - (np.asarray(s, float) - level) / depth, 0.0, None)
-
-
-def share(s: Any, level: float, depth: float) -> np.ndarray:
-    """Return B at s in m, of rows that are flat from a depth in m below the level in m on."""
-    return _remaining(s, level, depth) ** POWER
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +69,7 @@ class Topography:
 
     def slope_of_share(self, s: Any) -> np.ndarray:
         """Return B' [1/m] at s in m."""
-        return -POWER / self.depth * _remaining(s, self.level, self.depth) ** (POWER - 1)
+        return -POWER / self.depth * remaining(s, self.level, self.depth) ** (POWER - 1)
 
     def ground(self, y: Any, x: Any) -> np.ndarray:
         """Return z in m of the ground."""

@@ -1,15 +1,14 @@
 """Arrays in files of other programs: NumPy .npy, HDF5 and raw binary.
 
-A reader takes the path and the specification and returns the array with the axes of the file; a new
-format is one more function in `READERS`. Files are untrusted: headers are checked before data are
-read, links to other files and pickles are refused, sizes are bounded, and names are shown as
-printable text.
+A reader takes the path and the specification and returns the array with the axes of the file. Files
+are untrusted: headers are checked before data are read, links to other files and pickles are
+refused, sizes are bounded, and names are shown as printable text.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ _LISTED = 10  # names of a file that a message lists
 _SHOWN = 60  # characters of each
 
 
-def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
+def read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read a .npy file, never a pickle; the header must agree with the size of the file."""
     with path.open("rb") as file:
         try:
@@ -59,7 +58,7 @@ def _read_npy(path: Path, spec: GriddedFile) -> np.ndarray:
     return np.load(path, allow_pickle=False)
 
 
-def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
+def read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read bare numbers; their count must be that of the shape."""
     if spec.shape is None:
         raise ModelError(
@@ -79,7 +78,7 @@ def _read_raw(path: Path, spec: GriddedFile) -> np.ndarray:
     return array.reshape(spec.shape).astype(dtype.newbyteorder("="), copy=False)
 
 
-def _read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
+def read_hdf5(path: Path, spec: GriddedFile) -> np.ndarray:
     """Read one dataset of an HDF5 file, reached by hard links and stored in that file."""
     with open_hdf5(path, locking="best-effort") as file:
         dataset = dataset_of(file, spec.dataset, path)
@@ -218,10 +217,3 @@ def brief(what: object) -> str:
     """Format the beginning of a text from a file, or from a library that reads it."""
     text = printable(str(what).partition("\n")[0])
     return (text[:117] + "..." if len(text) > 120 else text) or type(what).__name__
-
-
-READERS: dict[str, Callable[[Path, GriddedFile], np.ndarray]] = {
-    "npy": _read_npy,
-    "hdf5": _read_hdf5,
-    "raw": _read_raw,
-}

@@ -53,12 +53,18 @@ def version_of(path: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def is_station_xml(path: Path) -> bool:
+def begins_as_station_xml(path: Path) -> bool:
     """Whether a file begins as StationXML does."""
     if not path.is_file():
         return False
     with path.open("rb") as stream:
         return bool(_STATION_XML.match(stream.read(_START).decode("utf-8-sig", "replace")))
+
+
+def is_xml(path: Path) -> bool:
+    """Whether a file begins as XML does."""
+    with path.open("rb") as stream:
+        return stream.read(200).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def no_file(path: Path, advice: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sources.moment_tensor import (
+from seismo.acquisition.moment_tensor import (
     grid_axes,
     magnitude_of,
     scalar_moment,

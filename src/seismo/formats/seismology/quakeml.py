@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sources.catalogue_event import (
+from seismo.acquisition.events import (
     CatalogueEvent,
     EventOrigin,
     EventProblem,
 )
-from seismo.acquisition.sources.moment_tensor import (
+from seismo.acquisition.moment_tensor import (
     double_couple,
     from_components,
     moment_of,

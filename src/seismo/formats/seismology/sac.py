@@ -12,7 +12,7 @@ from datetime import datetime
 from io import BytesIO
 from typing import Any
 
-from seismo.acquisition.sources.moment_tensor import magnitude_of, scalar_moment
+from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
 from seismo.formats.reading.optional_package import optional_package
 from seismo.formats.seismology.obspy_stream import SEISMIC
 from seismo.formats.seismology.seismograms import (

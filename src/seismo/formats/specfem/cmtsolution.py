@@ -21,14 +21,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
-from seismo.acquisition.sources.catalogue_event import (
+from seismo.acquisition.events import (
     CatalogueEvent,
     EventOrigin,
     EventProblem,
 )
-from seismo.acquisition.sources.moment_tensor import from_components
+from seismo.acquisition.moment_tensor import from_components
 from seismo.errors import ModelError
-from seismo.formats.reading.text import read_lines, shown_word
+from seismo.formats.reading.text import is_xml, read_lines, shown_word
 
 _DYN_CM = 1e-7  # N m
 _EXPECTED = "expected CMTSOLUTION (as SPECFEM and the GCMT catalogue write it) or QuakeML"
@@ -43,6 +43,11 @@ _OF_SPECFEM = {"latorutm": "latitude", "longorutm": "longitude"}
 _KEYS = ("timeshift", "halfduration", "latitude", "longitude", "depth", *(f"m{c}" for c in _TENSOR))
 
 Line = tuple[int, str]
+
+
+def may_be_events(path: Path) -> bool:
+    """Whether a file may have events: all that are no XML may."""
+    return not is_xml(path)
 
 
 def read_cmtsolution(path: Path) -> list[CatalogueEvent | EventProblem]:

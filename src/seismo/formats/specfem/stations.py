@@ -16,9 +16,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from seismo.acquisition.stations.station import (
-    NumberedLines,
+from seismo.acquisition.stations import (
     Station,
+    StationFile,
     StationList,
     coordinate,
     from_lines,
@@ -26,7 +26,6 @@ from seismo.acquisition.stations.station import (
     station_code,
 )
 from seismo.errors import ModelError
-from seismo.scenario.sections.receivers import StationReceivers
 
 _LINE = re.compile(r"\S+\s+\S+(\s+[-+.0-9eEdD]+){4}")
 _COLUMNS = {
@@ -44,41 +43,34 @@ _DEPTHS = (
 )
 
 
-def is_specfem(lines: NumberedLines) -> bool:
-    """Whether the first of some numbered lines is one of a STATIONS file."""
+def is_specfem(file: StationFile) -> bool:
+    """Whether the first line of a file is one of a STATIONS file."""
+    lines = file.lines
     return bool(lines and _LINE.fullmatch(lines[0][1]))
 
 
-def read_specfem(
-    path: Path, lines: NumberedLines, group: StationReceivers, axes: str, on_earth: bool,
-    datum: float | None,
-) -> StationList:  # fmt: skip
+def read_specfem(file: StationFile) -> StationList:
     """Return the stations of a file.
-
-    Args:
-        path: the file.
-        lines: its lines, with their numbers.
-        group: `StationReceivers` of the scenario.
-        axes: of the grid, "xz" or "xyz".
-        on_earth: whether the grid has a place there.
-        datum: z in m of height 0 over topography, None where the ground is flat.
 
     Raises:
         ScenarioError: a line is malformed, or the file may be meant in more than one way.
     """
+    path = file.path
+    group = file.group
+    on_earth = file.on_earth
     kind: str = group.coordinates or ("degrees" if on_earth else "metres")
     taken = "" if group.coordinates else _taken(kind, on_earth)
-    if kind == "metres" and "y" not in axes:
+    if kind == "metres" and "y" not in file.axes:
         kind = "metres in 2-D"
     _check_surface(path, group.surface, kind)
 
     def station_of(where: str, line: str) -> Station:
         try:
-            return _station(where, line, kind, group.surface, datum)
+            return _station(where, line, kind, group.surface, file.datum)
         except ValueError as error:
             raise ValueError(f"{error}{taken}") from None
 
-    stations = from_lines(path, lines, station_of)
+    stations = from_lines(path, file.lines, station_of)
     if kind == "metres" and taken and _may_be_degrees(stations):
         raise ModelError(
             f"missing: the numbers of {path} may be degrees, or metres: give degrees (with the "

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from seismo.acquisition.stations.station import (
+from seismo.acquisition.stations import (
     NumberedLines,
     Station,
+    StationFile,
     StationList,
     coordinate,
     from_lines,
@@ -34,22 +35,24 @@ _NAMES = {
 }  # fmt: skip
 
 
-def receiver_lines(lines: NumberedLines) -> NumberedLines:
+def has_receivers(file: StationFile) -> bool:
+    """Whether a file has lines of receivers, as inputs of SW4 do."""
+    return bool(_receiver_lines(file.lines))
+
+
+def _receiver_lines(lines: NumberedLines) -> NumberedLines:
     """Return the lines of receivers of an SW4 input file; none where it is something else."""
     return [(number, line) for number, line in lines if _LINE.fullmatch(line)]
 
 
-def read_sw4(path: Path, lines: NumberedLines, axes: str) -> StationList:
+def read_sw4(file: StationFile) -> StationList:
     """Return the stations of receiver lines; those that are written twice, in two ways, once.
-
-    Args:
-        path: the file.
-        lines: `receiver_lines` of it.
-        axes: of the grid, "xz" or "xyz".
 
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
     """
+    path = file.path
+    lines = _receiver_lines(file.lines)
     for number, line in lines:
         if line.split()[0].endswith("hdf5"):
             raise ModelError(
@@ -58,7 +61,7 @@ def read_sw4(path: Path, lines: NumberedLines, axes: str) -> StationList:
                 "path",
             )
     return StationList(
-        from_lines(path, _once(lines), lambda where, line: _station(where, line, axes))
+        from_lines(path, _once(lines), lambda where, line: _station(where, line, file.axes))
     )
 
 

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.features.growing_rows.stretching import CellSizes, moved
+from seismo.grid.stretching import CellSizes, moved
 from seismo.model.earth import Earth
 from seismo.model.effective import (
     column,

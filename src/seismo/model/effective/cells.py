@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.features.growing_rows.stretching import CellSizes, moved
 from seismo.grid.grid import Grid
+from seismo.grid.stretching import CellSizes, moved
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.layered import Bounds

@@ -27,7 +27,7 @@ from functools import partial
 
 import numpy as np
 
-from seismo.features.growing_rows.stretching import CellSizes
+from seismo.grid.stretching import CellSizes
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import (
     SLAB,

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.formats import format_for
 from seismo.formats.reading.arrays import (
-    READERS,
     brief,
     too_large,
 )
 from seismo.formats.reading.npy import MALFORMED
 from seismo.formats.reading.text import no_file
 from seismo.formats.segy.header import other_floats
-from seismo.formats.segy.model import read_segy
 from seismo.model.volumes.gridded import (
     AXES,
     USUAL_AXES,
@@ -76,7 +75,7 @@ def _read(
     region: Mapping[str, Limits],
 ) -> GridField:
     with one_line_for_malformed(path, format_of(spec)):
-        array = READERS[format_of(spec)](path, spec)
+        array = format_for("array", format_of(spec))["array"](path, spec)
     axes = _axes(spec, array, path)
     if spec.shape is not None and tuple(spec.shape) != array.shape:
         raise ModelError(f"{path} has shape {list(array.shape)}; write that, or nothing", "shape")
@@ -104,7 +103,7 @@ def _segy(
     spec: GriddedFile, path: Path, key: tuple[str | int, ...], region: Mapping[str, Limits]
 ) -> GridField:
     with one_line_for_malformed(path, "SEG-Y"):
-        samples, axes, origin, spacing = read_segy(path, spec, region)
+        samples, axes, origin, spacing = format_for("traces", "segy")["traces"](path, spec, region)
     name = str(key[-1])
     factor = _factor(spec)
     otherwise = partial(other_floats, path, lambda value: not impossible(name, value * factor))

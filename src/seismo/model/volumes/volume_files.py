@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from seismo.errors import ModelError
-from seismo.formats.gridded.geomodelgrids import read_geomodelgrids
-from seismo.formats.gridded.netcdf import read_netcdf
-from seismo.formats.gridded.openswpc import grids_of, read_openswpc
+from seismo.formats import format_for, giving
 from seismo.formats.reading.arrays import too_large
-from seismo.formats.specfem.tomography import read_tomography
-from seismo.formats.sw4.rfile import read_rfile
-from seismo.formats.sw4.sfile import read_sfile
 from seismo.model.volumes.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volumes.volume import Volume
 from seismo.model.volumes.volume_request import VolumeRequest
@@ -23,16 +19,6 @@ from seismo.scenario.earth.gridded_parts import (
     volume_format,
 )
 
-_READERS: dict[str, Callable[[VolumeRequest], Volume]] = {
-    "netcdf": read_netcdf,
-    "geomodelgrids": read_geomodelgrids,
-    "sfile": read_sfile,
-    "rfile": read_rfile,
-    "openswpc": read_openswpc,
-    "specfem": read_tomography,
-}
-_FURTHER: dict[str, Callable[[Path], list[Path]]] = {"openswpc": grids_of}
-
 
 def files_of_volume(section: VolumePart, path: Path) -> list[Path]:
     """Return the file of a part of the model at its path, and those that it names in turn.
@@ -40,8 +26,11 @@ def files_of_volume(section: VolumePart, path: Path) -> list[Path]:
     Raises:
         ModelError: it is malformed.
     """
-    further = _FURTHER.get(volume_format(section))
-    return [path, *(further(path) if further else ())]
+    name = volume_format(section)
+    further = (
+        known["volume_files"](path) for known in giving("volume_files") if known.name == name
+    )
+    return [path, *chain.from_iterable(further)]
 
 
 def read_volume(
@@ -77,7 +66,8 @@ def read_volume(
                 f"missing: {path} ends in none of {', '.join(VOLUMES)}; give it ({known})", "format"
             )
         with one_line_for_malformed(path, form):
-            return _READERS[form](request)
+            volume: Volume = format_for("volume", form)["volume"](request)
+            return volume
     except ModelError as error:
         raise error.below(*key) from None
     except MemoryError:

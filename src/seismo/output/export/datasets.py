@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.features.topography.record import Z_TRUE
 from seismo.formats.reading.optional_package import optional_package
 from seismo.formats.seismology.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
@@ -31,6 +30,7 @@ from seismo.output.store.array_sets import (
 )
 from seismo.output.store.arrays import NamedArrays
 from seismo.output.store.dimension_scales import unit_of
+from seismo.output.store.ground import Z_TRUE
 from seismo.output.store.quantities import long_name
 
 _CONVENTIONS = "CF-1.11"

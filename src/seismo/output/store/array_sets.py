@@ -10,12 +10,12 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.features.topography.record import Z_TRUE, GroundRecord
 from seismo.output.store.arrays import (
     NamedArrays,
     choose,
     text_attribute,
 )
+from seismo.output.store.ground import Z_TRUE, GroundRecord
 
 Sources = list[dict[str, Any]]
 RECORDING = "recording"  # coordinate of sets that drop receivers: 1 where they record, else 0

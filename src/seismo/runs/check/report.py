@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from seismo.acquisition.sources.moment_tensor import magnitude_of
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.sources import ManySources
 from seismo.equations.framework.parameters import CONSTANTS
-from seismo.features.faults.finite_fault import ActingFault, FaultSummary
+from seismo.features.faults.finite_fault import FaultSummary
 from seismo.features.plane_waves.background import box_of, plane_waves
 from seismo.features.plane_waves.plane_wave import EVANESCENT_LEAD, PlaneWave
 from seismo.features.topography.ground import true_positions
@@ -123,7 +124,7 @@ def _plane_wave(discretization: Discretization, wave: PlaneWave) -> str:
     return text
 
 
-def _fault(discretization: Discretization, fault: FaultSummary, acting: ActingFault) -> str:
+def _fault(discretization: Discretization, fault: FaultSummary, acting: ManySources) -> str:
     """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
     sizes = [(fault.moment, "acts")]
     sizes += zip(

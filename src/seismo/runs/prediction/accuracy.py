@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of, thinned
+from seismo.acquisition.receivers import paths_of, thinned
 from seismo.equations.framework.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights

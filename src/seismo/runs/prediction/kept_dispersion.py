@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from seismo.acquisition.traces.spectra import spectra_of
+from seismo.acquisition.spectra import spectra_of
 from seismo.grid.dispersion import Spectra
 from seismo.runs.prediction.lines import WarningLines, in_percent
 from seismo.scenario.units import with_unit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.features import acting
 from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from seismo.acquisition.wavelets.shapes import half_duration_of
+from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.errors import SeismoError
 from seismo.runs.prediction.accuracy import (
     CONTACTS,

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.sources import PointSource
 from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.tiles import LANE_BYTES
 from seismo.backends.machine import BANDWIDTH_BYTES

@@ -31,7 +31,7 @@ import numpy as np
 from seismo.backends.base import PML_COST
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.features.plane_waves.terms import incident_size
-from seismo.grid.point_costs import cost
+from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.active_region import phases, updates
 from seismo.solver.parallel.partition import point_costs

@@ -20,6 +20,7 @@ from seismo.equations.framework.parameters import (
     Parameter,
 )
 from seismo.equations.framework.registry import PARAMETERS
+from seismo.formats import suffixes
 from seismo.formats.reading.text import no_file
 from seismo.scenario.quantities import (
     Field,
@@ -114,9 +115,7 @@ def _same_on_all_axes(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
 
 
 SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes), ONE_LENGTH]
-FORMATS = {  # by suffix, else raw
-    ".npy": "npy", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5", ".sgy": "segy", ".segy": "segy",
-}  # fmt: skip
+FORMATS = {**suffixes("array"), **suffixes("traces")}  # by suffix, else raw
 OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
     ".npz": ("an archive of arrays", 'numpy.load("{path}")["{name}"]'),
     ".txt": ("a text", 'numpy.loadtxt("{path}")'),
@@ -195,11 +194,7 @@ FILES = {
 }  # by SI unit; others are in that
 
 
-VOLUMES = {  # formats by suffix
-    ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf",
-    ".h5": "geomodelgrids", ".hdf5": "geomodelgrids", ".sfile": "sfile", ".rfile": "rfile",
-    ".lst": "openswpc", ".xyz": "specfem",
-}  # fmt: skip
+VOLUMES = suffixes("volume")  # -> formats
 
 
 class VolumeVariable(ScenarioSection):

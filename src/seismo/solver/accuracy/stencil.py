@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.acquisition.sources.frequencies import dominant_frequencies
+from seismo.acquisition.spectra import dominant_frequencies
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.grid.dispersion import Spectra
 from seismo.grid.surface_closure import ClosureKind

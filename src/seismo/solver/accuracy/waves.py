@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.stations.receivers import ReceiverGroup, paths_of
-from seismo.acquisition.traces.spectra import spectra_of
+from seismo.acquisition.spectra import spectra_of
 from seismo.equations.framework.table import Physics
 from seismo.features.refinement.levels import Level
 from seismo.grid.coefficients import Stencil

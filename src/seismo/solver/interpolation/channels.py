@@ -3,7 +3,7 @@
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
 along the layers are of the position's own rock (`seismo.solver.interpolation.strain`). A channel of
-a fibre is a sum of velocities at several positions (`seismo.acquisition.stations.fibre`), or of
+a fibre is a sum of velocities at several positions (`seismo.acquisition.receivers`), or of
 strains.
 """
 
@@ -15,8 +15,7 @@ from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
-from seismo.acquisition.stations.fibre import Fibre
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import Fibre, ReceiverGroup
 from seismo.equations.framework.table import Field
 from seismo.equations.framework.terms import Term
 from seismo.grid.coefficients import Stencil

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.equations.framework.terms import Term
 from seismo.equations.rock import elastic_constants
 from seismo.features import acting

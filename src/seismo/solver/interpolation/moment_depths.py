@@ -16,8 +16,7 @@ import numpy as np
 
 from seismo.equations.framework.table import Field
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import RADIUS, axis_weights
-from seismo.grid.many_weights import WIDTH, even_weights
+from seismo.grid.interpolation import RADIUS, WIDTH, axis_weights, even_weights
 from seismo.solver.interpolation.point_weights import PointInterpolation
 
 _NODES = 8  # depths of a half row, whose polynomial errs by 1e-7 of the weights

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.errors import ScenarioError, gathered
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.features import acting
-from seismo.features.growing_rows.stretching import moved
 from seismo.grid.decomposition import Subdomain
+from seismo.grid.stretching import moved
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.solver.absorbing.layer_collar import changed

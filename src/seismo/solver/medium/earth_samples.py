@@ -19,7 +19,6 @@ from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ModelError, ScenarioError
 from seismo.features.guided_waves.side_layers import mixed_rows
 from seismo.features.loss.effective import effective_medium
-from seismo.features.topography.heights.frame import GroundFrame
 from seismo.features.topography.limits import refuse_water
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import AXES, Grid
@@ -28,6 +27,7 @@ from seismo.model.earth import Earth
 from seismo.model.effective.averaging import plain_planes
 from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
+from seismo.model.ground_frame import GroundFrame
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
 from seismo.scenario.earth.gridded_parts import volume_format

@@ -11,7 +11,7 @@ from seismo.features.guided_waves.column_means import as_volume
 from seismo.features.loss.effective import effective_medium
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
-from seismo.grid.midpoints import Midpoints
+from seismo.grid.interpolation import Midpoints
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model.effective.cells import GridCells, Samples
 from seismo.solver.surface.boundary_images import source_of

@@ -14,9 +14,17 @@ from seismo.errors import ScenarioError
 from seismo.features.contacts.operators import uncut_rows
 from seismo.features.refinement.operators import FACTOR
 from seismo.features.topography.cost import curved_cost
-from seismo.grid.decomposition import LINE, SECTOR, Subdomain, best_parts, decompose
+from seismo.grid.decomposition import (
+    EVEN,
+    LINE,
+    SECTOR,
+    PointCosts,
+    Subdomain,
+    best_parts,
+    cost,
+    decompose,
+)
 from seismo.grid.grid import Box
-from seismo.grid.point_costs import EVEN, PointCosts, cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.surface.boundary_images import Face
 

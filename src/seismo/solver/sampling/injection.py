@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.sources import PointSource
 from seismo.acquisition.traces import time_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
@@ -21,7 +22,6 @@ from seismo.equations.framework.table import Field
 from seismo.equations.framework.terms import SourceTerm
 from seismo.equations.loss.memory_variables import relaxed
 from seismo.errors import ScenarioError
-from seismo.features.faults.slip_rate import SlipRate
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points
 from seismo.grid.time_step import Clock

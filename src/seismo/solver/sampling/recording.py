@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.stations.receivers import ReceiverGroup
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges

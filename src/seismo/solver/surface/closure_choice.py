@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
 from seismo.grid.coefficients import MIDPOINT, Stencil
@@ -22,15 +22,21 @@ from seismo.grid.surface_closure import (
     CONTACT_ORDER,
     CONTACT_ROWS,
     MOMENT_ROWS,
+    ROWS,
     ClosureKind,
     SurfaceClosure,
     closure_kind,
     has_long_closure,
     most_rows,
+    slowest,
     surface_closure,
 )
-from seismo.grid.surface_modes import ROWS, slowest
-from seismo.grid.surface_weights import WEIGHTED_ROWS, SurfaceWeights, deepest, surface_weights
+from seismo.grid.surface_interpolation import (
+    WEIGHTED_ROWS,
+    SurfaceWeights,
+    deepest,
+    surface_weights,
+)
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells, tensor
@@ -98,7 +104,7 @@ class SurfaceSources(NamedTuple):
         near_field: by how much the near field of sources among them, or of moments on the surface,
             errs whatever the closure, in that of a moment.
         below: by how much waves err that come from below the rows, in those of a moment.
-        weighted: whether fitted weights spread all that errs so (`seismo.grid.surface_weights`).
+        weighted: whether fitted weights (`surface_interpolation`) spread all that errs so.
     """
 
     moments: bool = False

@@ -21,7 +21,7 @@ from seismo.equations.rock import elastic_constants
 from seismo.grid.coefficients import staggered
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import Points, PointsByField, Surface, axis_weights, slope_share
-from seismo.grid.surface_weights import SurfaceWeights
+from seismo.grid.surface_interpolation import SurfaceWeights
 from seismo.model.earth import Earth
 
 MOST_REACH = 4  # half points on either side of a node that tell its d_x vx

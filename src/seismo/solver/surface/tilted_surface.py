@@ -29,7 +29,7 @@ from seismo.grid.interpolation import (
     midpoint_weights,
 )
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.grid.surface_weights import WEIGHTED_ROWS
+from seismo.grid.surface_interpolation import WEIGHTED_ROWS
 from seismo.model.earth import Earth
 from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.surface.surface_slope import (

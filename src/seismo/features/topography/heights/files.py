@@ -22,9 +22,9 @@ from seismo.formats.gridded.netcdf import (
     open_netcdf,
 )
 from seismo.formats.reading.arrays import (
-    READERS,
     brief,
     listing,
+    read_npy,
     refuse_what_does_not_fit,
 )
 from seismo.formats.reading.optional_package import optional_package
@@ -201,7 +201,7 @@ def read_heights(
 def _of_npy(
     path: Path, section: FileTopography, region: MapRegion, spacing: Mapping[str, float]
 ) -> Heights:
-    samples = READERS["npy"](path, GriddedFile(path=section.path, format="npy")).astype(float)
+    samples = read_npy(path, GriddedFile(path=section.path, format="npy")).astype(float)
     axes = "yx" if "y" in region else "x"
     if samples.ndim != len(axes):
         raise ModelError(

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import ReceiverGroup
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.framework.terms import Term
 from seismo.equations.loss.anisotropic import loss_numbers
 from seismo.equations.loss.relaxation import Relaxation

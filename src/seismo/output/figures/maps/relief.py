@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LightSource, ListedColormap
 from matplotlib.ticker import MaxNLocator
 
-from seismo.features.topography.record import GroundRecord
+from seismo.output.store.ground import GroundRecord
 
 _LINES = 7  # contour lines at most
 _STEEP = 0.5  # tangent of a slope that is in full light or shade

@@ -15,7 +15,6 @@ import numpy as np
 import yaml
 
 from seismo.errors import ScenarioError
-from seismo.features.topography.record import GroundRecord
 from seismo.grid.grid import AXES
 from seismo.output.figures.sections.section_position import (
     drawn_position,
@@ -24,6 +23,7 @@ from seismo.output.figures.sections.section_position import (
 )
 from seismo.output.figures.style import length_unit
 from seismo.output.results import Results
+from seismo.output.store.ground import GroundRecord
 
 
 @dataclass(frozen=True)

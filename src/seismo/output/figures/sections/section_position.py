@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 
 from seismo.errors import ScenarioError, ScenarioWarning
-from seismo.features.topography.record import GroundRecord
 from seismo.output.figures.style import length_unit
+from seismo.output.store.ground import GroundRecord
 from seismo.scenario import units
 
 _SAME = 1e-6  # of a spacing: rounding of a position

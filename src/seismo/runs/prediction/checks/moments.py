@@ -2,7 +2,7 @@
 
 A magnitude is the moment M0 that stays. A wavelet is a moment rate unless it is said to be the
 moment itself, so that its area is the share of M0 that is reached: 1 of `gaussian_rate`, `brune`,
-`triangle` and `smoothed_ramp` (`seismo.acquisition.wavelets.wavelet`), 0 of a Ricker wavelet.
+`triangle` and `smoothed_ramp` (`seismo.acquisition.wavelets`), 0 of a Ricker wavelet.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from seismo.acquisition.sources.catalogue_event import half_duration_of_moment
-from seismo.acquisition.sources.event_files import read_event
-from seismo.acquisition.sources.moment_tensor import magnitude_of, moment_of
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.events import half_duration_of_moment, read_event
+from seismo.acquisition.moment_tensor import magnitude_of, moment_of
+from seismo.acquisition.sources import PointSource
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 

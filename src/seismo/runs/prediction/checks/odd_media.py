@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.parameters import VP
 from seismo.equations.loss.anisotropic import SHEAR_SHARE
 from seismo.equations.loss.relaxation import SHEAR_PART

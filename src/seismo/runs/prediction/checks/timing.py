@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations.receivers import ReceiverGroup
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
+from seismo.acquisition.receivers import ReceiverGroup
+from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
 from seismo.runs.prediction.lines import WarningLines

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from seismo.acquisition.traces.spectra import derivatives_of
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
+from seismo.acquisition.spectra import derivatives_of
 from seismo.features.half_precision.source_peaks import strain_rates
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (

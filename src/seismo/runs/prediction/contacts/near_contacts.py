@@ -43,10 +43,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import ReceiverGroup
-from seismo.features.growing_rows.stretching import moved
+from seismo.acquisition.receivers import ReceiverGroup
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS
+from seismo.grid.stretching import moved
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization

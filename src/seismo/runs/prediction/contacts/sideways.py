@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of, thinned
+from seismo.acquisition.receivers import paths_of, thinned
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization

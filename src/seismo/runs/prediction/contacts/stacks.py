@@ -15,7 +15,7 @@ import numpy as np
 from seismo.equations.framework.declaration import LayeredWaves
 from seismo.features.contacts.contact import Contact, Rock
 from seismo.features.contacts.operators import contact_operators
-from seismo.grid.midpoints import harmonic_means
+from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average

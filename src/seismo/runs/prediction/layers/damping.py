@@ -25,8 +25,8 @@ from itertools import product
 
 import numpy as np
 
-from seismo.acquisition.sources.point_source import PointSource
-from seismo.acquisition.stations.receivers import paths_of, thinned
+from seismo.acquisition.receivers import paths_of, thinned
+from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layers.waves import LayerWaves

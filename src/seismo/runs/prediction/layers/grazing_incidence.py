@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from seismo.acquisition.stations.receivers import paths_of, thinned
+from seismo.acquisition.receivers import paths_of, thinned
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.layers.waves import LayerWaves
 from seismo.solver.absorbing.cpml import strength

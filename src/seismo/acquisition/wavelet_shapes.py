@@ -1,4 +1,4 @@
-"""The shapes of wavelets: formulas of tau = t - delay, rates of change, ends of spectra.
+"""Shapes of wavelets: formulas of tau = t - delay, rates of change, ends of spectra.
 
 Symbols: f frequency (Hz), tau (s), nu frequency of the spectrum (Hz).
 """

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from seismo.features.topography.rows import Topography
+from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.model.layered import Bounds
 
 Boxes = tuple[Bounds, Bounds]  # low and high ends
@@ -24,7 +24,7 @@ class GroundFrame:
         below_ground: numbers of the parts whose z counts from the ground.
     """
 
-    topography: Topography | None = None
+    topography: VerticalCoordinate | None = None
     level: float = 0.0
     below_ground: frozenset[int] = frozenset()
 

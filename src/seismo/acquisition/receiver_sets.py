@@ -1,4 +1,7 @@
-"""The receiver sets of a scenario as plain data: their codes and positions, station lists read."""
+"""Receiver sets of a scenario as plain data: codes and positions, station lists read.
+
+Those that move with the shots, such as the receivers of a streamer, are placed for each of them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.locator import Coordinates, Locator, floats
-from seismo.acquisition.stations.fibre import fibre_of, length_of
-from seismo.acquisition.stations.lists import read_points, read_stations
-from seismo.acquisition.stations.moving_receivers import moving
-from seismo.acquisition.stations.receivers import ReceiverGroup
-from seismo.acquisition.stations.station import Station, StationList
-from seismo.errors import ModelError, ScenarioError, gathered
+from seismo.acquisition.receivers import Motion, ReceiverGroup, fibre_of, length_of
+from seismo.acquisition.stations import (
+    Station,
+    StationFile,
+    StationList,
+    read_points,
+    read_stations,
+)
+from seismo.errors import KeyPath, ModelError, ScenarioError, gathered
+from seismo.grid.grid import AXES
 from seismo.scenario.sections.receivers import (
     CODE,
     MOST_RECEIVERS,
@@ -143,7 +150,7 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     path = locate.scenario.resolve(group.path)
     topography = locate.scenario.topography
     datum = None if topography is None else datum_of(topography)
-    read = partial(read_stations, path, group, axes, on_earth, datum)
+    read = partial(read_stations, StationFile(path, group, axes, on_earth, datum))
     listed = _listed(locate, number, read)
     if group.moves:
         positions = _offsets(locate, group, number, listed)
@@ -208,3 +215,78 @@ def _coordinates(locate: Locator, station: Station) -> Coordinates:
     if "z" in coordinates:
         return x, y, coordinates["z"]
     return x, y, float(coordinates.get("depth", 0.0) + locate.ground(x, y))
+
+
+def moving(
+    locate: Locator, group: Any, number: int, offsets: ReceiverGroup,
+    sources: Mapping[str, Coordinates],
+) -> ReceiverGroup:  # fmt: skip
+    """Let a set of receivers move with the shots.
+
+    Args:
+        locate: the grid.
+        group: the set in the scenario.
+        number: of the set there.
+        offsets: the set, whose coordinates count from the source.
+        sources: name of each shot -> the position of its source.
+
+    Raises:
+        ScenarioError: receivers lie outside the grid, and are not to be dropped; or all do.
+    """
+    axes = locate.grid.axes
+    reach = [locate.reach(axis) if axis in axes else (-np.inf, np.inf) for axis in AXES]
+    motion = Motion(
+        {shot: np.array(position) for shot, position in sources.items()},
+        np.array([float(axis in axes and axis in group.offset_axes) for axis in AXES]),
+        np.array([low for low, _ in reach]),
+        np.array([high for _, high in reach]),
+    )
+    placed = replace(offsets, motion=replace(motion, drops=True))
+    key = ("receivers", number)
+    _refuse_places(locate, placed, key)
+    inside = {shot: int(placed.recording(shot).sum()) for shot in sources}
+    outside = len(placed) * len(inside) - sum(inside.values())
+    if outside and (group.outside != "drop" or not sum(inside.values())):
+        remedy = "enlarge grid.extent, or move the shots"
+        if group.outside != "drop":
+            remedy = (
+                "enlarge grid.extent, move the shots, or set outside: drop, which records NaN in "
+                "their place"
+            )
+        problem = _outside(locate, placed, inside, outside)
+        raise locate.scenario.mistake(*key, problem=f"{problem}; {remedy}")
+    return placed if outside else replace(offsets, motion=motion)
+
+
+def _refuse_places(locate: Locator, placed: ReceiverGroup, key: KeyPath) -> None:
+    """Raise ScenarioError for coordinates that are no offsets, and outside in every shot."""
+    motion = placed.motion
+    assert motion is not None
+    for a in np.flatnonzero(motion.axes == 0.0).tolist():
+        along = placed.coordinates[:, a]
+        beyond = (along < motion.low[a]) | (along > motion.high[a])
+        if beyond.any():
+            receiver = int(beyond.argmax())
+            position = [locate.grid.limits(b)[0] if b in locate.grid.axes else 0.0 for b in AXES]
+            position[a] = float(along[receiver])
+            problem = f"{placed.codes[receiver]}: {locate.beyond(floats(position))}"
+            raise locate.scenario.mistake(*key, problem=problem)
+
+
+def _outside(
+    locate: Locator, placed: ReceiverGroup, inside: Mapping[str, int], outside: int
+) -> str:
+    """Describe the first receiver that leaves the grid, and how many traces do."""
+    shot = next(shot for shot, count in inside.items() if count < len(placed))
+    receiver = int(np.flatnonzero(~placed.recording(shot))[0])
+    position = placed.at(shot)[receiver]
+    motion = placed.motion
+    assert motion is not None
+    a = int(np.flatnonzero((position < motion.low) | (position > motion.high))[0])
+    low, high = locate.grid.limits(AXES[a])
+    traces = len(placed) * len(inside)
+    others = f", as do {outside} of {traces} traces in all" if outside > 1 else ""
+    return (
+        f"in {shot} receiver {placed.codes[receiver]} comes to {AXES[a]} = {position[a]:.6g} m, "
+        f"outside the grid ({low:.6g} to {high:.6g} m){others}"
+    )

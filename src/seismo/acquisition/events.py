@@ -1,4 +1,7 @@
-"""Sources that are events of files: what acts, where, and when in the run.
+"""Earthquakes of catalogues as sources: moment tensor, place, time and duration, read from files.
+
+A hypocentre is where and when a rupture began, a centroid where and when its moment was released on
+average. The half duration of catalogues is that of a triangle.
 
 A centroid's time is when the moment rate has its centre of gravity. With the section `event` of
 the scenario it is `at` plus its distance from the origin time, whatever delay the wavelet has;
@@ -16,26 +19,93 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.sources.catalogue_event import (
-    CatalogueEvent,
-    EventOrigin,
-    EventProblem,
-)
-from seismo.acquisition.wavelets import wavelet as wavelets
+from seismo.acquisition import wavelets
+from seismo.acquisition.moment_tensor import magnitude_of, scalar_moment
 from seismo.errors import ModelError, printable
+from seismo.formats import giving
 from seismo.formats.reading.text import (
     LARGEST,
     no_file,
     version_of,
 )
-from seismo.formats.seismology.quakeml import read_quakeml
-from seismo.formats.specfem.cmtsolution import read_cmtsolution
 from seismo.model.volumes.placement import transformer_to
 from seismo.scenario.sections.sources import EventSource
 from seismo.scenario.sections.wavelet import GaussianRateWavelet, Wavelet
 
+MOST_APART = 0.5  # of magnitude: moments in another unit are 4.7 off
 _LONGEST = 1e4  # s, half duration: ten times that of the greatest earthquakes and more
 _SHOWN = 5  # events of a file, in messages
+
+
+@dataclass(frozen=True)
+class EventOrigin:
+    """Where and when: degrees, or m to east and north of a projection; m below the surface; UTC."""
+
+    longitude: float
+    latitude: float
+    depth: float
+    time: datetime
+
+
+@dataclass(frozen=True)
+class EventProblem:
+    """An event that cannot act, and what it lacks."""
+
+    id: str
+    problem: ModelError
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogueEvent:
+    """One event of a file.
+
+    Attributes:
+        id: in its catalogue.
+        tensor: moment tensor (3, 3) N m in north, east, down.
+        hypocentre: None where only the centroid is known.
+        centroid: None where only the hypocentre is known; one of both is.
+        half_duration: s, or None.
+        magnitude: that the file says beside the tensor, or None.
+    """
+
+    id: str
+    tensor: np.ndarray
+    hypocentre: EventOrigin | None
+    centroid: EventOrigin | None
+    half_duration: float | None
+    magnitude: float | None = None
+
+    def origin(self, kind: str) -> tuple[EventOrigin, bool]:
+        """Return the centroid or hypocentre, the other one where it lacks, and if a centroid."""
+        centroid = self.centroid is not None and (kind == "centroid" or self.hypocentre is None)
+        origin = self.centroid if centroid else self.hypocentre
+        assert origin is not None  # one of both is known
+        return origin, centroid
+
+    @property
+    def usual_half_duration(self) -> float:
+        """Return the half duration in s that follows the moment in the GCMT catalogue."""
+        return half_duration_of_moment(scalar_moment(self.tensor))
+
+    @property
+    def contradiction(self) -> str:
+        """Return what magnitude of the file does not fit its tensor, "" where none."""
+        moment = scalar_moment(self.tensor)
+        size = magnitude_of(moment)
+        if self.magnitude is None or abs(size - self.magnitude) <= MOST_APART:
+            return ""
+        return (
+            f"the moment tensor, {moment:.2g} N m, is of magnitude {size:.1f}, and the magnitude "
+            f"beside it {self.magnitude:.1f}"
+        )
+
+
+def half_duration_of_moment(moment: float) -> float:
+    """Return the half duration in s that the GCMT catalogue takes for a moment in N m.
+
+    Literature: Ekstrom, Nettles & Dziewonski (2012, PEPI 200-201, 1-9), M0 in dyn cm.
+    """
+    return float(1.05e-8 * (moment * 1e7) ** (1.0 / 3.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +219,9 @@ def read_event(source: EventSource, base: Path | None) -> CatalogueEvent:
 def _read(path: Path, changed: object) -> Sequence[CatalogueEvent | EventProblem]:
     if path.stat().st_size > LARGEST:
         raise ModelError(f"{path} is larger than {LARGEST >> 20} MB", "path")
-    with path.open("rb") as stream:
-        is_xml = stream.read(200).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    return read_quakeml(path) if is_xml else read_cmtsolution(path)
+    known = next(f for f in giving("events") if f["is_events"](path))
+    events: Sequence[CatalogueEvent | EventProblem] = known["events"](path)
+    return events
 
 
 def _to_origin(wavelet: Wavelet, base: Path | None, is_centroid: bool) -> float:

@@ -1,16 +1,41 @@
-"""A point source of a shot: position, strength and source time function."""
+"""Sources of a shot: points with a strength and a source time function, and kinds of features."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from seismo.acquisition.sources.moment_tensor import scalar_moment, tensor_from_grid
-from seismo.acquisition.wavelets import wavelet as wavelets
-from seismo.features.faults.slip_rate import SlipRate
+from seismo.acquisition import wavelets
+from seismo.acquisition.locator import Locator
+from seismo.acquisition.moment_tensor import scalar_moment, tensor_from_grid
+from seismo.acquisition.slip_rate import SlipRate
+from seismo.features import acting
+from seismo.grid.grid import Grid
+from seismo.model.earth import Earth
+from seismo.model.extremes import Extremes
+from seismo.scenario import Scenario
+
+
+class ManySources(Protocol):
+    """Many points of one source, which are kept in arrays."""
+
+    name: str
+    positions: np.ndarray  # x, y, z (point, 3) m
+
+    def __len__(self) -> int:
+        """Count them."""
+
+    @property
+    def samples(self) -> list[PointSource]:
+        """All of few; of many some that stand for them."""
+
+    def moved(self, positions: np.ndarray) -> ManySources:
+        """Return them at other positions (point, 3) m."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +80,28 @@ class PointSource:
         return (rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * step)
 
     @property
+    def apparent(self) -> tuple[wavelets.SourceWavelet, ...]:
+        """Further wavelets, which stations in other directions see."""
+        return ()
+
+    @property
     def radiated(self) -> tuple[wavelets.SourceWavelet, ...]:
         """The wavelets that it has for stations in different directions."""
-        return (self.wavelet,)
+        return (self.wavelet, *self.apparent)
+
+    def with_moments(self, earth: Earth, dimensions: int) -> tuple[PointSource, ManySources | None]:
+        """Return it with the moment that it has in an earth, and many points that act for it."""
+        return self, None
+
+    def in_earth(self, earth: Earth, grid: Grid, extremes: Extremes) -> PointSource:
+        """Return it with the rock that it comes from.
+
+        Args:
+            earth: the medium.
+            grid: the grid.
+            extremes: of the medium on the grid.
+        """
+        return self
 
     @property
     def scalar_moment(self) -> float | None:
@@ -117,3 +161,27 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
     abscissae = centres[:, None] + np.diff(edges)[:, None] / 2 * nodes
     integrals = wavelets.evaluate(source.wavelet, abscissae, source.base) @ weights
     return np.concatenate([[0.0], np.cumsum(integrals * np.diff(edges) / 2)])[-t.size :]
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """A type of source that a feature gives (hook `source_kind`).
+
+    Attributes:
+        type: in the scenario.
+        locate: function(where positions of the grid are, section of the scenario, its number) ->
+            the source in the grid, a `PointSource` or what `with_moments` makes one of.
+        wavelet: function(section, folder of files) -> its wavelet.
+        bound: function(section, folder of files) -> a wavelet with the frequencies of all
+            directions, in any earth; None where that is its own.
+    """
+
+    type: str
+    locate: Callable[[Locator, Any, int], Any]
+    wavelet: Callable[[Any, Path | None], Any] = lambda source, base: source.wavelet
+    bound: Callable[[Any, Path | None], wavelets.SourceWavelet] | None = None
+
+
+def kinds_of(scenario: Scenario) -> dict[str, SourceKind]:
+    """Return the kinds of sources that features give to a scenario, by their types."""
+    return {kind.type: kind for kind in acting("source_kind", scenario)}

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from seismo.acquisition.wavelets.shapes import WaveletShape
+from seismo.acquisition.wavelet_shapes import WaveletShape
 
 _SERIES = (-1.0 / 24.0, 3.0 / 640.0, -5.0 / 7168.0)
 _PER_SIGMA = 6  # knots

@@ -1,1 +1,0 @@
-"""Point sources, moment tensors and events."""

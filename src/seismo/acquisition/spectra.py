@@ -1,0 +1,146 @@
+"""Wavelets of a scenario's sources, their frequencies, and spectra of the traces.
+
+Spectra of traces are those of the wavelets, filtered by radiation, spreading and recording.
+
+Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
+the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
+a line, as in 2-D, is half an integration; plane waves are s itself. Displacement is one integration
+more than velocity, acceleration and the rate of strain are one derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seismo.acquisition import wavelets
+from seismo.acquisition.events import event_wavelet
+from seismo.acquisition.slip_rate import SlipRate
+from seismo.acquisition.sources import PointSource, kinds_of
+from seismo.errors import ModelError
+from seismo.grid.dispersion import Spectra
+from seismo.scenario import Scenario
+from seismo.scenario.sections.wavelet import Wavelet
+
+MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
+_BINS = 500
+_NEGLIGIBLE = 1e-7  # of the energy, at either end
+_OF_SOURCES = {"plane_wave": 0.0, "pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
+_OF_MOMENTS = 2.0
+_OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0, "strain_rate": 1.0}
+
+
+def wavelet_of(scenario: Scenario, number: int) -> Any:
+    """Return the wavelet of a source of a scenario: its own, or that of its file.
+
+    Raises:
+        ScenarioError: a file is missing or malformed, or lacks it.
+    """
+    source = scenario.sources[number]
+    key: tuple[str, ...] = ()
+    try:
+        wavelet: Any = _wavelet(source, scenario)
+        key = ("wavelet",)
+        wavelets.shape_of(wavelet, scenario.base)
+    except ModelError as error:
+        raise scenario.mistake("sources", number, *key, *error.key, problem=error.problem) from None
+    return wavelet
+
+
+def _wavelet(source: Any, scenario: Scenario) -> Wavelet | SlipRate | str:
+    if source.type == "event":
+        return event_wavelet(source, scenario.base)
+    kind = kinds_of(scenario).get(source.type)
+    return source.wavelet if kind is None else kind.wavelet(source, scenario.base)
+
+
+def highest_frequency(scenario: Scenario, summaries: Iterable[PointSource] = ()) -> float:
+    """Return the frequency in Hz above which all sources radiate less than 1 % of their peak.
+
+    Args:
+        scenario: of the run.
+        summaries: its sources in the earth, where they are known: faults in all directions.
+    """
+    apparent = (wavelet for source in summaries for wavelet in source.apparent)
+    highest = [wavelets.maximum_frequency(wavelet) for wavelet in apparent]
+    for number, source in enumerate(scenario.sources):
+        # Where the wavelet is the moment itself, its rate is what radiates.
+        rate = getattr(source, "time_function", "moment_rate") == "moment"
+        wavelet = wavelet_of(scenario, number)
+        highest.append(wavelets.maximum_frequency(wavelet, scenario.base, rate=rate))
+    return max(highest)
+
+
+def frequency_bound(scenario: Scenario) -> float:
+    """Return a frequency in Hz that the waves of no source exceed in any direction, in any earth.
+
+    See `highest_frequency`; of a fault it is that of its subfaults together.
+    """
+    kinds = kinds_of(scenario)
+    bounds = ((source, kinds[source.type].bound) for source in scenario.sources
+              if source.type in kinds)  # fmt: skip
+    rates = (bound(source, scenario.base) for source, bound in bounds if bound is not None)
+    return max([highest_frequency(scenario), *map(wavelets.maximum_frequency, rates)])
+
+
+def dominant_frequency(scenario: Scenario) -> float:
+    """Return the lowest of the sources' dominant frequencies in Hz."""
+    return min(dominant_frequencies(scenario))
+
+
+def dominant_frequencies(scenario: Scenario) -> Iterator[float]:
+    """Yield the dominant frequency of every source in Hz."""
+    for number in range(len(scenario.sources)):
+        yield wavelets.dominant_frequency(wavelet_of(scenario, number), scenario.base)
+
+
+def derivatives_of(source: PointSource) -> float:
+    """Return the order of the time derivative of the wavelet in the 3-D far field of a source."""
+    return _OF_SOURCES.get(source.kind, _OF_MOMENTS) - source.derivative
+
+
+def spectra_of(
+    sources: Iterable[PointSource], quantities: Iterable[str], dimensions: int
+) -> Spectra:
+    """Return the spectra of the traces of some point sources.
+
+    Args:
+        sources: of all shots.
+        quantities: that are recorded; the one with the highest frequencies counts.
+        dimensions: 2 or 3.
+    """
+    recorded_derivative = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
+    spreading = 0.5 if dimensions == 2 else 0.0
+    kinds = {
+        (
+            wavelet,
+            s.base,
+            derivatives_of(s) + recorded_derivative - spreading * (s.kind != "plane_wave"),
+        ): None
+        for s in sources
+        for wavelet in s.radiated
+    }
+    selected = list(kinds)[:: -(-len(kinds) // MOST_SPECTRA)]
+    cumulative = [_cumulative(*kind) for kind in selected]
+    low = min(float(np.interp(_NEGLIGIBLE, e, f)) for f, e in cumulative)
+    high = max(float(np.interp(1.0 - _NEGLIGIBLE, e, f)) for f, e in cumulative)
+    edges = np.geomspace(low, high, _BINS + 1)
+    energy = np.array([np.diff(np.interp(edges, f, e)) for f, e in cumulative])
+    energy /= energy.sum(axis=1, keepdims=True)
+    return Spectra(np.sqrt(edges[1:] * edges[:-1]), energy)
+
+
+@lru_cache(maxsize=4 * MOST_SPECTRA)
+def _cumulative(
+    wavelet: wavelets.SourceWavelet, base: Path | None, derivatives: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies (n) in Hz and the share of the energy (n) up to each."""
+    shape = wavelets.shape_of(wavelet, base)
+    frequency, amplitude = wavelets.spectrum_of(shape.value, shape)
+    energy = (amplitude[1:] * frequency[1:] ** derivatives) ** 2
+    total = np.cumsum(energy)
+    return frequency[1:], total / total[-1]

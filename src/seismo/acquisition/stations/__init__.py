@@ -1,1 +1,0 @@
-"""Stations and receivers."""

@@ -1,0 +1,220 @@
+"""Stations of StationXML, by ObsPy, and of FDSN web services as text.
+
+*StationXML*: a receiver for each network, station and location. A channel's depth is its burial
+depth in m below the surface. Files of stations alone have no locations, and no depths.
+
+*Text* has columns between | (fdsnws-station, "text").
+
+    #Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime
+    #Network|Station|Location|Channel|Latitude|Longitude|Elevation|Depth|Azimuth|...    of channels
+
+Without the first line columns are those of the services, by their number. Depths are burial depths
+in m. Lines of other times and channels of a place are read once.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from seismo.acquisition.stations import (
+    NumberedLines,
+    Station,
+    StationFile,
+    StationList,
+    coordinate,
+    from_lines,
+    have_elevations,
+    station_code,
+)
+from seismo.errors import ModelError, ScenarioError, printable
+from seismo.formats.reading.optional_package import optional_package
+from seismo.formats.reading.text import LARGEST, begins_as_station_xml
+
+_SHOWN = 3  # times at which a station moved, in a message
+_STATIONS = [
+    "network", "station", "latitude", "longitude", "elevation", "sitename", "starttime", "endtime",
+]  # fmt: skip
+_CHANNELS = [
+    "network", "station", "location", "channel", "latitude", "longitude", "elevation", "depth",
+    "azimuth", "dip", "sensordescription", "scale", "scalefreq", "scaleunits", "samplerate",
+    "starttime", "endtime",
+]  # fmt: skip
+_NEEDED = _STATIONS[:4]
+_LONGEST = 1000  # characters of the line of names
+
+
+def is_station_xml(file: StationFile) -> bool:
+    """Whether a file begins as StationXML does."""
+    return begins_as_station_xml(file.path)
+
+
+def read_station_xml(file: StationFile) -> StationList:
+    """Return the stations of a file.
+
+    Its `channels` are patterns of NET.STA.LOC.CHA, of which a channel has to match one (all without
+    any); epochs of stations and channels have to be open at its `time`, if it has one.
+
+    Raises:
+        ScenarioError: it is no StationXML, or a station has several places.
+    """
+    path = file.path
+    channels: tuple[str, ...] = file.group.channels
+    time: str | None = file.group.time
+    epochs = list(_epochs(path, channels, time))
+    if not epochs:
+        chosen = ", ".join([*channels, *([time] if time else [])])
+        raise ModelError(f"{path} lists no station{chosen and f' of {chosen}'}", "path")
+    by_code: dict[str, list[tuple[Station, str]]] = {}
+    for station, start in epochs:
+        by_code.setdefault(station.code, []).append((station, start))
+    moved = [_moved(each) for each in by_code.values()]
+    if problems := [problem for problem in moved if problem]:
+        raise ScenarioError(*problems)
+    stations = [each[0][0] for each in by_code.values()]
+    return StationList(stations, "the elevation" if have_elevations(stations) else "")
+
+
+def _moved(epochs: list[tuple[Station, str]]) -> str:
+    """Describe that one code has several places, "" if it has one."""
+    start_of = {tuple(station.coordinates.items()): start for station, start in epochs[::-1]}
+    if len(start_of) == 1:
+        return ""
+    first = epochs[0][0]
+    starts = sorted(set(start_of.values()))[:_SHOWN]
+    return (
+        f"{first.where}: {first.code} has {len(start_of)} places, from "
+        f"{', '.join(starts)} on: choose by time, or by channels"
+    )
+
+
+def _epochs(
+    path: Path, channels: tuple[str, ...], time: str | None
+) -> Iterator[tuple[Station, str]]:
+    """Return what is chosen of a file, and since when each is so."""
+    inventory = _inventory(path)
+    if time is not None:
+        inventory = inventory.select(time=_obspy(path).UTCDateTime(time))
+    for network in inventory:
+        for station in network:
+            for channel in station.channels or ([] if channels else [station]):
+                location = getattr(channel, "location_code", "") or ""
+                name = ".".join((network.code, station.code, location, channel.code))
+                if not channels or any(fnmatch.fnmatchcase(name, c) for c in channels):
+                    start = str(channel.start_date or station.start_date)
+                    code = (network.code, station.code, location)
+                    site = printable((station.site and station.site.name) or "")
+                    yield replace(_station_of_channel(path, code, channel), site=site), start
+
+
+def _station_of_channel(path: Path, code: tuple[str, ...], channel: Any) -> Station:
+    try:
+        named = station_code(*code)
+    except ValueError as error:
+        raise ModelError(f"{path}: {error}", "path") from None
+    depth = float(getattr(channel, "depth", None) or 0.0)
+    degrees = {"longitude": float(channel.longitude), "latitude": float(channel.latitude)}
+    elevation = math.nan if channel.elevation is None else float(channel.elevation)
+    return Station(str(path), named, degrees | {"depth": depth}, elevation)
+
+
+def _obspy(path: Path) -> Any:
+    return optional_package("obspy", "seismology", f"{path}: StationXML")
+
+
+def _inventory(path: Path) -> Any:
+    if path.stat().st_size > LARGEST:
+        raise ModelError(f"{path} is larger than {LARGEST >> 20} MB", "path")
+    obspy = _obspy(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return obspy.read_inventory(str(path), format="STATIONXML")
+    except Exception as error:  # of any kind, as files may hold anything
+        problem = printable(str(error).partition("\n")[0][:200])
+        raise ModelError(f"{path}: not read as StationXML: {problem}", "path") from None
+
+
+def is_fdsn(file: StationFile) -> bool:
+    """Whether the first line of a file has columns of FDSN web services."""
+    lines = file.lines
+    return bool(lines) and lines[0][1].count("|") >= len(_NEEDED) - 1
+
+
+def read_fdsn(file: StationFile) -> StationList:
+    """Return the stations of a file.
+
+    Raises:
+        ScenarioError: a line is malformed, with a message for each of them.
+    """
+    path = file.path
+    lines = file.lines
+    columns, rows = _columns(path, lines)
+    if missing := [name for name in _NEEDED if name not in columns]:
+        raise ModelError(
+            f"{path}:{lines[0][0]}: {len(columns)} columns between |, missing "
+            f"{', '.join(missing)}; expected text of FDSN web services: "
+            "#Network|Station|Latitude|Longitude|Elevation|SiteName|StartTime|EndTime",
+            "path",
+        )
+    stations = from_lines(
+        path, _once(columns, rows), lambda where, line: _station(where, columns, line)
+    )
+    return StationList(stations, "the column Elevation" if have_elevations(stations) else "")
+
+
+def _columns(path: Path, lines: NumberedLines) -> tuple[list[str], NumberedLines]:
+    """Return the names of the columns, and the lines of stations."""
+    with path.open(encoding="utf-8-sig") as stream:
+        first = stream.readline(_LONGEST).lstrip("# \t")
+    names = [word.lower() for word in _words(first)]
+    if "network" in names:
+        return names, [line for line in lines if _words(line[1]) != _words(first)]
+    count = len(_words(lines[0][1]))
+    known = {len(columns): columns for columns in (_STATIONS, _CHANNELS)}
+    return known.get(count, [""] * count), lines
+
+
+def _words(line: str) -> list[str]:
+    return [word.strip() for word in line.split("|")]
+
+
+def _once(columns: list[str], rows: NumberedLines) -> Iterator[tuple[int, str]]:
+    """Yield lines but for those whose station and place were there before."""
+    kept = [
+        columns.index(name)
+        for name in ("network", "station", "location", "latitude", "longitude", "depth")
+        if name in columns
+    ]
+    seen = set()
+    for number, line in rows:
+        words = _words(line)
+        key = tuple(words[n] for n in kept) if len(words) == len(columns) else (number,)
+        if key not in seen:
+            yield number, line
+        seen.add(key)
+
+
+def _station(where: str, columns: list[str], line: str) -> Station:
+    """Read one line; raises ValueError."""
+    words = _words(line)
+    if len(words) != len(columns):
+        raise ValueError(f"{len(words)} values between |, expected {len(columns)}")
+    by_column = dict(zip(columns, words, strict=True))
+    names = ("longitude", "latitude", *(("depth",) if "depth" in by_column else ()))
+    coordinates = {name: coordinate(name, by_column[name]) for name in names}
+    location = by_column.get("location", "").replace("--", "")
+    code = station_code(by_column["network"], by_column["station"], location)
+    elevation = by_column.get("elevation", "")
+    return Station(
+        where,
+        code,
+        coordinates,
+        coordinate("elevation", elevation) if elevation else math.nan,
+        by_column.get("sitename", ""),
+    )
