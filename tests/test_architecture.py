@@ -243,6 +243,17 @@ def test_the_core_imports_no_more_of_features():
     assert len(edges) <= CORE_TO_FEATURES, every([f"{a} -> {b}" for a, b in sorted(edges)])
 
 
+def test_kernels_are_made_of_no_feature():
+    """Features are no part of the key of compiled kernels (`kernel_cache.source_digest`)."""
+    mistakes = [
+        f"{module} imports {name}"
+        for module, names in imported_modules().items()
+        for name in names
+        if top_name(module) in {"backends", "equations"} and top_name(name) == "features"
+    ]
+    assert not mistakes, every(sorted(mistakes))
+
+
 def test_folders_are_short():
     for folder in {path.parent for path in files()}:
         entries = [

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.framework.table import FOLLOWING, Physics
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import FOLLOWING, Physics, Term
 
 _STRAIGHT = 1e-9  # change of direction that is none
 _SHORTEST = 1e-8  # of the length of a fibre: pieces that are none

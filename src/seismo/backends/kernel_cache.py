@@ -35,7 +35,7 @@ from pathlib import Path
 
 import seismo.backends
 import seismo.equations
-import seismo.features
+import seismo.grid
 
 DAY = 86400.0  # s
 UNUSED = 30 * DAY
@@ -204,9 +204,12 @@ def function_name(function: Callable) -> str:
 
 
 def source_digest() -> str:
-    """Hash the name and text of every module that a compiled sweep or body can contain."""
-    packages = (seismo.backends, seismo.equations, seismo.features)
-    return _digest(*(Path(folder) for package in packages for folder in package.__path__))
+    """Hash the name and text of every module that a compiled sweep or body can contain.
+
+    Those are formulas, their operators, and the weights of interpolations that these have built in.
+    """
+    folders = (*seismo.backends.__path__, *seismo.equations.__path__)
+    return _digest(*map(Path, folders), Path(seismo.grid.__path__[0]) / "coefficients.py")
 
 
 def body_digest() -> str:
@@ -215,15 +218,17 @@ def body_digest() -> str:
 
 
 @cache
-def _digest(*folders: Path) -> str:
+def _digest(*sources: Path) -> str:
+    """Hash the modules of some folders, and single ones."""
     digest = hashlib.sha256()
-    for folder in folders:
+    for source in sources:
         # Sorted walk: the digest does not depend on the order of the file system.
-        walked = sorted(os.walk(folder, followlinks=True))  # as imports do
-        for file in (Path(at, name) for at, _, names in walked for name in sorted(names)):
+        walked = sorted(os.walk(source, followlinks=True))  # as imports do
+        files = [Path(at, name) for at, _, names in walked for name in sorted(names)]
+        for file in files if source.is_dir() else [source]:
             if file.suffix == ".py":
                 # Names and lengths delimit the texts: two different trees cannot give the same
                 # bytes.
                 text = file.read_bytes()
-                digest.update(f"{file.relative_to(folder)} {len(text)}\n".encode() + text)
+                digest.update(f"{file.relative_to(source)} {len(text)}\n".encode() + text)
     return digest.hexdigest()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.equations.framework.registry import DEFAULTS, PARAMETERS
-from seismo.equations.rock.given_rock import replaced, stands_for
+from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from seismo.equations.rock import wave_speeds
+from seismo.equations.rock import plane_waves
 from seismo.equations.rock.unique_media import different
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
@@ -75,7 +75,7 @@ class RepresentativeMedium:
     def _speeds(self) -> tuple[float, float]:
         velocities = {name: getattr(self, name) for name in ("vp", "vs", "rho")}
         medium = {name: value for name, value in velocities.items() if value is not None}
-        slowest, fastest = wave_speeds.speeds({**medium, **self.others})
+        slowest, fastest = plane_waves.speeds({**medium, **self.others})
         return float(slowest), float(fastest)
 
 

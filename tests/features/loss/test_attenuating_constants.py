@@ -9,7 +9,7 @@ from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import equation_for
 from seismo.equations.loss import anisotropic as anisotropic_loss
 from seismo.equations.rock import elastic_constants as constants
-from seismo.equations.rock import rock_conversions
+from seismo.equations.rock import rock_parameters
 from seismo.exact import anisotropic
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict
@@ -171,7 +171,7 @@ def test_the_model_chooses_the_equation() -> None:
 
 @pytest.mark.parametrize("dimensions", [2, 3])
 def test_the_least_loss_of_p_waves_is_where_a_strain_begins_to_gain(dimensions: int) -> None:
-    conversion = rock_conversions.lossy_rock(solver.axes_of(dimensions))
+    conversion = rock_parameters.lossy_rock(solver.axes_of(dimensions))
     takes = {name: np.zeros(1) for name in conversion.takes}
     plane = {"phi": np.zeros(1), "azimuth": np.zeros(1)} if dimensions == 2 else {}
     given = {name: np.array([value]) for name, value in solver.FURTHER.items() if name in takes}

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from seismo.equations.loss.laws import Law
 from seismo.equations.loss.relaxation import (
+    Law,
     Relaxation,
     prescribed,
     warped,

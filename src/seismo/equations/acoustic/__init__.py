@@ -25,9 +25,10 @@ from seismo.equations.framework.parameters import VP
 from seismo.equations.framework.table import (
     Field,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 
 
 def flux(cell):

@@ -1,7 +1,7 @@
 """Acoustic waves of constant density under ground that slopes, first order in time.
 
 Second differences do not know of slopes: where rows follow the ground the same equation is solved
-by the gradient of the pressure and its divergence (`seismo.features.topography.surface.pressure`)::
+by the gradient of the pressure and its divergence (`seismo.equations.framework.sloping_ground`)::
 
     u(n + 1/2) = u(n - 1/2) - grad p(n),    p(n + 1) = p(n) - c^2 dt^2 div u(n + 1/2)
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
     Field,
     Physics,
+    SourceTerm,
     Stage,
 )
-from seismo.equations.framework.terms import SourceTerm
-from seismo.features.topography.surface.pressure import sloping as closed
 
 
 def motion(cell):
@@ -49,7 +49,7 @@ def sloping(flat: Physics, options: None) -> Physics:
     """Return the table under ground that slopes from that over flat ground."""
     u = tuple(f"u{a}" for a in flat.axes)
     kept = (f for f in flat.fields if not f.previous_of)
-    return closed(replace(
+    return with_pressure_surface(replace(
         flat,
         fields=(*kept, *(Field(f"u{a}", a, "Pa/m") for a in flat.axes)),
         stages=(

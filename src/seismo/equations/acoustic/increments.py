@@ -16,9 +16,9 @@ from dataclasses import replace
 from seismo.equations.framework.table import (
     Field,
     Physics,
+    SourceTerm,
     Stage,
 )
-from seismo.equations.framework.terms import SourceTerm
 
 
 def pressure(cell):

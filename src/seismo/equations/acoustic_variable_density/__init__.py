@@ -23,15 +23,16 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import RHO, VP
+from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
     Field,
+    IsotropicPlanes,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
-from seismo.features.topography.surface.pressure import sloping
 
 
 def masses(cell):
@@ -170,5 +171,5 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {2: 0.68, 3: 0.88}},
     layered=LAYERED,
     energy=energy,
-    sloping=sloping,
+    sloping=with_pressure_surface,
 )

@@ -41,9 +41,10 @@ from seismo.equations.framework.parameters import (
 from seismo.equations.framework.table import (
     Field,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 from seismo.equations.rock.slow_waves import SlowWaves
 
 

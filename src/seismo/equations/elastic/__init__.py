@@ -35,7 +35,6 @@ from seismo.equations.elastic import formulas
 from seismo.equations.elastic.curved import CURVED_SURFACE
 from seismo.equations.elastic.energy import energy
 from seismo.equations.framework.declaration import Equation, LayeredWaves
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import (
     RHO,
     VP,
@@ -43,10 +42,12 @@ from seismo.equations.framework.parameters import (
 )
 from seismo.equations.framework.table import (
     Field,
+    IsotropicPlanes,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 
 FLUID_Q = 1e30  # 1 / (mu dt) of a fluid: finite, since lanes assume no infinities
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from seismo.equations.elastic.formulas import four_nodes
-from seismo.features.topography.surface.traction import CurvedSurface, shear_rate
+from seismo.equations.framework.sloping_ground import shear_rate
+from seismo.equations.framework.table import CurvedSurface
 
 
 def between_nodes(array: np.ndarray, axis: str) -> np.ndarray:

@@ -7,7 +7,7 @@ Hooke's law has nine constants, and normal stresses do not depend on shear strai
     szz = c13 exx + c23 eyy + c33 ezz,    sxy = 2 c66 exy
 
 Rocks are given by vp, vs and Tsvankin's (1997) parameters, or by these constants
-(`seismo.equations.rock.given_rock`); VTI and isotropic rocks may lie beside them. Fields stand
+(`seismo.equations.rock.rock_parameters`); VTI and isotropic rocks may lie beside them. Fields stand
 where they do in `seismo.equations.elastic`; shear stiffnesses are harmonic means of four nodes, as
 there, those of cells that contacts cut are the means of Schoenberg & Muir
 (`seismo.model.effective.tilted_stiffness`), whose couplings of normal and shear strains at contacts
@@ -32,14 +32,12 @@ from seismo.equations.framework.parameters import (
     VP,
     VS,
 )
-from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.framework.table import CurvedSurface, Physics, Stage
 from seismo.equations.rock import (
-    given_rock,
-    rock_conversions,
-    wave_speeds,
+    plane_waves,
+    rock_parameters,
 )
 from seismo.equations.rock.elastic_constants import named
-from seismo.features.topography.surface.traction import CurvedSurface
 
 
 def tables(axes: str, options: None) -> Physics:
@@ -65,8 +63,8 @@ def tables(axes: str, options: None) -> Physics:
         ),
         coefficients=coefficients,
         medium=("rho", *sorted((*stiffness, *(named("c", pair, pair) for pair in shear)))),
-        conversion=rock_conversions.orthorhombic(axes),
-        derived={"fastest": wave_speeds.fastest},
+        conversion=rock_parameters.orthorhombic(axes),
+        derived={"fastest": plane_waves.fastest},
         fastest=lambda extremes: extremes.others["fastest"][1],
         smooth_across_layers=True,
         curved_surface=CurvedSurface(curved.moduli, curved.shear, q_across),
@@ -86,7 +84,7 @@ EQUATION = Equation(
     name="elastic_orthorhombic",
     parameters=(VP, VS, RHO, *TSVANKIN),
     tables=tables,
-    instead=(*given_rock.THOMSEN, *given_rock.OF_ORTHORHOMBIC),
+    instead=(*rock_parameters.THOMSEN, *rock_parameters.OF_ORTHORHOMBIC),
     nanoseconds={"cpu": {2: 4.5, 3: 11.9}},
     extends="elastic",
     energy=energy,

@@ -8,8 +8,8 @@ import numpy as np
 
 from seismo.equations.elastic.curved import between_nodes
 from seismo.equations.elastic.formulas import four_nodes
+from seismo.equations.framework.sloping_ground import shear_rate
 from seismo.equations.rock.elastic_constants import named
-from seismo.features.topography.surface.traction import shear_rate
 
 
 def moduli(

@@ -24,14 +24,15 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import RHO, VS
 from seismo.equations.framework.table import (
     Field,
+    IsotropicPlanes,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 
 
 def velocity(cell):

@@ -23,7 +23,7 @@ from seismo.equations.framework.parameters import (
 )
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants as constants
-from seismo.equations.rock import rock_conversions, wave_speeds
+from seismo.equations.rock import plane_waves, rock_parameters
 
 
 def isotropic_throughout(extremes) -> bool:
@@ -41,8 +41,8 @@ def of_rocks(table: Physics) -> Physics:
         table,
         stages=(velocity, replace(stress, even=even)),
         # vs is along the axis, the fastest wave sqrt(c66 / rho) or sqrt(c44 / rho).
-        conversion=rock_conversions.sh(),
-        derived={"fastest": wave_speeds.fastest},
+        conversion=rock_parameters.sh(),
+        derived={"fastest": plane_waves.fastest},
         fastest=lambda extremes: extremes.others["fastest"][1],
     )
 

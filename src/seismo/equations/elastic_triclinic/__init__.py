@@ -2,7 +2,7 @@
 
 The equations, fields, stages and formulas are those of `seismo.equations.elastic_tti`. Rocks are
 given by Thomsen's or Tsvankin's parameters, or by elastic constants, with theta, phi and azimuth
-(`seismo.equations.rock.given_rock`).
+(`seismo.equations.rock.rock_parameters`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from seismo.equations.framework.parameters import (
 )
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import (
-    given_rock,
-    rock_conversions,
-    wave_speeds,
+    plane_waves,
+    rock_parameters,
 )
 
 
@@ -31,17 +30,17 @@ def tables(axes: str, options: None) -> Physics:
     return replace(
         # All 21 constants: the tables are those of TTI rock, the rocks are given otherwise.
         elastic_tti.tables(axes, options),
-        conversion=rock_conversions.any_rock(axes),
-        derived={"fastest": wave_speeds.fastest},
+        conversion=rock_parameters.any_rock(axes),
+        derived={"fastest": plane_waves.fastest},
         conditions=(),
     )
 
 
 EQUATION = Equation(
     name="elastic_triclinic",
-    parameters=(VP, VS, RHO, *TSVANKIN, *given_rock.ANGLES),
+    parameters=(VP, VS, RHO, *TSVANKIN, *rock_parameters.ANGLES),
     tables=tables,
-    instead=(*given_rock.THOMSEN, *CONSTANTS.values()),
+    instead=(*rock_parameters.THOMSEN, *CONSTANTS.values()),
     nanoseconds=elastic_tti.EQUATION.nanoseconds,
     bandwidth_share=elastic_tti.EQUATION.bandwidth_share,
     extends="elastic",

@@ -2,7 +2,7 @@
 
 The equations, fields, stages and formulas are those of `seismo.equations.elastic`, whose stiffness
 c11, c13, c33, c44, c66 is that of a stack of isotropic layers; here each rock has five constants of
-its own, given or from Thomsen's epsilon, delta and gamma (`seismo.equations.rock.given_rock`)::
+its own, given or from Thomsen's parameters (`seismo.equations.rock.rock_parameters`)::
 
     sxx = c11 exx + (c11 - 2 c66) eyy + c13 ezz,    szz = c13 (exx + eyy) + c33 ezz,
     syy = (c11 - 2 c66) exx + c11 eyy + c13 ezz,    sxz = 2 c44 exz,  syz = 2 c44 eyz,
@@ -31,9 +31,8 @@ from seismo.equations.framework.parameters import (
 from seismo.equations.framework.table import Physics, Stage
 from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.rock import (
-    given_rock,
-    rock_conversions,
-    wave_speeds,
+    plane_waves,
+    rock_parameters,
 )
 
 CONDITIONS = (
@@ -89,9 +88,9 @@ def of_rocks(table: Physics) -> Physics:
     return replace(
         table,
         stages=tuple(map(_of_rocks, table.stages)),
-        conversion=rock_conversions.vti(),
+        conversion=rock_parameters.vti(),
         # The fastest wave is sought over all directions: it may be oblique.
-        derived={"fastest": wave_speeds.fastest},
+        derived={"fastest": plane_waves.fastest},
         fastest=lambda extremes: extremes.others["fastest"][1],
         conditions=CONDITIONS,
     )
@@ -106,7 +105,7 @@ EQUATION = Equation(
     name="elastic_vti",
     parameters=(VP, VS, RHO, EPSILON, DELTA, GAMMA),
     tables=tables,
-    instead=given_rock.OF_VTI,
+    instead=rock_parameters.OF_VTI,
     nanoseconds={"cpu": {2: 3.9, 3: 10.5}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
     layered=replace(elastic.EQUATION.waves_in_layers, medium=_like, parameters=_plain),

@@ -26,7 +26,7 @@ class Parameter:
         mean: of a cell that several media share; without, averages are those of effective media,
             which `seismo.model.effective.averaging` knows.
         always: whether parts that cover the whole grid give it, whatever the equation, or what
-            stands for it (`seismo.equations.rock.given_rock.stands_for`).
+            stands for it (`seismo.equations.rock.rock_parameters.stands_for`).
         reason: for the least value, and what to do with a smaller one.
     """
 

@@ -1,24 +1,77 @@
-"""What a wave equation declares: fields, stages, coefficients, quantities, moments."""
+"""Tables of wave equations: fields, stages, coefficients, observables, sources."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from seismo.equations.framework.formula import Formula
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import (
     Condition,
     Conversion,
     Gradual,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 from seismo.equations.rock.slow_waves import SlowWaves
 
-if TYPE_CHECKING:
-    from seismo.features.topography.surface.traction import CurvedSurface
+
+@dataclass(frozen=True)
+class Term:
+    """A share of an observable or of a source: factor * field, differentiated along `along`."""
+
+    field: str
+    factor: float = 1.0
+    along: str = ""
+
+
+@dataclass(frozen=True)
+class SourceTerm:
+    """How a source acts on one field: field += scale * component * signal / cell volume.
+
+    Attributes:
+        field: the field it adds to, in the stage that writes it first.
+        component: which number of the mechanism: "x" of a force, "xz" of a moment tensor, "".
+        scale: function(mean, dt) -> factor per point, where mean(name) is the coefficient averaged
+            to the field's points; mean(name, of_component=True) that for its axis, where
+            planes have it.
+        derivative: time derivative of the source's moment (or force, or amplitude) that acts;
+            -1 is its integral.
+        rate: w in rad/s, with which the signal s relaxes: xi of dxi/dt + w xi = w s acts in its
+            place; 0 where it acts itself.
+    """
+
+    field: str
+    component: str
+    scale: Callable
+    derivative: int = 0
+    rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class IsotropicPlanes:
+    """A stage's formula for planes z whose medium fewer coefficients tell.
+
+    Attributes:
+        update: as that of the stage.
+        coefficients: model arrays it uses.
+        where: function(medium) -> where the medium is such.
+        asks: averages at the nodes that `where` takes beside those of the equation.
+        of_density: whether it asks for densities alone, and for those of the next plane, too, since
+            they stand between.
+        everywhere: function(extremes) -> whether it is throughout an earth of those
+            (`seismo.model.extremes.Extremes`).
+        simple: function(samples of the parameters) -> which media are such; all when None.
+    """
+
+    update: Callable
+    coefficients: tuple[str, ...]
+    where: Callable
+    everywhere: Callable
+    asks: tuple[str, ...] = ()
+    of_density: bool = False
+    simple: Callable | None = None
+
 
 Differences = Literal["first", "second"]
 # Observables -> what their integral, or derivative, in time is called.
@@ -96,6 +149,24 @@ class Stage:
     def coefficients_in(self, even: bool) -> tuple[str, ...]:
         """Return the coefficients that it takes in planes of one kind."""
         return self.even.coefficients if even and self.even else self.coefficients
+
+
+@dataclass(frozen=True)
+class CurvedSurface:
+    """Stresses of an equation in the balance on a ground that slopes (`sloping_ground`).
+
+    Attributes:
+        moduli: function(coefficients, numbers by name) -> c33 dt of nodes, and of each horizontal
+            axis the shear modulus times dt between nodes (z, y, x), as they act within a step.
+        shear: formula that takes mu / g P0 Px(a e) from the shear stresses across z.
+        coefficients: that it takes.
+        remembers: memory variables that it changes, too.
+    """
+
+    moduli: Callable
+    shear: Callable
+    coefficients: tuple[str, ...]
+    remembers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.framework.table import Field
-from seismo.equations.framework.terms import SourceTerm
+from seismo.equations.framework.table import Field, SourceTerm
 from seismo.equations.loss.relaxation import Relaxation
 
 _POWERS = ("constant", "linear", "quadratic")

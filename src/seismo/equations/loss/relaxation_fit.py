@@ -17,9 +17,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.equations.loss.laws import Law
 from seismo.equations.loss.relaxation import (
     LEAST_QUALITY,
+    Law,
     Relaxation,
     as_tuples,
     warped,

@@ -18,6 +18,7 @@ from seismo.equations.framework.parameters import (
     RHO,
     VP,
 )
+from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import Physics, Stage
 from seismo.equations.loss.memory_variables import (
     UNKNOWN,
@@ -29,7 +30,6 @@ from seismo.equations.loss.memory_variables import (
     strain_source,
 )
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.features.topography.surface.pressure import sloping
 
 
 def pressure(cell):
@@ -91,5 +91,5 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 2.2, 3: 4.4}},
     bandwidth_share={"gpu": {2: 0.68, 3: 0.95}},
     layered=lossless.LAYERED.with_further(math.inf),
-    sloping=sloping,
+    sloping=with_pressure_surface,
 )

@@ -24,7 +24,6 @@ import numpy as np
 
 from seismo.equations import elastic
 from seismo.equations.framework.declaration import Equation
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import (
     QP,
     QS,
@@ -32,7 +31,7 @@ from seismo.equations.framework.parameters import (
     VP,
     VS,
 )
-from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.framework.table import IsotropicPlanes, Physics, Stage
 from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     CellArrays,

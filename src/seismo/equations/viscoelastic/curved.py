@@ -8,13 +8,14 @@ import numpy as np
 
 from seismo.equations.elastic.curved import between_nodes
 from seismo.equations.elastic.formulas import four_nodes
+from seismo.equations.framework.sloping_ground import shear_rate
+from seismo.equations.framework.table import CurvedSurface
 from seismo.equations.loss.memory_variables import (
     CellArrays,
     at_once,
     drive,
 )
 from seismo.equations.viscoelastic.formulas import moduli_at_once
-from seismo.features.topography.surface.traction import CurvedSurface, shear_rate
 
 
 def moduli(

@@ -17,13 +17,12 @@ import numpy as np
 
 from seismo.equations import elastic_sh
 from seismo.equations.framework.declaration import Equation
-from seismo.equations.framework.isotropic_planes import IsotropicPlanes
 from seismo.equations.framework.parameters import (
     QS,
     RHO,
     VS,
 )
-from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.framework.table import IsotropicPlanes, Physics, Stage
 from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     loss,

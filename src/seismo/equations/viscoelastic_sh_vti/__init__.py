@@ -15,13 +15,13 @@ from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import QS
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.equations.rock import rock_conversions
+from seismo.equations.rock import rock_parameters
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table in x and z."""
     table = elastic_sh_vti.of_rocks(viscoelastic_sh.tables(axes, options))
-    return replace(table, conversion=rock_conversions.attenuating(rock_conversions.sh(), QS.name))
+    return replace(table, conversion=rock_parameters.attenuating(rock_parameters.sh(), QS.name))
 
 
 EQUATION = Equation(

@@ -5,8 +5,8 @@ stiffness relaxes to s C + (p - s) v v^T, with the ratios p and s of moduli of P
 v about the axes of the rock the roots of c11, c22, c33 for xx, yy, zz, and 0 for shear strains
 (`seismo.equations.loss.anisotropic`). So P waves along these axes have qp in orthorhombic rock, and
 S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by elastic
-constants (`seismo.equations.rock.given_rock`), where the model gives qp or qs besides; constants
-are those at the frequency that velocities would be of.
+constants (`seismo.equations.rock.rock_parameters`), where the model gives qp or qs besides;
+constants are those at the frequency that velocities would be of.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from seismo.equations.framework.table import Physics
 from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock import (
-    given_rock,
-    rock_conversions,
-    wave_speeds,
+    plane_waves,
+    rock_parameters,
 )
 
 
@@ -36,10 +35,10 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     return replace(
         # All 21 constants relax as those of TTI rock do, the rocks are given otherwise.
         viscoelastic_tti.tables(axes, options),
-        conversion=rock_conversions.lossy_rock(axes),
+        conversion=rock_parameters.lossy_rock(axes),
         # Least qp for the qs of each rock, so that every strain loses energy.
         derived={
-            "fastest": wave_speeds.fastest,
+            "fastest": plane_waves.fastest,
             SHEAR_SHARE: partial(shear_share, dimensions=len(axes)),
         },
         conditions=(),
@@ -50,6 +49,6 @@ EQUATION = Equation(
     name="viscoelastic_triclinic",
     parameters=(*elastic_triclinic.EQUATION.parameters, QP, QS),
     tables=tables,
-    instead=(*given_rock.THOMSEN, *CONSTANTS.values()),
+    instead=(*rock_parameters.THOMSEN, *CONSTANTS.values()),
     extends="elastic",
 )

@@ -19,7 +19,7 @@ from seismo.equations.framework.parameters import QP, QS
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.equations.rock import given_rock, rock_conversions
+from seismo.equations.rock import rock_parameters
 
 
 def tables(axes: str, options: Relaxation | None) -> Physics:
@@ -29,7 +29,7 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     share = partial(shear_share, dimensions=len(axes))
     return replace(
         table,
-        conversion=rock_conversions.attenuating(rock_conversions.vti(), QP.name, QS.name),
+        conversion=rock_parameters.attenuating(rock_parameters.vti(), QP.name, QS.name),
         derived={**table.derived, SHEAR_SHARE: share},
     )
 
@@ -38,7 +38,7 @@ EQUATION = Equation(
     name="viscoelastic_vti",
     parameters=(*elastic_vti.EQUATION.parameters, QP, QS),
     tables=tables,
-    instead=given_rock.OF_VTI,
+    instead=rock_parameters.OF_VTI,
     extends="elastic",
     nanoseconds={"cpu": {2: 8.4, 3: 39.0}},
     layered=elastic_vti.EQUATION.waves_in_layers.with_further(math.inf, math.inf),

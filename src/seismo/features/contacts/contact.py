@@ -24,7 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
-from seismo.equations.rock import elastic_constants, wave_speeds
+from seismo.equations.rock import elastic_constants, plane_waves
 from seismo.features.contacts.closure import closed_rows
 from seismo.grid.grid import Grid
 
@@ -63,7 +63,7 @@ class Rock:
     def fastest(self) -> float:
         """The speed of the fastest wave [m/s]."""
         medium = self._medium
-        return float(wave_speeds.fastest(medium)) if "epsilon" in medium else self.vp
+        return float(plane_waves.fastest(medium)) if "epsilon" in medium else self.vp
 
     @property
     def shear(self) -> float:

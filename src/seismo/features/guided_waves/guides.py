@@ -37,7 +37,6 @@ import numpy as np
 from seismo.equations.rock import (
     elastic_constants,
     plane_waves,
-    wave_speeds,
 )
 from seismo.equations.rock.unique_media import different
 from seismo.features.guided_waves import face_contrasts
@@ -311,5 +310,5 @@ def _outrun(earth: Earth, nodes: dict[str, np.ndarray], fastest: float) -> float
     """
     top = earth.sample(*tensor(nodes["z"][:1], nodes.get("y"), nodes["x"]))
     solid = top["vs"] > 0.0
-    slowest = float(wave_speeds.fastest(top)[solid].min()) if solid.any() else math.inf
+    slowest = float(plane_waves.fastest(top)[solid].min()) if solid.any() else math.inf
     return (fastest / slowest) ** 2 if fastest > OUTRUN * slowest else 1.0

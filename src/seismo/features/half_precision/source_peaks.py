@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
-from seismo.equations.framework.table import Physics
-from seismo.equations.framework.terms import SourceTerm
+from seismo.equations.framework.table import Physics, SourceTerm
 from seismo.model.earth import Earth
 
 _SAMPLES = 257  # of a signal, to find its peak

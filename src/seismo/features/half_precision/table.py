@@ -23,8 +23,7 @@ from functools import partial
 
 import numpy as np
 
-from seismo.equations.framework.table import Physics
-from seismo.equations.framework.terms import SourceTerm
+from seismo.equations.framework.table import Physics, SourceTerm
 
 VELOCITY = "m/s"
 STRESS = "Pa"

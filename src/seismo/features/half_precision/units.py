@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
-from seismo.equations.framework.terms import SourceTerm
+from seismo.equations.framework.table import SourceTerm
 from seismo.features.half_precision.source_peaks import (
     pressures,
     scale_to,

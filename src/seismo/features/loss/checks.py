@@ -11,8 +11,7 @@ import numpy as np
 
 from seismo.equations.framework.registry import lossless
 from seismo.equations.loss.anisotropic import by_direction
-from seismo.equations.loss.laws import Law
-from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.loss.relaxation import Law, Relaxation
 from seismo.equations.loss.relaxation_fit import MOST_MECHANISMS, fit
 from seismo.features.loss.mechanisms import band_of
 from seismo.features.loss.storage import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from seismo.acquisition.spectra import dominant_frequency, frequency_bound
-from seismo.equations.loss.laws import Law
-from seismo.equations.loss.relaxation import Relaxation, prescribed
+from seismo.equations.loss.relaxation import Law, Relaxation, prescribed
 from seismo.equations.loss.relaxation_fit import fit
 from seismo.errors import SeismoError
 from seismo.grid.time_step import Clock

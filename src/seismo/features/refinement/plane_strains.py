@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Term
 from seismo.grid.interpolation import RADIUS, PointsByField
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.channels import channel_points

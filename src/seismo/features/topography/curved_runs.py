@@ -10,15 +10,15 @@ import numpy as np
 
 from seismo.backends.base import computed_in
 from seismo.backends.operators.curved import planes_of
-from seismo.features.topography.row_weights import RowWeights
-from seismo.features.topography.rows import Topography
-from seismo.features.topography.surface.traction import (
+from seismo.equations.framework.sloping_ground import (
     PLANES,
     RESIDUALS,
     iterations,
     on_ground,
     with_slopes,
 )
+from seismo.features.topography.row_weights import RowWeights
+from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import midpoint_pairs
 from seismo.grid.decomposition import Subdomain
 

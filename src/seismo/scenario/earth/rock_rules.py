@@ -6,7 +6,7 @@ from typing import Any
 
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import PARAMETERS, parameters_of_physics
-from seismo.equations.rock import given_rock
+from seismo.equations.rock import rock_parameters
 from seismo.errors import KeyPath
 from seismo.scenario.earth.model_parts import (
     COLUMNS,
@@ -35,7 +35,7 @@ def rocks(draft: Draft) -> Mistakes:
     """Check that each part gives one rock, in one way."""
     felt = parameters_of_physics(draft.physics)
     for path, section in rock_sections(draft.model or ()):
-        mistake = given_rock.mistake(given_in(section), draft.dimensions)
+        mistake = rock_parameters.mistake(given_in(section), draft.dimensions)
         if mistake is not None:
             yield Mistake((*path, mistake[0]), mistake[1])
         for parameter in PARAMETERS.values() if isinstance(section, _FILLING) else ():
@@ -49,10 +49,10 @@ def rocks(draft: Draft) -> Mistakes:
 def gridded_angles(draft: Draft) -> Mistakes:
     """Check that angles of files and arrays are those of rock with planes of symmetry."""
     model = [model_part for model_part in draft.model or () if model_part is not None]
-    couplings = (given_parameters(model) & CONSTANTS.keys()) - set(given_rock.ORTHORHOMBIC)
+    couplings = (given_parameters(model) & CONSTANTS.keys()) - set(rock_parameters.ORTHORHOMBIC)
     for path, section in rock_sections(draft.model or ()):
         is_gridded = getattr(section, "type", "") in ("file", "array", "volume")
-        for angle in given_rock.ANGLES if couplings and is_gridded else ():
+        for angle in rock_parameters.ANGLES if couplings and is_gridded else ():
             if angle.name in given_in(section):
                 problem = f"rock with {min(couplings)} has no planes of symmetry by which angles "
                 remedy = "could be interpolated: give constants about the axes of the grid"
@@ -116,7 +116,7 @@ def _gives(model_part: Any, key: str) -> bool:
     if isinstance(model_part, TablePart):
         return key in (parameter.name for parameter in COLUMNS)
     names = given_in(model_part)
-    return key in names or given_rock.stands_for(key, names)
+    return key in names or rock_parameters.stands_for(key, names)
 
 
 def _gaps(index: int, model_part: Any, key: str) -> list[KeyPath]:

@@ -16,8 +16,7 @@ from itertools import combinations_with_replacement, pairwise
 import numpy as np
 
 from seismo.acquisition.receivers import Fibre, ReceiverGroup
-from seismo.equations.framework.table import Field
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Field, Term
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points, PointsByField, joined_by_field

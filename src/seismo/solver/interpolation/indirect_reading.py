@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Term
 from seismo.equations.rock import elastic_constants
 from seismo.features import acting
 from seismo.grid.interpolation import PointsByField

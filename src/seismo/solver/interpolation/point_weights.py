@@ -15,8 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from seismo.equations.framework.table import Field, Physics
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Field, Physics, Term
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import (

@@ -18,8 +18,7 @@ from seismo.acquisition.sources import PointSource
 from seismo.acquisition.traces import time_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
-from seismo.equations.framework.table import Field
-from seismo.equations.framework.terms import SourceTerm
+from seismo.equations.framework.table import Field, SourceTerm
 from seismo.equations.loss.memory_variables import relaxed
 from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES

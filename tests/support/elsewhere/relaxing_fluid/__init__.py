@@ -24,9 +24,10 @@ from seismo.equations.framework.parameters import (
 from seismo.equations.framework.table import (
     Field,
     Physics,
+    SourceTerm,
     Stage,
+    Term,
 )
-from seismo.equations.framework.terms import SourceTerm, Term
 
 
 class Options(BaseModel, frozen=True, extra="forbid"):

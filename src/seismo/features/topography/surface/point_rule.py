@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from seismo.equations.framework.table import Field
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Field, Term
 from seismo.features.topography.rows import Topography
 from seismo.features.topography.surface.shear import FITTED_ROWS, GroundTraction
 from seismo.features.topography.surface.slopes import ground_slopes

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.equations.framework.terms import Term
+from seismo.equations.framework.table import Term
 from seismo.equations.loss.anisotropic import loss_numbers
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.grid.grid import AXES

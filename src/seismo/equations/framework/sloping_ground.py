@@ -1,11 +1,14 @@
-"""The normal traction on a ground that slopes: row 0 of the stresses, made free of it.
+"""Free surface of ground that slopes: formulas and tables that equations have there.
 
-The traction across a surface z = s + f(x, y) B is, with a = f_x, b = f_y, at its nodes::
+What slopes add to derivatives stands in fields of its own (`with_slopes`).
+
+**Elastic waves.** The normal traction on row 0 vanishes. The traction across a surface
+z = s + f(x, y) B is, with a = f_x, b = f_y, at its nodes::
 
     T = szz - a Px' P0' sxz - b Py' P0' syz,
 
-P0' being row 0 of the interpolation from half points to nodes along z. What d_z vz the surface has
-is not told by differences: it is the rate e that makes T vanish. It adds c33 / g e to szz, c13 / g
+P0' being row 0 of the interpolation from half points to nodes along z. Differences do not tell
+d_z vz at the surface: it is the rate e that makes T vanish. It adds c33 / g e to szz, c13 / g
 e to the others, and takes mu / g P0 Px(a e) from sxz in the rows that P0, the column of the surface
 in the interpolation to half points, reaches (and so syz). With w = sum of P0' P0 mu / g::
 
@@ -13,18 +16,30 @@ in the interpolation to half points, reaches (and so syz). With w = sum of P0' P
 
 which is symmetric, positive and nearly diagonal, and is solved by a fixed number of Jacobi's
 iterations: local, and the same for every cut of the grid. T is that of the stress, not of its rate,
-so that the next step removes what they leave. The horizontal tractions vanish by the closed
+so that the next step removes the residual. The horizontal tractions vanish by the closed
 differences. Energy is constant, whatever the medium (the forces are the adjoint of the strains).
 
 Planes, with a number for each column: `surface_c33` is c33 / g, `surface_x`, `surface_y` are w_x,
 w_y, `surface_diagonal` the diagonal of A.
+
+**Acoustic waves.** The pressure vanishes on the row that follows the ground. Over flat ground the
+free surface is an image, the pressure with the other sign. Where rows follow
+the ground nothing stands above them: differences are closed as those of elastic waves are, and p is
+set to 0 on row 0. With Gp the gradient of p (`seismo.features.topography.row_weights`), and div its
+negative adjoint in the norms N of nodes and H of half points, g the height of cells::
+
+    rho dv/dt = -Gp p,    dp/dt = -kappa div v,    p = 0 on row 0
+    E = sum N g p^2 / (2 kappa) + sum H g rho v^2 / 2,    dE/dt = 0
+
+whatever the ground and the medium: row 0 would add p dp/dt / kappa alone, which is 0. Forces take
+no part in the balance beside the surface, and no system has to be solved there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -49,24 +64,6 @@ TRACTION = "surface_traction"
 TO_SURFACE = "to_surface_{}"  # numbers: row 0 of the interpolation to nodes
 RATES = ("surface_rate_0", "surface_rate_1")  # e, before and after an iteration, by turns
 PLANES = ("surface_c33", "surface_diagonal", "surface_x", "surface_y")
-
-
-@dataclass(frozen=True)
-class CurvedSurface:
-    """How an equation takes part.
-
-    Attributes:
-        moduli: function(coefficients, numbers by name) -> c33 dt of nodes, and of each horizontal
-            axis the shear modulus times dt between nodes (z, y, x), as they act within a step.
-        shear: formula that takes mu / g P0 Px(a e) from the shear stresses across z.
-        coefficients: that it takes.
-        remembers: memory variables that it changes, too.
-    """
-
-    moduli: Callable
-    shear: Callable
-    coefficients: tuple[str, ...]
-    remembers: tuple[str, ...] = ()
 
 
 def iterations(steepest: float, shear: float, residual: float) -> int:
@@ -201,3 +198,22 @@ def shear_rate(cell, a: str):
     """Return P0 Px(a e) / g: what half the surface's rate adds to the strain of s_az."""
     between = cell.curved.between(a, RATES[1], f"ground_{a}_")
     return cell.curved.of_surface * between / cell.curved.height("".join(sorted(a + "z")))
+
+
+def surface(cell):
+    """P = 0, as a number of the lane's kind."""
+    pressure = cell["p"]
+    cell.put("p", pressure - pressure)
+
+
+def with_pressure_surface(flat: Physics, options: Any = None) -> Physics:
+    """Return the table under ground that slopes from that over flat ground, of first order in time.
+
+    `options`: of the equation, which change nothing here.
+    """
+    return replace(
+        flat,
+        fields=tuple(replace(f, vanishes=f.name == "p") for f in flat.fields),
+        stages=(*flat.stages, Stage("surface", ("p",), (), (), surface, where="surface")),
+        gradients=("p",),
+    )
