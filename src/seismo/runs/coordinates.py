@@ -7,7 +7,6 @@ import numpy as np
 from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.sources import PointSource
-from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
 from seismo.grid.longitude import nearest_turn
 from seismo.scenario.sections.topography import datum_of
@@ -49,9 +48,18 @@ def coordinates_of(discretization: Discretization, positions: np.ndarray) -> dic
     return coordinates
 
 
+def true_positions(discretization: Discretization, positions: np.ndarray) -> np.ndarray:
+    """Return x, y, z in m of positions (n, 3) x, y, s: rows of the grid may follow the ground."""
+    ground = discretization.ground
+    if ground is None:
+        return positions
+    x, y, s = np.asarray(positions, float).T
+    return np.stack([x, y, ground.z(s, y, x)], axis=1)
+
+
 def metres_of(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
-    positions = true_positions(discretization.ground, positions)
+    positions = true_positions(discretization, positions)
     metres = {a: positions[:, AXES.index(a)] for a in discretization.grid.axes}
     if discretization.ground is not None:
         (x, y, z) = positions.T

@@ -23,8 +23,7 @@ from seismo.acquisition import receivers
 from seismo.acquisition.sources import PointSource
 from seismo.acquisition.traces import processing as trace_processing
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.features.faults.contents import fault_distances, hypocentre_of
-from seismo.features.faults.finite_fault import FaultSummary
+from seismo.features import acting
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import SLAB, tensor
 from seismo.output.results import Results, open_results
@@ -188,8 +187,8 @@ def _source_row(discretization: Discretization, source: PointSource) -> dict[str
     if source.centre is not None:
         row["centre"] = source.centre
     row |= size_and_depth(discretization, source)
-    if isinstance(source, FaultSummary) and source.geometry is not None:
-        row["hypocentre"] = hypocentre_of(discretization, source.geometry.hypocentre)
+    for facts in acting("source_facts", discretization.scenario):
+        row |= facts(discretization, source)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}
@@ -250,7 +249,9 @@ def create_traces(writer: ResultsWriter, discretization: Discretization) -> None
                 masks = [group.recording(shot.name) for shot in discretization.shots]
                 coordinates[RECORDING] = np.array(masks, float)
         if group.motion is None:
-            coordinates |= fault_distances(discretization, group.coordinates) | group.of_list
+            for distances in acting("receiver_facts", discretization.scenario):
+                coordinates |= distances(discretization, group.coordinates)
+            coordinates |= group.of_list
         if group.fibre is not None:
             coordinates["fibre_distance"] = group.fibre.distances
             facts["gauge_length"] = group.fibre.gauge_length

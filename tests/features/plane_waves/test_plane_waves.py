@@ -18,6 +18,7 @@ from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
 from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
 from seismo.features.plane_waves.background import box_of, plane_waves
+from seismo.features.plane_waves.cost import INCIDENT_NANOSECONDS, incident_seconds
 from seismo.features.plane_waves.filters import (
     ERROR,
     AxisDelays,
@@ -29,11 +30,9 @@ from seismo.features.plane_waves.terms import incident_size
 from seismo.runs.check.plan import check
 from seismo.runs.prediction.contacts.layered_error import layered_error
 from seismo.runs.resources.speed import (
-    INCIDENT_NANOSECONDS,
     STEP_SECONDS,
     SURFACE_STAGE_SECONDS,
     RooflineMachine,
-    incident_seconds,
     seconds,
 )
 from seismo.scenario import from_dict, load

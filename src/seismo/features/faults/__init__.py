@@ -8,4 +8,8 @@ FEATURE = Feature(
     source_kind="finite_fault:KIND",
     launches="injection:injections",
     checks="checks:CHECKS",
+    memory="pieces:memory",
+    reports="checks:REPORTS",
+    source_facts="contents:source_facts",
+    receiver_facts="contents:receiver_facts",
 )

@@ -1,13 +1,16 @@
-"""What `check` says of finite faults: their moments, and subfaults."""
+"""Lines of `seismo check` about finite faults: their moments and subfaults."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from seismo.acquisition.moment_tensor import magnitude_of
+from seismo.acquisition.sources import ManySources
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
+from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.checks.moments import MOST_OFF
-from seismo.runs.prediction.lines import Check, WarningLines
+from seismo.runs.prediction.lines import Check, Report, WarningLines
 from seismo.solver.discretization import Discretization
 
 MOST_GRAIN = 0.05  # of the moment rate, at the frequency of the subfaults
@@ -45,5 +48,34 @@ def _grain(discretization: Discretization) -> WarningLines:
             )
 
 
+def _described(discretization: Discretization, fault: FaultSummary, acting: ManySources) -> str:
+    """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
+    sizes = [(fault.moment, "acts")]
+    sizes += zip(
+        fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
+    )
+    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
+    z = true_positions(discretization, acting.positions)[:, 2]
+    text = (
+        f"{fault.name}: {fault.subfaults} subfaults that slip, at z = {z.min():.6g} to "
+        f"{z.max():.6g} m; M0 {', '.join(named)}"
+    )
+    if grain := fault.directivity.grain:
+        text += (
+            f"; rupture at {grain.velocity:.4g} m/s over subfaults {grain.spacing:.4g} m apart, "
+            f"which show from {grain.frequency:.3g} Hz on"
+        )
+    return text
+
+
+def fault_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
+    """Yield a line for each finite fault."""
+    shot = discretization.shots[0]
+    faults = [source for source in shot.summaries if isinstance(source, FaultSummary)]
+    for fault, acting in zip(faults, shot.faults, strict=True):
+        yield "fault", _described(discretization, fault, acting)
+
+
 FAULTS: tuple[Callable[[Discretization], WarningLines], ...] = (_moments, _grain)
 CHECKS = tuple(Check("moments", lines) for lines in FAULTS)
+REPORTS = (Report("sources", fault_facts),)

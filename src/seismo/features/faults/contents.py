@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from seismo.acquisition.projection import Projection
+from seismo.acquisition.sources import PointSource
 from seismo.features.faults.finite_fault import FaultSummary
-from seismo.features.topography.ground import true_positions
+from seismo.runs.coordinates import true_positions
 from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 
 
-def hypocentre_of(discretization: Discretization, point: np.ndarray) -> dict[str, float]:
+def source_facts(discretization: Discretization, source: PointSource) -> dict[str, Any]:
+    """Return the hypocentre of a source, if a fault."""
+    if not isinstance(source, FaultSummary) or source.geometry is None:
+        return {}
+    return {"hypocentre": _coordinates(discretization, source.geometry.hypocentre)}
+
+
+def _coordinates(discretization: Discretization, point: np.ndarray) -> dict[str, float]:
     """Return the coordinates of a point (3) m in true depth: those of `coordinates_of`."""
     x, y, z = point.tolist()
     coordinates = {"x": x, "y": y, "z": z, "depth": z - discretization.scenario.ground}
@@ -23,14 +33,10 @@ def hypocentre_of(discretization: Discretization, point: np.ndarray) -> dict[str
     return coordinates | {"longitude": float(longitude), "latitude": float(latitude)}
 
 
-def fault_distances(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
+def receiver_facts(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
     """Return the distances in m of positions (receiver, 3) m from the only source, if a fault."""
     summaries = discretization.shots[0].summaries
     if len(summaries) != 1 or not isinstance(summaries[0], FaultSummary):
         return {}
     geometry = summaries[0].geometry
-    return (
-        {}
-        if geometry is None
-        else geometry.distances(true_positions(discretization.ground, positions))
-    )
+    return {} if geometry is None else geometry.distances(true_positions(discretization, positions))

@@ -16,6 +16,7 @@ from seismo.errors import ScenarioError
 from seismo.features.faults.signals import WINDOW, FaultSignals
 from seismo.features.faults.subfaults import NUMBERS_PLACED, Subfaults, placed_faults
 from seismo.grid.decomposition import Subdomain
+from seismo.runs.resources.memory import FeatureMemory
 from seismo.solver.discretization import Discretization
 
 Levels = dict[tuple[str, bool], np.ndarray]  # by axis, and whether half a cell further
@@ -283,3 +284,14 @@ def _padded(array: np.ndarray, most: int, kind: np.dtype) -> np.ndarray:
     padded = np.zeros((most, *array.shape[1:]), kind)
     padded[: len(array)] = array
     return padded
+
+
+def memory(
+    discretization: Discretization, subdomain: Subdomain, plane_size: int, item: int
+) -> FeatureMemory:
+    """Count the bytes of the faults of a run in a subdomain, with numbers of `item` bytes."""
+    pieces = fault_pieces(discretization, subdomain)
+    windows = sum(piece.nbytes(item) for piece in pieces)
+    host = windows + sum(piece.host_bytes for piece in pieces)
+    points = [source for piece in pieces for source in piece.subfaults.lone]
+    return FeatureMemory(sources=windows, host=host, points=points)

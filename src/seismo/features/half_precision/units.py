@@ -16,11 +16,6 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.table import SourceTerm
-from seismo.features.half_precision.source_peaks import (
-    pressures,
-    scale_to,
-    strain_rates,
-)
 from seismo.features.half_precision.table import (
     STRESS,
     can_be_short,
@@ -29,6 +24,11 @@ from seismo.features.half_precision.table import (
 )
 from seismo.features.loss.storage import unlike
 from seismo.grid.grid import AXES
+from seismo.solver.accuracy.source_peaks import (
+    pressures,
+    scale_to,
+    strain_rates,
+)
 
 # A module that imports this one.
 if TYPE_CHECKING:

@@ -33,10 +33,10 @@ from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.placement import contacts_of
-from seismo.features.half_precision.source_peaks import scale_to, strain_rates
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
+from seismo.solver.accuracy.source_peaks import scale_to, strain_rates
 
 # A module that imports this one.
 if TYPE_CHECKING:

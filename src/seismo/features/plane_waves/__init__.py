@@ -8,4 +8,7 @@ FEATURE = Feature(
     source_kind="plane_wave:KIND",
     launches="injection:injections",
     checks="checks:CHECKS",
+    memory="cost:memory",
+    seconds="cost:incident_seconds",
+    reports="checks:REPORTS",
 )

@@ -11,4 +11,5 @@ FEATURE = Feature(
     causes="checks.causes:CAUSES",
     checks="checks.ground:CHECKS",
     reports="checks.report:REPORTS",
+    memory="checks.report:memory",
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from functools import partial
 
-import numpy as np
-
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError, gathered
 from seismo.features.refinement.operators import FACTOR
@@ -203,12 +201,3 @@ def _least_depth(ground: Ground, grid: Grid) -> float:
     """Return the least depth in m of the mapping that leaves cells their height."""
     # g = 1 - POWER f / L on the ground.
     return POWER * (float(ground.z.max()) - grid.origin[2]) / (1.0 - _LOWEST)
-
-
-def true_positions(topography: Topography | None, positions: np.ndarray) -> np.ndarray:
-    """Return positions (n, 3) x, y, z in m from x, y, s."""
-    if topography is None:
-        return positions
-    # z = s + f B.
-    x, y, s = np.asarray(positions, float).T
-    return np.stack([x, y, topography.z(s, y, x)], axis=1)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from rich.console import Console
 from rich.table import Table
 
-from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.sources import ManySources
 from seismo.equations.framework.parameters import CONSTANTS
-from seismo.features.faults.finite_fault import FaultSummary
-from seismo.features.plane_waves.background import box_of, plane_waves
-from seismo.features.plane_waves.plane_wave import EVANESCENT_LEAD, PlaneWave
-from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volumes.gridded import Gridded
@@ -66,11 +59,7 @@ def source_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     if event := discretization.scenario.event:
         late = _after_origin(discretization, event.at)
         yield "event", f"{event.time} at t = {with_unit(event.at, 's')}{late}"
-    faults = [s for s in sources if isinstance(s, FaultSummary)]
-    for fault, acting in zip(faults, discretization.shots[0].faults, strict=True):
-        yield "fault", _fault(discretization, fault, acting)
-    for wave in plane_waves(discretization):
-        yield "plane wave", _plane_wave(discretization, wave)
+    yield from facts_of_features(discretization, "sources")
 
 
 def _after_origin(discretization: Discretization, at: float) -> str:
@@ -98,50 +87,6 @@ def _counted(discretization: Discretization, source: Source) -> str:
     if discretization.ground is None or source.type not in ("event", "finite_fault"):
         return ""
     return f" (depths of its file count from the {source.depth_from or 'ground'})"
-
-
-def _plane_wave(discretization: Discretization, wave: PlaneWave) -> str:
-    """Describe how a plane wave comes, and the box in which the run has all of it."""
-    grid = discretization.grid
-    box = box_of(discretization, wave)
-    degrees = math.degrees(wave.incidence)
-    text = (
-        f"{wave.name}: {wave.wave}, {degrees:.4g} deg from the vertical at {wave.velocity:.5g} m/s"
-    )
-    if wave.incidence:
-        text += f", {wave.velocity / math.sin(wave.incidence):.5g} m/s along the surface"
-    corner = ", ".join(f"{a} = {wave.position[AXES.index(a)]:.6g} m" for a in grid.axes)
-    start = f"; its wavelet begins at {wave.start:.4g} s at {corner}"
-    sides = []
-    for axis in box.faces.replace("z", ""):
-        a = AXES.index(axis)
-        low, high = grid.coordinate(axis, [box.first[a], box.last[a]])
-        sides.append(f"{axis} = {low:.6g} to {high:.6g} m")
-    sides.append(f"z to {float(grid.coordinate('z', box.last[2])):.6g} m")
-    text += f"{start}; all motion within {', '.join(sides)}, outside what is scattered alone"
-    if wave.evanescent:
-        text += f"; evanescent in some rock, so that it begins {EVANESCENT_LEAD:g} periods early"
-    return text
-
-
-def _fault(discretization: Discretization, fault: FaultSummary, acting: ManySources) -> str:
-    """Describe a finite fault: its moment, and those of its file's slip by either rigidity."""
-    sizes = [(fault.moment, "acts")]
-    sizes += zip(
-        fault.moments, ("slip, area and rigidity of the file", "by the model"), strict=True
-    )
-    named = [f"{m:.4g} N m (Mw {magnitude_of(m):.2f}) {what}" for m, what in sizes if m > 0.0]
-    z = true_positions(discretization.ground, acting.positions)[:, 2]
-    text = (
-        f"{fault.name}: {fault.subfaults} subfaults that slip, at z = {z.min():.6g} to "
-        f"{z.max():.6g} m; M0 {', '.join(named)}"
-    )
-    if grain := fault.directivity.grain:
-        text += (
-            f"; rupture at {grain.velocity:.4g} m/s over subfaults {grain.spacing:.4g} m apart, "
-            f"which show from {grain.frequency:.3g} Hz on"
-        )
-    return text
 
 
 _MEANINGS = {  # by their interpolation

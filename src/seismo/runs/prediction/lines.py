@@ -14,8 +14,8 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.features import acting
-from seismo.features.topography.ground import true_positions
 from seismo.grid.grid import AXES
+from seismo.runs.coordinates import true_positions
 from seismo.solver.discretization import Discretization
 
 WarningLines = Iterator[str]
@@ -103,7 +103,7 @@ def named(
     texts = []
     for code, position in group.first_where(condition, _MOST_NAMED):
         # z over topography is no row of the grid.
-        (true_position,) = true_positions(discretization.topography, position[None]) + 0.0
+        (true_position,) = true_positions(discretization, position[None]) + 0.0
         coordinates = (
             f"{axis} = {true_position[AXES.index(axis)]:.6g}" for axis in discretization.grid.axes
         )

@@ -9,8 +9,9 @@ needs more is what counts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,7 @@ from seismo.backends.base import SHORT, Backend
 from seismo.backends.cpu.tiles import LANE_BYTES
 from seismo.backends.machine import BANDWIDTH_BYTES
 from seismo.equations.framework.table import Stage
-from seismo.features.faults.pieces import fault_pieces
-from seismo.features.plane_waves.terms import incident_size
-from seismo.features.topography.curved_runs import plane_names
+from seismo.features import acting
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.output.pipeline import packing_bytes, ring_bytes
@@ -155,6 +154,22 @@ class OutputSize:
         return asdict(self) | {"total": self.total}
 
 
+class FeatureMemory(NamedTuple):
+    """Bytes of a feature on a grid, as its hook `memory` counts them.
+
+    Attributes:
+        model: planes beside the coefficients.
+        sources: places and signals beside those of point sources.
+        host: kept on the host while it steps.
+        points: sources that act as point sources do.
+    """
+
+    model: int = 0
+    sources: int = 0
+    host: int = 0
+    points: Sequence[PointSource] = ()
+
+
 class _Counting:
     """A backend that counts what it is asked for."""
 
@@ -212,17 +227,19 @@ def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
     }
     sizes = {name: size for name in names if (size := arrays.size_of(name))}
     items = {name: 2 if name in physics.short_coefficients else fields.item for name in sizes}
-    planes = len(plane_names(discretization)) * arrays.plane_size * fields.item
-    model = (planes + sum(size * items[name] for name, size in sizes.items())) * grids
+    features: list[FeatureMemory] = [
+        count(discretization, subdomain, arrays.plane_size, fields.item)
+        for count in acting("memory", scenario)
+    ]
+    model = sum(feature.model for feature in features)
+    model = (model + sum(size * items[name] for name, size in sizes.items())) * grids
     recorder, points = _recorder(discretization, fields.item)
     averaged = 0 if discretization.earth.layered else _averaged(discretization, len(sizes)) * grids
     wavefield = fields.bytes * grids
     images = wavefield if discretization.image_faces else 0
-    pieces = fault_pieces(discretization, subdomain)
     acted_on = _acted_on(
-        discretization, [source for one in pieces for source in one.subfaults.lone]
+        discretization, [source for feature in features for source in feature.points]
     )
-    windows = sum(one.nbytes(fields.item) for one in pieces)
     cells = CELLS_BYTES if discretization.grid.dimensions == 3 else WORK_BYTES
     recording = recorder + max(points, acted_on) * PREPARED_POINT_BYTES
     return Memory(
@@ -230,10 +247,8 @@ def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
         renewed=arrays.renewed_bytes * grids,
         model=model,
         layers=_layers(discretization, subdomain, backend) * grids,
-        sources=acted_on * (fields.item + 8)
-        + windows
-        + incident_size(discretization).nbytes(fields.item),
-        faults=windows + sum(one.host_bytes for one in pieces),
+        sources=acted_on * (fields.item + 8) + sum(feature.sources for feature in features),
+        faults=sum(feature.host for feature in features),
         recorder=recorder + points * POINT_BYTES,
         maps=sum(fields.item * m.numbers() * m.cut.points for m in discretization.maps)
         * discretization.batch,
@@ -276,7 +291,7 @@ def _layers(discretization: Discretization, subdomain: Subdomain, backend: Backe
     return counting.bytes
 
 
-def _acted_on(discretization: Discretization, lone: list[PointSource]) -> int:
+def _acted_on(discretization: Discretization, lone: Sequence[PointSource]) -> int:
     """Return the number of points that the sources of a batch act on, in all fields."""
     radius = BROAD_RADIUS if discretization.physics.broad_sources else RADIUS
     drives = discretization.physics.drives

@@ -30,7 +30,7 @@ import numpy as np
 
 from seismo.backends.base import PML_COST
 from seismo.equations.framework.registry import EQUATIONS, physics_for
-from seismo.features.plane_waves.terms import incident_size
+from seismo.features import acting
 from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.active_region import phases, updates
@@ -44,12 +44,6 @@ MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     },
     "gpu": {},
 }  # fmt: skip
-INCIDENT_NANOSECONDS: dict[str, dict[str, float]] = {
-    "cpu": {"points": 2.5, "signals": 2.2},
-    "gpu": {},
-}  # fmt: skip
-# Numbers moved for each: its field twice, signal, scale and two indices; signal and samples.
-INCIDENT_NUMBERS = {"points": 7.0, "signals": 2.0}
 SURFACE_STAGE_SECONDS = 1.3e-6  # of each stage in the rows of a free surface, on either
 STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever the size
 
@@ -174,20 +168,6 @@ def seconds(discretization: Discretization, speed: float, backend: Machine) -> f
         for one in discretization.grids_of_spacing
     )
     stepping = moving * len(discretization.shots) / speed + launching
-    return (
-        stepping + map_seconds(discretization, backend) + incident_seconds(discretization, backend)
-    )
-
-
-def incident_seconds(discretization: Discretization, backend: Machine) -> float:
-    """Estimate the time in s that adding plane waves about their boxes takes."""
-    size = incident_size(discretization)
-    threads = int(backend.describe().get("threads", 1))
-    number = np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
-    counts = {"points": size.points, "signals": size.signals}
-    known = INCIDENT_NANOSECONDS[backend.name]
-    step = sum(
-        count * max(INCIDENT_NUMBERS[kind] * number, known.get(kind, 0.0) * 1e-9 / threads)
-        for kind, count in counts.items()
-    )
-    return step * discretization.total_steps
+    counts = acting("seconds", discretization.scenario)
+    of_features = sum(count(discretization, backend) for count in counts)
+    return stepping + map_seconds(discretization, backend) + of_features

@@ -1,4 +1,4 @@
-"""What `check` says of the ground: its relief, its cells, and what they cost."""
+"""Facts of the ground for `seismo check`: its relief, its cells, and their cost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from seismo.features.topography.curved_runs import plane_names
 from seismo.features.topography.ground import ground_of
 from seismo.features.topography.heights.shape import BLEND, Ground
 from seismo.features.topography.limits import steepest_place
 from seismo.features.topography.symbol import growth
+from seismo.grid.decomposition import Subdomain
 from seismo.runs.prediction.lines import Report
+from seismo.runs.resources.memory import FeatureMemory
 from seismo.solver.discretization import Discretization
 
 
@@ -113,6 +116,13 @@ def _cost(discretization: Discretization) -> str:
 def _named(discretization: Discretization, x: float, y: float) -> str:
     """Format a place in m."""
     return f"x = {x:.6g} m" + f", y = {y:.6g} m" * (discretization.grid.dimensions == 3)
+
+
+def memory(
+    discretization: Discretization, subdomain: Subdomain, plane_size: int, item: int
+) -> FeatureMemory:
+    """Count the bytes of the planes that formulas on curved rows take."""
+    return FeatureMemory(model=len(plane_names(discretization)) * plane_size * item)
 
 
 REPORTS = (Report("ground", ground_facts),)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
-from seismo.features.topography.ground import true_positions
 from seismo.grid.longitude import nearest_turn
+from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
@@ -49,7 +49,7 @@ def depths_over_ground(discretization: Discretization) -> WarningLines:
         x, y, _ = source.position
         height = datum - float(discretization.ground.ground(y, x))
         if counted.depth_from is None and abs(height) > discretization.grid.spacing[2]:
-            z = float(true_positions(discretization.ground, np.array([source.position]))[0, 2])
+            z = float(true_positions(discretization, np.array([source.position]))[0, 2])
             yield (
                 f"{key}: depths count from the ground, which is {abs(height):.5g} m "
                 f"{'above' if height > 0.0 else 'below'} the datum (height 0) there, so that "

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.spectra import derivatives_of
-from seismo.features.half_precision.source_peaks import strain_rates
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
@@ -36,6 +35,7 @@ from seismo.runs.prediction.layers.thicker import (
 from seismo.runs.prediction.lines import WarningLines, warnings_of_features
 from seismo.runs.prediction.remedy import inaccurate, uncarried
 from seismo.runs.prediction.resolution import LayerResolution
+from seismo.solver.accuracy.source_peaks import strain_rates
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.node_medium import coupling_left

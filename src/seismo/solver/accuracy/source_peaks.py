@@ -1,4 +1,4 @@
-"""What sources do to the fields of their own cells, estimated before a run: its largest numbers."""
+"""Largest numbers that sources give to the fields of their own cells, estimated before a run."""
 
 from __future__ import annotations
 
