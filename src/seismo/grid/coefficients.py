@@ -138,6 +138,11 @@ def midpoint_pairs(order: int) -> np.ndarray:
     return midpoint(pairs_of(order))
 
 
+def cross_reach(order: int) -> int:
+    """Return the rows on either side of a row far from the surface that what slopes add reads."""
+    return order // 2 + pairs_of(order) - 1
+
+
 MIDPOINT = tuple(midpoint(2).tolist())  # four samples: exact to the third power
 
 

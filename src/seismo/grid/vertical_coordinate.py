@@ -30,6 +30,10 @@ class VerticalCoordinate(Protocol):
         """S in m from which on rows are flat."""
 
     @property
+    def highest(self) -> float:
+        """Z in m of the highest ground at the nodes."""
+
+    @property
     def surface(self) -> Callable[..., np.ndarray]:
         """Depth f(y, x) in m of the ground below the level."""
 

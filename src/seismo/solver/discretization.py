@@ -17,19 +17,10 @@ from seismo.acquisition.spectra import dominant_frequency, highest_frequency
 from seismo.acquisition.traces.processing import extra_steps
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting
-from seismo.features.contacts.contact import Contact
-from seismo.features.guided_waves.guides import GuidedDamping
-from seismo.features.refinement.operators import (
-    FACTOR,
-    BesideRefinement,
-    beside,
-    side,
-)
-from seismo.features.topography.row_weights import RowWeights, row_weights
-from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
+from seismo.grid.row_tables import BesideRefinement, RowWeights
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
 from seismo.model.contact_depths import contact_depths
@@ -37,6 +28,7 @@ from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
 from seismo.solver.absorbing import cpml
+from seismo.solver.absorbing.field_damping import GuidedDamping
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.derived_facts import derived
 from seismo.solver.grid_layout import halo_of, image_faces
@@ -44,11 +36,7 @@ from seismo.solver.interpolation.layer_contacts import fluid_density, layers_of
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.sampling.snapshot_series import Series, make_all_series
-from seismo.solver.steps.row_groups import (
-    RowGroup,
-    reached,
-    regions,
-)
+from seismo.solver.steps.row_groups import RowGroup, reached, regions
 from seismo.solver.surface.boundary_images import Face
 from seismo.solver.surface.surface_slope import SurfaceSlope
 from seismo.solver.surface.tilted_surface import tilted_surface
@@ -80,6 +68,8 @@ class Discretization:
         fine: the finer grid above a plane, whose results are its own there; None without one.
         finer: cells in one of the grid below, of such a grid.
         meets: row of nodes on the plane where it meets the other grid, None without one.
+        side: rows on this side of that plane, as a grid.
+        fine_spacing: along z in m above the plane.
         faster: the fastest wave of the other of two grids in m/s, for layers alike on both.
         facts: that have been derived of it, none of which depends on `batch` or `grids`.
         contacts: horizontal contacts of fluid and solid whose rows are corrected.
@@ -102,15 +92,17 @@ class Discretization:
     survey_shots: list[Shot]
     groups: list[ReceiverGroup]
     batch: int = 1
-    contacts: tuple[Contact, ...] = ()
-    interfaces: list[Contact] = field(default_factory=list)
+    contacts: tuple[Any, ...] = ()
+    interfaces: list[Any] = field(default_factory=list)
     even: dict[str, np.ndarray] = field(default_factory=dict)
-    topography: Topography | None = None
+    topography: Any = None
     grids: int = 1
     guided_damping: GuidedDamping = field(default_factory=GuidedDamping)
     fine: Discretization | None = None
     finer: int = 1
     meets: int | None = None
+    side: Grid | None = None
+    fine_spacing: float = 0.0
     faster: float = 0.0
     facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -175,14 +167,13 @@ class Discretization:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours."""
-        return halo_of(self.stencil.order, self.topography is not None, self.finer > 1)
+        curved = self.topography is not None
+        return halo_of(self.scenario, self.stencil.order, curved, self.finer > 1)
 
     @derived
     def curved_rows(self) -> RowWeights | None:
         """The weights of rows that follow the ground; None where it is flat."""
-        if self.topography is None or self.closure is None:
-            return None
-        return row_weights(self.topography, self.stencil, self.closure)
+        return next((rows(self) for rows in acting("curved_rows", self.scenario)), None)
 
     @property
     def closed_rows(self) -> int:
@@ -200,7 +191,9 @@ class Discretization:
         if self.meets is None:
             return np.ones(z.shape, bool)
         # Both grids round alike: no position in whole spacings lies on the level.
-        level = float(self.grid.coordinate("z", self.meets)) - height - _ON_PLANE * self._fine
+        level = (
+            float(self.grid.coordinate("z", self.meets)) - height - _ON_PLANE * self.fine_spacing
+        )
         return z < level if self.finer > 1 else z >= level
 
     def reads(self, positions: np.ndarray) -> np.ndarray:
@@ -209,12 +202,7 @@ class Discretization:
         Next to the plane these are the coarser one's, which has points on both sides of it.
         """
         # Reading takes RADIUS points on either side.
-        return self.has(positions, RADIUS * self._fine)
-
-    @property
-    def _fine(self) -> float:
-        """The spacing in m above the plane, of one of two grids."""
-        return self.grid.spacing[2] if self.finer > 1 else self.grid.spacing[2] / FACTOR
+        return self.has(positions, RADIUS * self.fine_spacing)
 
     @property
     def points(self) -> int:
@@ -224,9 +212,7 @@ class Discretization:
     @derived
     def refined_rows(self) -> BesideRefinement | None:
         """The differences beside the plane where two spacings meet; None without one."""
-        if self.meets is None:
-            return None
-        return beside(self.stencil, self.meets, self.finer > 1)
+        return next((rows(self) for rows in acting("refined_rows", self.scenario)), None)
 
     @property
     def plane_rows(self) -> BesideRefinement:
@@ -237,7 +223,7 @@ class Discretization:
     @property
     def live_grid(self) -> Grid:
         """The rows that are updated, on this side of such a plane, as a grid."""
-        return self.grid if self.meets is None else side(self.grid, self.meets, self.finer > 1)
+        return self.side or self.grid
 
     @property
     def live(self) -> Box:
@@ -248,7 +234,7 @@ class Discretization:
         return Box((0, 0, first), (nx, ny, first + rows))
 
     @property
-    def ground(self) -> Topography | None:
+    def ground(self) -> Any:
         """The ground that rows of any of its grids follow; None where it is flat."""
         return self.grids_of_spacing[-1].topography
 

@@ -13,43 +13,17 @@ from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Share, Shot, evenly, in_earth, with_moments
 from seismo.equations.framework.registry import physics_for
-from seismo.equations.loss.relaxation import Relaxation
-from seismo.errors import ScenarioError, gathered
-from seismo.features.contacts.placement import contacts_of
-from seismo.features.growing_rows.layout import refuse_growing_contacts
-from seismo.features.guided_waves.column_means import has_means
-from seismo.features.guided_waves.guides import (
-    REFINED,
-    GuidedDamping,
-    damping,
-)
-from seismo.features.half_precision.units import halved
-from seismo.features.long_steps.stencil import (
-    clear_axes,
-    lengthened,
-    refuse_long_steps,
-)
-from seismo.features.loss.mechanisms import relaxation_of, stepping
-from seismo.features.loss.storage import relaxing
-from seismo.features.plane_waves.background import refuse_background
-from seismo.features.refinement.levels import (
-    Level,
-    above_plane,
-    levels,
-    refuse_unrefined,
-    showing,
-)
-from seismo.features.refinement.plane import at_plane, with_plane
-from seismo.features.refinement.plane_position import refuse_plane
-from seismo.features.refinement.time_step import plane_limit
-from seismo.features.slow_waves.spheres_at_sources import with_spheres
-from seismo.features.topography.curved_runs import curved
-from seismo.features.topography.ground import PlaneAboveGroundError, topography_of
-from seismo.features.topography.rows import Topography
+from seismo.equations.framework.table import Physics
+from seismo.errors import gathered
+from seismo.features import acting
+from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid
+from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
+from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
+from seismo.solver.absorbing.field_damping import GuidedDamping
 from seismo.solver.accuracy.stencil import (
     choose_stencil,
     least_order,
@@ -60,13 +34,14 @@ from seismo.solver.accuracy.time_step import (
     limits_of,
     make_clock,
 )
-from seismo.solver.accuracy.waves import are_converted, waves_of
+from seismo.solver.accuracy.waves import Waves, waves_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.grid_layout import make_grid, refuse_thin, refuse_unfit
+from seismo.solver.grid_layout import Level, ground_over, make_grid, refuse_thin, refuse_unfit
 from seismo.solver.interpolation.unreadable_receivers import refuse_unreadable
 from seismo.solver.medium.earth_samples import even_planes, read_earth
 from seismo.solver.sampling.output_boxes import refuse_empty_boxes
 from seismo.solver.surface.closure_choice import free_surface, surface_of
+from seismo.solver.surface.surface_slope import SurfaceSlope
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 
@@ -84,80 +59,28 @@ def discretize(
     Raises:
         ScenarioError: a model file, position or time step will not do.
     """
-    scenario = with_plane(scenario)
-    try:
-        discretization = _on_grids(scenario, share)
-    except PlaneAboveGroundError as error:
-        # What is wrong with the plane that the ground needs is told as well, as that of it.
-        try:
-            _on_grids(at_plane(scenario, error.enough), share)
-        except ScenarioError as others:
-            at = f" (with the plane at z = {error.enough:g} m, which the ground needs)"
-            raise ScenarioError(*error.messages, *(text + at for text in others.messages)) from None
-        raise
+    # What the scenario leaves to the earth, such as the plane of a refinement.
+    for settled in acting("settle", scenario):
+        scenario = settled(scenario)
+    on_level = partial(_on_level, share=share)
+    on_grids = (grids(scenario, on_level) for grids in acting("grids", scenario))
+    discretization = next((run for run in on_grids if run is not None), None)
+    if discretization is None:
+        grid = make_grid(scenario)
+        discretization = on_level(scenario, Level(scenario, grid), ground_over(scenario, grid))
+        for refuse in acting("refuse", scenario):
+            refuse(discretization)
     refuse_unreadable(discretization)
     return batched(discretization, batch_points)
 
 
-def _on_grids(scenario: Scenario, share: Share | None) -> Discretization:
-    """Discretize a scenario whose plane is known, on one grid or two."""
-    # All of the region with one spacing, which models, sources and receivers refer to.
-    region = make_grid(scenario)
-    if not scenario.grid.planes:
-        ground = topography_of(scenario, region)
-        discretization = _on_grid(Level(scenario, region), ground, region, scenario, share)
-        refuse_background(discretization)
-        return discretization
-    # Two grids: each with its own spacing, order, closure and layers, on its side of the plane.
-    fine, coarse = levels(scenario)
-    on_grid = partial(
-        _on_grid, ground=topography_of(scenario, fine.grid), region=region, run=scenario,
-        share=share,
-    )  # fmt: skip
-    grids = gathered(partial(on_grid, level) for level in (fine, coarse))
-    # S waves of one side cross the plane.
-    if are_converted(*(discretization.waves for discretization in grids)):
-        fine, coarse = (replace(level, converted=True) for level in (fine, coarse))
-        grids = [
-            discretization if discretization.waves.shear else on_grid(level)
-            for discretization, level in zip(grids, (fine, coarse), strict=True)
-        ]
-    # One time step: the shortest of both, and of what moves at the plane.
-    clocks = [discretization.clock for discretization in grids]
-    clocks.append(make_clock(scenario, plane_limit(*grids), 1.0))
-    dt = min(clock.dt for clock in clocks)
-    shortest = next(clock for clock in clocks if clock.dt == dt)
-    clock = replace(shortest, limit=min(clock.limit for clock in clocks))
-    above, below = (
-        discretization if discretization.clock.dt == dt
-        else on_grid(level.stepped(dt))
-        for discretization, level in zip(grids, (fine, coarse), strict=True)
-    )  # fmt: skip
-    # What lies across the plane is refused; what lies above it is shown by the finer grid.
-    plane = coarse.plane
-    refuse_plane(scenario, above, below)
-    names = above_plane(scenario, below.grid, below.physics, below.clock, plane)
-    # Layers are alike on both: of the fastest wave, and of what the ground above guides.
-    fastest = [one.fastest for one in (above, below)]
-    guided = _guided(replace(below, closure=above.closure), max(fastest))
-    above, below = (
-        replace(one, guided_damping=guided, faster=other, clock=clock)
-        for one, other in zip((above, below), reversed(fastest), strict=True)
-    )
-    above, below = (replace(one, even=even_planes(one)) for one in (above, below))
-    above = replace(above, scenario=showing(above.scenario, names))
-    # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
-    below = replace(below, contacts=tuple(one for one in below.contacts if one.row >= plane))
-    return replace(below, scenario=scenario, fine=above)
-
-
-def _on_grid(
-    level: Level, ground: Topography | None, region: Grid, run: Scenario, share: Share | None
-) -> Discretization:
+def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> Discretization:
     """Discretize a run over some ground on one of its grids, of all shots or a share."""
     scenario = level.scenario
     grid = level.grid
-    relaxation = relaxation_of(scenario)
+    # All of the region with one spacing, which models, sources and receivers refer to.
+    region = grid if level.meets is None else make_grid(run)
+    relaxation = next((fit(scenario) for fit in acting("relaxation", scenario)), None)
     # Below a plane where two grids meet rows are flat.
     topography = ground if level.meets is None or level.finer > 1 else None
     slopes = topography is not None
@@ -170,12 +93,56 @@ def _on_grid(
         placed.shots,
         placed.groups,
         partial(refuse_unfit, scenario, physics),
-        partial(refuse_unrefined, level, physics),
     ]
+    steps += [partial(refuse, level, physics) for refuse in acting("refuse_level", scenario)]
     steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)  # of all depths
     read, placed_shots, groups, *_ = gathered(steps)
-    earth, extremes, sample = with_spheres(read, level, physics, placed_shots, ground)
+    for changed in acting("earth", scenario):
+        read = changed(read, level, physics, placed_shots, ground)
+    earth, extremes, sample = read
     shots = [_radiating(shot, earth, grid, extremes) for shot in placed_shots]
+    waves, stencil, closure, slope = _differences(
+        level, physics, earth, extremes, sample, shots, groups, slopes
+    )
+    interfaces, contacts = _contacts(scenario, physics, earth, grid, stencil, closure)
+    # Stability limit of a uniform medium, and what rows of their own and averages leave of it.
+    growth = level.growth(stencil)
+    scheme = Scheme(
+        scenario, physics, level.live, grid, earth, stencil, closure, topography, contacts, growth
+    )
+    clock_of = partial(make_clock, scenario, *limits_of(scheme, extremes))
+    clock = clock_of()
+    for stepping in acting("stepping", scenario):
+        clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
+    if not scenario.time.dispersion_removal:
+        waves = replace(waves, dt=clock.dt)
+    discretization = Discretization(
+        scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
+        shots, groups, contacts=contacts, interfaces=interfaces, topography=topography,
+        finer=level.finer, meets=level.meets, side=level.side, fine_spacing=level.fine_spacing,
+    )  # fmt: skip
+    # Tables of the equations: losses, 16-bit numbers, rows that follow the ground.
+    for with_table in acting("physics", scenario):
+        discretization = with_table(discretization, relaxation)
+    # What depends on how the medium relaxes; of the shots, those of this run.
+    guided = field_damping(discretization, discretization.fastest)
+    if share is not None:
+        discretization = replace(discretization, shots=share.take(shots))
+    discretization = replace(discretization, guided_damping=guided)
+    return replace(discretization, even=even_planes(discretization))
+
+
+def _differences(
+    level: Level, physics: Physics, earth: Earth, extremes: Extremes, sample: MediaSample,
+    shots: list[Shot], groups: list[ReceiverGroup], slopes: bool,
+) -> tuple[Waves, Stencil, SurfaceClosure | None, SurfaceSlope | None]:  # fmt: skip
+    """Return the waves that a grid carries, its differences, and those of its free surface.
+
+    Raises:
+        ScenarioError: no differences carry the waves, or the grid is too thin for them.
+    """
+    scenario = level.scenario
+    grid = level.grid
     # Closure of a free surface, by what lies among its rows.
     surface = None
     if scenario.boundaries.top == "free_surface":
@@ -185,60 +152,44 @@ def _on_grid(
     top = (surface.kind(least_order(scenario.grid)), surface.sources) if surface else (None, None)
     waves = waves_of(level, physics, earth.layered, sample.media(), shots, groups, *top)
     refuse_uncarried(scenario, waves)
-    stencil = choose_stencil(scenario.grid, waves)
-    if scenario.grid.stencil == "long_steps":
-        refuse_long_steps(scenario, physics, earth)
-        clear = clear_axes(earth, grid, extremes, shots, groups)
-        waves, stencil, surface = lengthened(waves, stencil, surface, clear, scenario.grid)
+    chosen = waves, choose_stencil(scenario.grid, waves), surface
+    for rechosen in acting("stencil", scenario):
+        chosen = rechosen(level, physics, earth, extremes, shots, groups, chosen)
+    waves, stencil, surface = chosen
     closure, slope = surface_of(surface, earth, grid, stencil)
     refuse_thin(scenario, grid, physics, stencil.order, closure, slopes)
-    interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
-    refuse_growing_contacts(scenario, grid, contacts, closure, stencil.order // 2)
-    # Stability limit of a uniform medium, and what contacts and averages leave of it.
-    scheme = Scheme(physics, level.live, stencil, closure, topography, level.growth(stencil))
-    limit, safe = limits_of(scenario, scheme, earth, extremes, grid, contacts)
-    clock_of = partial(make_clock, scenario, limit, safe)
-    clock, relaxation = stepping(relaxation, scenario, extremes, clock_of)
-    if not scenario.time.dispersion_removal:
-        waves = replace(waves, dt=clock.dt)
-    discretization = Discretization(
-        scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        shots, groups, contacts=contacts, interfaces=interfaces, topography=topography,
-        finer=level.finer, meets=level.meets,
-    )  # fmt: skip
-    discretization = _with_tables(discretization, relaxation)
-    # What depends on how the medium relaxes; of the shots, those of this run.
-    taken_shots = shots if share is None else share.take(shots)
-    guided = _guided(discretization, discretization.fastest)
-    discretization = replace(discretization, shots=taken_shots, guided_damping=guided)
-    return replace(discretization, even=even_planes(discretization))
+    return waves, stencil, closure, slope
+
+
+def _contacts(
+    scenario: Scenario, physics: Physics, earth: Earth, grid: Grid, stencil: Stencil,
+    closure: SurfaceClosure | None,
+) -> tuple[list[Any], tuple[Any, ...]]:  # fmt: skip
+    """Return all contacts of fluid and solid, and those that have rows of their own.
+
+    Raises:
+        ScenarioError: these rows will not do.
+    """
+    interfaces: list[Any] = []
+    contacts: tuple[Any, ...] = ()
+    for contacts_of in acting("contacts", scenario):
+        interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
+    for refuse in acting("refuse_contacts", scenario):
+        refuse(scenario, grid, contacts, closure, stencil.order // 2)
+    return interfaces, contacts
+
+
+def field_damping(discretization: Discretization, fastest: float) -> GuidedDamping:
+    """Return the damping of the fields in layers for waves so fast [m/s]."""
+    for damping in acting("field_damping", discretization.scenario):
+        advised: GuidedDamping = damping(discretization, fastest)
+        return advised
+    return GuidedDamping()
 
 
 def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
     """Return a shot with what faults and plane waves radiate in this earth."""
     return in_earth(with_moments(shot, earth, grid.dimensions), earth, grid, extremes)
-
-
-def _with_tables(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
-    """Return the run with the equations' tables of losses, 16-bit numbers and curved rows."""
-    if relaxation is not None:
-        discretization = relaxing(discretization, relaxation)
-    if discretization.scenario.in_16_bits:
-        discretization = halved(discretization)
-    return curved(discretization)
-
-
-def _guided(discretization: Discretization, fastest: float) -> GuidedDamping:
-    """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
-    faces = discretization.scenario.boundaries
-    on_rigid = faces.bottom == "rigid"
-    advised = damping(
-        discretization.earth, discretization.grid, discretization.closure is not None, on_rigid,
-        fastest, has_means(discretization.physics.medium),
-    )  # fmt: skip
-    if discretization.meets is not None:
-        advised = advised.at_least(REFINED)
-    return advised.replaced(faces.layer.damping, discretization.total_steps)
 
 
 def _depths(groups: Sequence[ReceiverGroup]) -> np.ndarray:

@@ -17,8 +17,8 @@ from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.rows import dither
 from seismo.equations.framework.table import Physics
-from seismo.features.topography.row_weights import RowWeights
 from seismo.grid.decomposition import Subdomain
+from seismo.grid.row_tables import RowWeights
 
 
 def marched_slopes(

@@ -1,12 +1,14 @@
-"""Grid, halo and image faces, which follow from a scenario before its model is read."""
+"""Grids, halo and image faces, which follow from a scenario before its model is read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
 from seismo.equations.framework.table import Physics
-from seismo.features.growing_rows.layout import rows_laid_out
-from seismo.features.refinement.operators import REACH
-from seismo.features.topography.ground import ground_of, rows_under
-from seismo.features.topography.row_weights import cross_reach
+from seismo.features import acting
+from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.scenario import Scenario
@@ -14,6 +16,51 @@ from seismo.solver.surface.boundary_images import Face
 
 _FACE = {"free_surface": "free surface", "rigid": "rigid face", "periodic": "periodic face"}
 FACES = {"x": ("x_min", "x_max"), "y": ("y_min", "y_max"), "z": ("top", "bottom")}
+
+
+def _no_growth(stencil: Stencil) -> float:
+    return 1.0
+
+
+@dataclass(frozen=True)
+class Level:
+    """A grid of a run, of which a scenario has one or more.
+
+    Attributes:
+        scenario: with the spacing, the layers and the faces of this grid.
+        grid: all of its rows.
+        finer: cells in one of the grid below, of the grid above a plane; else 1.
+        meets: row of nodes on the plane where it meets another grid, None without one.
+        converted: whether S waves come from that, whatever the sources.
+        side: rows on this side of the plane, as a grid; None for all of them.
+        fine_spacing: along z in m above the plane, of each of two grids.
+        growth: of the largest eigenvalue by the rows beside the plane, for differences.
+    """
+
+    scenario: Scenario
+    grid: Grid
+    finer: int = 1
+    meets: int | None = None
+    converted: bool = False
+    side: Grid | None = None
+    fine_spacing: float = 0.0
+    growth: Callable[[Stencil], float] = _no_growth
+
+    @property
+    def live(self) -> Grid:
+        """The rows that are updated, as a grid."""
+        return self.side or self.grid
+
+    @property
+    def plane(self) -> int:
+        """That row, of one of two grids."""
+        assert self.meets is not None
+        return self.meets
+
+    def stepped(self, dt: float) -> Level:
+        """Return the same with a time step in s."""
+        time = self.scenario.time.model_copy(update={"step": dt})
+        return replace(self, scenario=self.scenario.model_copy(update={"time": time}))
 
 
 def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
@@ -25,12 +72,12 @@ def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
     """
     spec = scenario.grid
     faces = scenario.boundaries
-    stretching = rows_laid_out(scenario)
-    ground = ground_of(scenario)
+    stretching = next((rows(scenario) for rows in acting("stretching", scenario)), None)
     top = spec.origin.top
     # Under topography the first row lies between the highest ground and the lowest.
-    if ground is not None:
-        (top, rows) = rows_under(scenario, ground, on_coarse_rows)
+    rows = None
+    for first_row in acting("first_row", scenario):
+        (top, rows) = first_row(scenario, on_coarse_rows)
     change = scenario.equation.beside_layers
     collar = change.points if change else 0
     axes = "xyz" if scenario.dimensions == 3 else "xz"
@@ -48,7 +95,7 @@ def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
         cells = round(getattr(spec.extent, axis) / (spec.spacing.at_top(axis) or 1.0))
         if axis == "z" and stretching is not None:
             cells = stretching.last
-        elif axis == "z" and ground is not None:
+        elif axis == "z" and rows is not None:
             cells = rows
         # A periodic axis has its last node on its first.
         inner = cells if getattr(faces, first) == "periodic" else cells + 1
@@ -60,13 +107,26 @@ def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
     )
 
 
-def halo_of(order: int, curved: bool, is_finer: bool = False) -> int:
+def ground_over(scenario: Scenario, grid: Grid) -> Any:
+    """Return the ground that the rows of a grid follow; None where it is flat."""
+    for ground in acting("ground", scenario):
+        return ground(scenario, grid)
+    return None
+
+
+def halo_of(scenario: Scenario, order: int, curved: bool, is_finer: bool = False) -> int:
     """Return the points that parts of the grid hold of their neighbours.
 
-    Contacts and maps reach two; rows that follow the ground further than differences, and so does
-    the coarser of two grids in the finer one.
+    Contacts and maps reach two; rows of features may reach further than differences.
+
+    Args:
+        scenario: the scenario.
+        order: of the differences.
+        curved: whether rows follow the ground.
+        is_finer: whether it is the finer one of two grids.
     """
-    return max(REACH if is_finer else 2, cross_reach(order) if curved else order // 2)
+    reaches = (reach(order, curved, is_finer) for reach in acting("halo", scenario))
+    return max([2, order // 2, *reaches])
 
 
 def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
@@ -121,7 +181,7 @@ def refuse_thin(
     closed_rows = closure.rows if closure else 0
     needs = [("z", rows_above_layers(grid), closed_rows, "free surface")]
     # Differences read up to the halo beyond a face, the image of as many points inside.
-    halo = halo_of(order, curved)
+    halo = halo_of(scenario, order, curved)
     for face in image_faces(scenario, grid, physics):
         points = grid.points[AXES.index(face.axis)]
         least = halo + (face.kind != "periodic")

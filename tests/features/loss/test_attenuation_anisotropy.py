@@ -14,11 +14,11 @@ from seismo.equations.loss import anisotropic as anisotropic_loss
 from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.viscoelastic_tti import losses
 from seismo.exact import acoustic, anisotropic, shear
-from seismo.features.loss.effective import effective_medium
 from seismo.grid.coefficients import MIDPOINT
 from seismo.model.build import build_earth
 from seismo.model.effective import tilted_stiffness
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import effective_medium
 from seismo.scenario import from_dict
 from seismo.scenario.earth.model_parts import ModelPart
 from seismo.solver.discretize import discretize

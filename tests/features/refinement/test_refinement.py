@@ -178,7 +178,7 @@ def test_faster_rock_below_the_plane_limits_the_step(
                           for one in simulation.levels))  # fmt: skip
     assert levels[0] < 1e-4
     assert share == 1.0 or not levels[1] < 1e10
-    monkeypatch.setattr("seismo.solver.discretize.plane_limit", lambda *grids: np.inf)
+    monkeypatch.setattr("seismo.features.refinement.grids.plane_limit", lambda *grids: np.inf)
     alone = discretize(from_dict(document, tmp_path)).clock.limit
     assert discretization.clock.limit / alone == pytest.approx(share, abs=2e-3)
 

@@ -20,7 +20,7 @@ what strains lose is, as their energy, a symmetric form of e_n, P h_I and g_I, a
 where the rocks' own is not.
 
 Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
-lose as they do (`seismo.features.loss.effective`); beside nodes y of c_I is the mean weighted with
+lose as they do (`seismo.model.effective.losses`); beside nodes y of c_I is the mean weighted with
 1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for
 the loss of all constants, which is exact for shear across flat layers, and else approximate.
 """

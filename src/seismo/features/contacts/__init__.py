@@ -7,6 +7,10 @@ FEATURE = Feature(
     point_rules="interpolation:point_rule",
     row_media="rows:adjust_medium",
     launches="rows:corrections",
+    limits="time_step:limits",
+    uneven_rows="rows:own_rows",
+    uncut_rows="operators:uncut_rows",
+    contacts="placement:contacts_of",
     causes="thin_solids:CAUSES",
     checks="checks:CHECKS",
 )

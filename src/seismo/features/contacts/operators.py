@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from seismo.equations.framework.row_terms import (
 from seismo.features.contacts import terms as fluid_solid_terms
 from seismo.features.contacts.closure import ContactClosure, contact_closure
 from seismo.features.contacts.contact import Contact, Rock
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
 
 
 @dataclass(frozen=True)
@@ -234,16 +238,12 @@ def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
     return nodes, halves
 
 
-def uncut_rows(contacts: tuple[Contact, ...], c: np.ndarray, halo: int) -> frozenset[int]:
-    """Return the rows before which the grid cannot be cut, as rows would read beyond a halo.
-
-    Args:
-        contacts: of the run.
-        c: staggered coefficients of the interior (spacing 1).
-        halo: rows that a subdomain holds of its neighbours.
-    """
+def uncut_rows(discretization: Discretization) -> frozenset[int]:
+    """Return the rows before which a grid cannot be cut, as rows would read beyond a halo."""
+    c = discretization.stencil.first
+    halo = discretization.halo
     uncut: set[int] = set()
-    for contact in contacts:
+    for contact in discretization.contacts:
         if contact.closed:
             # Rows that read further than a halo across a cut forbid it.
             rows = contact_operators(contact, c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -12,10 +13,10 @@ from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.features.contacts import operators as fluid_solid_operators
 from seismo.features.contacts.contact import Contact, own_rock
 from seismo.features.contacts.slip import Neighbourhood, SlipTerms
-from seismo.features.loss.effective import PREFIX, losses_between
 from seismo.grid.decomposition import Subdomain
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import PREFIX, losses_between
 from seismo.solver.discretization import Discretization
 from seismo.solver.steps.row_corrections import RowCorrections
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
@@ -26,6 +27,15 @@ def adjust_medium(
 ) -> None:
     """Put the own medium in the rows that contacts cut; see `ContactRows.adjust`."""
     ContactRows(discretization, subdomain).adjust(medium)
+
+
+def own_rows(
+    discretization: Discretization, is_even: Callable[[dict[str, np.ndarray]], np.ndarray]
+) -> np.ndarray:
+    """Return of every row (z) whether a contact gives it a medium of its own."""
+    rows = np.zeros(discretization.grid.points[2], bool)
+    rows[[contact.row for contact in discretization.contacts]] = True
+    return rows
 
 
 def corrections(solver: SubdomainSolver, medium: dict[str, np.ndarray]) -> list[AddedLaunches]:

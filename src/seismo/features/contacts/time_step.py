@@ -25,14 +25,15 @@ from seismo.equations.framework.table import Physics
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.operators import ColumnRows, row_terms
-from seismo.features.loss.effective import without_losses
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import without_losses
 from seismo.model.stiffness import normal_stiffness, shear_stiffness
+from seismo.solver.accuracy.time_step import RowLimit, Scheme
 
 _WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contacts, of the largest
 _STENCILS = 3  # of interior beyond the rows that a contact changes
@@ -65,6 +66,17 @@ class _Window:
         nodes = self.medium["c44"]
         below = np.append(nodes[1:], nodes[-1:])
         return 2.0 * nodes * below / np.maximum(nodes + below, 1.0)
+
+
+def limits(scheme: Scheme) -> RowLimit:
+    """Return the limit of the rows about contacts of a run."""
+    terms = len(scheme.stencil.along("z"))
+    closed = [contact for contact in scheme.contacts if contact.closed]
+    step = contact_limit(
+        scheme.physics, scheme.all_rows, scheme.stencil, scheme.closure, scheme.earth,
+        scheme.contacts, scheme.scenario.averaging,
+    )  # fmt: skip
+    return RowLimit(step=step, bounded=[own_rows(one, scheme.all_rows, terms) for one in closed])
 
 
 def contact_limit(

@@ -2,4 +2,9 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("growing_rows", applies=lambda scenario: scenario.grid.spacing.grows)
+FEATURE = Feature(
+    "growing_rows",
+    applies=lambda scenario: scenario.grid.spacing.grows,
+    stretching="layout:rows_laid_out",
+    refuse_contacts="layout:refuse_growing_contacts",
+)

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from seismo.solver.medium.node_medium import as_volume
+
 SPREAD = 8.0  # rows
 REACH = 24  # rows on either side that take part
 CONSTANTS = frozenset({"rho", "c11", "c13", "c33", "c44", "c66"})
@@ -62,11 +64,6 @@ class RunningMeans:
             name: np.where(changed, constant, _inner(columns[name]))
             for name, constant in constants.items()
         }
-
-
-def as_volume(array: np.ndarray) -> np.ndarray:
-    """Return an array (z, x) as (z, 1, x), others as they are."""
-    return array[:, None, :] if array.ndim == 2 else array
 
 
 def _inner(array: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ modulus rises.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,13 +40,20 @@ from seismo.equations.rock import (
 )
 from seismo.equations.rock.unique_media import different
 from seismo.features.guided_waves import face_contrasts
+from seismo.features.guided_waves.column_means import has_means
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import tensor
+from seismo.solver.absorbing.field_damping import (
+    BESIDE_BEDS,
+    EARLY_OF_BEDS,
+    GuidedDamping,
+)
 
-# p up to that contrast
-BESIDE_BEDS = 0.015
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
 ORDINARY = 90.0
 # what more contrast adds, up to so many times as much
 PER_DECADE = 0.024
@@ -67,16 +74,10 @@ REFINED = 0.05
 # Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
 # many points of a layer, and later, beside beds apart and beside stacks of them. A stack has a mean
 # jump from node to node of so much; layers at the sides have its means (`solver.side_layers`).
-EARLY_OF_BEDS = 0.002
 OF_BEDS = 0.0075
 OF_STACKS = 0.01
 LATE_OF_STACKS = 0.03  # from `HARMLESS` steps on
 STACK = 0.25
-BEDS_HARMLESS = 1500
-BEDS_POINTS = 14
-HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
-HARMLESS_RISE = 60.0  # up to that contrast,
-HARMLESS_POINTS = 24  # and so many points of a layer
 SAFE_OF_ROCKS = 1.5  # times the least p of anisotropic rocks
 HARMLESS_GROWTH = 0.01  # m of rocks; up to 0.008 nothing grew in 100 000 steps
 MOST_ROCKS = 200  # that are looked at on a face
@@ -87,70 +88,16 @@ MOST = 0.08
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
 
-@dataclass(frozen=True)
-class GuidedDamping:
-    """How much the fields of the absorbing layers are damped, as shares p of their own d.
-
-    Attributes:
-        early: p before steps `onset` and `onset_of_beds`.
-        beds: p from `onset_of_beds` on.
-        late: p from `onset` on.
-        rise: contrast of the ground, as `HARMLESS_RISE`.
-        averaged: whether layers at the sides have means of their columns
-            (`seismo.features.guided_waves.side_layers`).
-        jump: mean jump of the logarithm of the modulus down a column of beds, from node to node.
-        points: of a layer.
-        rocks: the p that anisotropic rocks ask for by themselves.
-        advised: the p of a medium whose run has another one.
-    """
-
-    early: float = 0.0
-    late: float = 0.0
-    beds: float = 0.0
-    rise: float = 1.0
-    points: int = 1
-    rocks: float = 0.0
-    advised: float = 0.0
-    averaged: bool = False
-    jump: float = 0.0
-
-    def replaced(self, share: float | None, steps: int) -> GuidedDamping:
-        """Return a constant p instead, for a run of so many steps; itself where that is None.
-
-        With a p of 0 layers are perfectly matched, and have no means either.
-        """
-        if share is None:
-            return self
-        advised = self.phases(steps)[-1][1]
-        if share == 0.0:
-            return GuidedDamping(advised=advised)
-        return GuidedDamping(
-            share, share, share, advised=advised, averaged=self.averaged, jump=self.jump
-        )
-
-    def at_least(self, share: float) -> GuidedDamping:
-        """Return the same with a p of so much from the first step on."""
-        early, beds, late = (max(p, share) for p in (self.early, self.beds, self.late))
-        return replace(self, early=early, beds=beds, late=late)
-
-    @property
-    def onset(self) -> int:
-        """The step up to which what grows in ground is harmless."""
-        share = math.sqrt(min(1.0, HARMLESS_RISE / self.rise))
-        return round(HARMLESS * share * min(1.0, HARMLESS_POINTS / self.points))
-
-    @property
-    def onset_of_beds(self) -> int:
-        """The step up to which what grows beside beds of a column is harmless."""
-        return round(BEDS_HARMLESS * min(1.0, BEDS_POINTS / self.points))
-
-    def phases(self, steps: int) -> tuple[tuple[int, float], ...]:
-        """Return the first step and the p of each part of a run of so many steps."""
-        phases = [(0, self.early)]
-        for first, share in ((self.onset_of_beds, self.beds), (self.onset, self.late)):
-            if first < steps and share > phases[-1][1]:
-                phases.append((first, share))
-        return tuple(phases)
+def field_damping(discretization: Discretization, fastest: float) -> GuidedDamping:
+    """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
+    faces = discretization.scenario.boundaries
+    advised = damping(
+        discretization.earth, discretization.grid, discretization.closure is not None,
+        faces.bottom == "rigid", fastest, has_means(discretization.physics.medium),
+    )  # fmt: skip
+    if discretization.meets is not None:
+        advised = advised.at_least(REFINED)
+    return advised.replaced(faces.layer.damping, discretization.total_steps)
 
 
 def damping(

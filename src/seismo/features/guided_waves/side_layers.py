@@ -97,6 +97,8 @@ def mixed_rows(
 ) -> np.ndarray:
     """Return of every row (z) whether the means of some layer are not even, as a stage asks."""
     grid = discretization.grid
+    if not discretization.guided_damping.averaged:
+        return np.zeros(grid.points[2], bool)
     nodes = {a: np.arange(grid.points[AXES.index(a)]) for a in "zyx" if a in grid.axes}
     # The mean alone, t = 1: with less of it nothing else is mixed.
     all_mean = np.ones((1, 1))

@@ -16,6 +16,7 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.table import SourceTerm
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.half_precision.table import (
     STRESS,
     can_be_short,
@@ -51,7 +52,7 @@ def terms_on_stress(discretization: Discretization, source: PointSource) -> list
     return [term for term in terms if source.strength.get(term.component)]
 
 
-def halved(discretization: Discretization) -> Discretization:
+def halved(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
     """Return a run whose fields are kept in 16 bits.
 
     Raises:

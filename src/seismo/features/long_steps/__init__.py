@@ -5,6 +5,7 @@ from seismo.features import Feature
 FEATURE = Feature(
     "long_steps",
     applies=lambda scenario: scenario.grid.stencil == "long_steps",
+    stencil="stencil:long_stencil",
     checks="advice:CHECKS",
     findings="advice:FINDINGS",
 )

@@ -40,6 +40,7 @@ from seismo.scenario import Scenario
 from seismo.scenario.sections.grid import GridSpec
 from seismo.solver.accuracy.stencil import dispersion_error, surface_error
 from seismo.solver.accuracy.waves import Waves
+from seismo.solver.grid_layout import Level
 from seismo.solver.surface.closure_choice import FreeSurface
 
 _SHARE = 0.3  # of the accepted error of the traces, for dispersion and for a free surface
@@ -95,6 +96,20 @@ def refuse_long_steps(scenario: Scenario, physics: Physics, earth: Earth) -> Non
     reason = reason_against(scenario, physics, earth)
     if reason:
         raise scenario.mistake("grid", "stencil", problem=f"{reason}; leave grid.stencil out")
+
+
+def long_stencil(
+    level: Level, physics: Physics, earth: Earth, extremes: Extremes, shots: Sequence[Shot],
+    groups: Sequence[ReceiverGroup], chosen: tuple[Waves, Stencil, FreeSurface | None],
+) -> tuple[Waves, Stencil, FreeSurface | None]:  # fmt: skip
+    """Return waves, differences and surface of a grid with the longest step that errors allow.
+
+    Raises:
+        ScenarioError: the run cannot have bounded differences.
+    """
+    refuse_long_steps(level.scenario, physics, earth)
+    clear = clear_axes(earth, level.grid, extremes, shots, groups)
+    return lengthened(*chosen, clear, level.scenario.grid)
 
 
 def lengthened(

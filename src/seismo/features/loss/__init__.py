@@ -5,6 +5,9 @@ from seismo.features import Feature
 FEATURE = Feature(
     "loss",
     applies=lambda scenario: scenario.equation.attenuates,
+    relaxation="mechanisms:relaxation_of",
+    stepping="mechanisms:stepping",
+    physics="storage:relaxing",
     causes="checks:CAUSES",
     checks="checks:CHECKS",
     findings="checks:FINDINGS",

@@ -50,12 +50,13 @@ _MOST_ENDS = 100  # sources, and receivers, that are looked at
 _PEAK = 13  # power of two
 
 
-def relaxing(discretization: Discretization, relaxation: Relaxation) -> Discretization:
+def relaxing(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
     """Return a run in whose medium mechanisms relax, with what its memory variables are kept in.
 
     Raises:
         ScenarioError: 16 bits are asked for, and will not do.
     """
+    assert relaxation is not None  # as the medium attenuates
     relaxation = _with_storage(relaxation, discretization)
     name = discretization.scenario.equation.name
     slopes = discretization.topography is not None

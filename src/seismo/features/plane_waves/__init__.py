@@ -7,6 +7,8 @@ FEATURE = Feature(
     applies=lambda scenario: any(source.type == "plane_wave" for source in scenario.sources),
     source_kind="plane_wave:KIND",
     launches="injection:injections",
+    fronts="background:plane_waves",
+    refuse="background:refuse_background",
     checks="checks:CHECKS",
     memory="cost:memory",
     seconds="cost:incident_seconds",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.features.loss.effective import effective_medium
 from seismo.features.plane_waves.plane_wave import (
     LEAST_MARGIN,
     PlaneWave,
@@ -22,6 +21,7 @@ from seismo.features.plane_waves.plane_wave import (
 )
 from seismo.grid.grid import AXES
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import effective_medium
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

@@ -7,6 +7,11 @@ FEATURE = Feature(
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
     indirect_reading="plane_strains:indirect_reading",
     exchange="exchange:RefinedExchange",
+    settle="plane:with_plane",
+    grids="grids:discretize_grids",
+    refuse_level="levels:refuse_unrefined",
+    halo="operators:halo",
+    refined_rows="levels:rows_of",
     assess="error:assess",
     reports="report:REPORTS",
 )

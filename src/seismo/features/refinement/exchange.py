@@ -20,8 +20,9 @@ from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import rows as kernels
 from seismo.equations.framework.table import Field, Stage
 from seismo.features.refinement import operators as refinement
-from seismo.features.refinement.operators import FACTOR, BesideRefinement
+from seismo.features.refinement.operators import FACTOR
 from seismo.grid.grid import AXES
+from seismo.grid.row_tables import BesideRefinement
 from seismo.solver.discretization import Discretization
 from seismo.solver.subdomain import SubdomainSolver
 

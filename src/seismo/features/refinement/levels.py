@@ -7,7 +7,7 @@ finer one follow the ground where that is not flat, and are level above the plan
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.equations.framework.table import Physics
@@ -18,54 +18,15 @@ from seismo.features.refinement.operators import (
 )
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
+from seismo.grid.row_tables import BesideRefinement
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
-from seismo.solver.grid_layout import make_grid
+from seismo.solver.discretization import Discretization
+from seismo.solver.grid_layout import Level, make_grid
 from seismo.solver.sampling.map_quantities import make_all_maps
 from seismo.solver.sampling.snapshot_series import make_all_series
 
 _BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
-
-
-@dataclass(frozen=True)
-class Level:
-    """One of the grids.
-
-    Attributes:
-        scenario: with the spacing, the layers and the faces of this grid.
-        grid: all of its rows.
-        finer: cells in one of the grid below, of the grid above a plane; else 1.
-        meets: row of nodes on the plane where it meets another grid, None without one.
-        converted: whether S waves come from that, whatever the sources.
-    """
-
-    scenario: Scenario
-    grid: Grid
-    finer: int = 1
-    meets: int | None = None
-    converted: bool = False
-
-    @property
-    def live(self) -> Grid:
-        """The rows that are updated, as a grid."""
-        return self.grid if self.meets is None else side(self.grid, self.meets, self.finer > 1)
-
-    @property
-    def plane(self) -> int:
-        """That row, of one of two grids."""
-        assert self.meets is not None
-        return self.meets
-
-    def growth(self, stencil: Stencil) -> float:
-        """Return the growth of the largest eigenvalue by the rows beside the plane."""
-        if self.meets is None:
-            return 1.0
-        return beside(stencil, self.meets, self.finer > 1).growth
-
-    def stepped(self, dt: float) -> Level:
-        """Return the same with a time step in s."""
-        time = self.scenario.time.model_copy(update={"step": dt})
-        return replace(self, scenario=_changed(self.scenario, time=time))
 
 
 def levels(scenario: Scenario) -> tuple[Level, Level]:
@@ -99,9 +60,26 @@ def levels(scenario: Scenario) -> tuple[Level, Level]:
     points = triple((*fine.points[:2], FACTOR * plane + _BEYOND))
     fine = replace(fine, points=points, high=triple((*fine.high[:2], 0)))
     return (
-        Level(fine_scenario, fine, FACTOR, FACTOR * plane),
-        Level(coarse_scenario, coarse, meets=plane),
+        _level(fine_scenario, fine, FACTOR, FACTOR * plane, fine.spacing[2]),
+        _level(coarse_scenario, coarse, 1, plane, coarse.spacing[2] / FACTOR),
     )
+
+
+def _level(scenario: Scenario, grid: Grid, finer: int, plane: int, fine_spacing: float) -> Level:
+    """Return a grid on its side of the plane."""
+    live = side(grid, plane, finer > 1)
+
+    def growth(stencil: Stencil) -> float:
+        return beside(stencil, plane, finer > 1).growth
+
+    return Level(scenario, grid, finer, plane, False, live, fine_spacing, growth)
+
+
+def rows_of(discretization: Discretization) -> BesideRefinement | None:
+    """Return the differences of a grid beside the plane where it meets another; None without."""
+    if discretization.meets is None:
+        return None
+    return beside(discretization.stencil, discretization.meets, discretization.finer > 1)
 
 
 def _changed(scenario: Scenario, **sections: object) -> Scenario:

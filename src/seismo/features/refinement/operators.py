@@ -23,7 +23,7 @@ sweeps read one row more, and differences beside the plane are weighted rows lik
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -33,6 +33,7 @@ import numpy as np
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import Grid, triple
 from seismo.grid.interpolation import RADIUS
+from seismo.grid.row_tables import BesideRefinement
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators, nearest
 
 FACTOR = 3  # spacing below the plane over that above
@@ -54,39 +55,6 @@ _ACTING = 8  # rows off the plane: 5, 6, 7, 8 rows off it sources err by 6, 3.3,
 # What interpolation along the plane adds to the largest eigenvalue, in the symbol along z: 1.005 in
 # 2-D, 1.002 in 3-D, of that along all axes.
 _CROSSING_GROWTH = 1.01
-
-
-@dataclass(frozen=True)
-class BesideRefinement:
-    """Differences along z in the rows beside the plane where two spacings meet (spacing 1).
-
-    Attributes:
-        first: the first of these rows, from `base` down.
-        base: row that columns of weights count from.
-        up: (rows, columns) weights of nodes at half points below rows `base`, ...
-        down: (rows, columns) weights of half points at nodes.
-        plane: row of nodes on the plane.
-        nodes: row of nodes beyond the plane that holds values on it.
-        halves: row of half points that does.
-        inner: (n) rows of half points from the plane on, and in `extrapolation` what each counts.
-        growth: largest eigenvalue of the operators beside the plane over that of the interior.
-    """
-
-    first: int
-    base: int
-    up: np.ndarray
-    down: np.ndarray
-    plane: int
-    nodes: int
-    halves: int
-    inner: np.ndarray
-    extrapolation: np.ndarray
-    growth: float
-
-    @property
-    def rows(self) -> tuple[int, int]:
-        """The first of the rows beside the plane, and the one behind the last."""
-        return self.first, self.base + len(self.up)
 
 
 @lru_cache
@@ -214,6 +182,11 @@ def above(stencil: Stencil, plane: int) -> BesideRefinement:
     return BesideRefinement(
         plane - rows, base, up, down, plane, plane + 1, plane, inner, extrapolation, growth
     )
+
+
+def halo(order: int, curved: bool, is_finer: bool) -> int:
+    """Return the points that the coarser of two grids takes of parts of the finer one."""
+    return REACH if is_finer else 0
 
 
 def beside(stencil: Stencil, plane: int, finer: bool) -> BesideRefinement:

@@ -19,7 +19,7 @@ from seismo.acquisition.shots import Shot, with_moments
 from seismo.equations.framework.registry import physics_for
 from seismo.features.growing_rows.layout import CLEAR, slowest_waves
 from seismo.features.loss.mechanisms import relaxation_of
-from seismo.features.refinement.levels import Level, refuse_unrefined
+from seismo.features.refinement.levels import refuse_unrefined
 from seismo.features.refinement.operators import (
     FACTOR,
     READ_AMONG,
@@ -33,7 +33,7 @@ from seismo.scenario.kept_results import remembered
 from seismo.scenario.sections.grid import Refinement
 from seismo.solver.accuracy.stencil import AUTO_ORDERS, crossing_error
 from seismo.solver.accuracy.waves import trace_spectra
-from seismo.solver.grid_layout import make_grid
+from seismo.solver.grid_layout import Level, make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.field_sampling import Slice, make_slice
 from seismo.solver.sampling.output_boxes import refuse_empty_boxes

@@ -108,7 +108,9 @@ def _by_rows(
     coarse = below.grid
     # Rows that closed ones read on both sides of the plane.
     rows_above = (
-        above.plane_rows.plane - above.plane_rows.base + halo_of(above.stencil.order, False)
+        above.plane_rows.plane
+        - above.plane_rows.base
+        + halo_of(scenario, above.stencil.order, False)
     )
     rows_below = below.plane_rows.rows[1] + below.halo - below.plane_rows.plane
     reach = rows_above * fine.spacing[2]

@@ -25,7 +25,6 @@ from itertools import product
 
 import numpy as np
 
-from seismo.features.loss.effective import without_losses
 from seismo.features.refinement.operators import (
     FACTOR,
     PlaneColumn,
@@ -37,6 +36,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import harmonic_means
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import without_losses
 from seismo.model.stiffness import normal_stiffness, shear_stiffness
 from seismo.solver.discretization import Discretization
 

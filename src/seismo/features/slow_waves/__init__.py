@@ -2,4 +2,8 @@
 
 from seismo.features import Feature
 
-FEATURE = Feature("slow_waves", causes="error:CAUSES")
+FEATURE = Feature(
+    "slow_waves",
+    earth="spheres_at_sources:with_spheres",
+    causes="error:CAUSES",
+)

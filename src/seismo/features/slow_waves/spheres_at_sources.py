@@ -10,7 +10,6 @@ import numpy as np
 from seismo.acquisition.shots import Shot
 from seismo.acquisition.spectra import dominant_frequency
 from seismo.equations.framework.table import Physics
-from seismo.features.refinement.levels import Level
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
@@ -19,6 +18,7 @@ from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
+from seismo.solver.grid_layout import Level
 from seismo.solver.medium.earth_samples import statistics_of
 
 _WAVELENGTHS = 0.5  # radius of a sphere, in dominant wavelengths

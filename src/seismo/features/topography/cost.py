@@ -7,11 +7,26 @@ host elastic waves in 3-D (3.8, 5.3) and in 2-D at order 8 (2.8).
 
 from __future__ import annotations
 
+from seismo.solver.discretization import Discretization
+
 # By dimensions: what it costs at no order, and for each order more.
 CURVED_COST = {
     "cpu": {2: (2.8, 0.0), 3: (2.3, 0.375)},
     "gpu": {2: (2.3, 0.03), 3: (1.0, 0.25)},
 }
+
+
+def row_costs(discretization: Discretization, backend: str) -> tuple[float, int]:
+    """Return what a point costs in rows that follow the ground, and their number."""
+    rows = discretization.curved_rows.count if discretization.curved_rows else 0
+    grid = discretization.grid
+    return curved_cost(backend, grid.dimensions, discretization.stencil.order), rows
+
+
+def uncut_rows(discretization: Discretization) -> range:
+    """Return the rows before which a grid cannot be cut."""
+    curved = discretization.curved_rows
+    return range(curved.count + discretization.halo) if curved else range(0)
 
 
 def curved_cost(backend: str, dimensions: int, order: int) -> float:

@@ -17,10 +17,11 @@ from seismo.equations.framework.sloping_ground import (
     on_ground,
     with_slopes,
 )
-from seismo.features.topography.row_weights import RowWeights
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import midpoint_pairs
 from seismo.grid.decomposition import Subdomain
+from seismo.grid.row_tables import RowWeights
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Planes = dict[str, np.ndarray]  # (y, x) of a subdomain, halo along both
 
 
-def curved(discretization: Discretization) -> Discretization:
+def curved(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
     """Return a run with the table of its wave equation on a ground that slopes."""
     rows = discretization.curved_rows
     if discretization.topography is None or rows is None:

@@ -22,8 +22,8 @@ from seismo.features.topography.limits import (
     refuse_records,
     refuse_waves,
 )
-from seismo.features.topography.row_weights import cross_reach
 from seismo.features.topography.rows import Topography
+from seismo.grid.coefficients import cross_reach
 from seismo.grid.grid import Grid
 from seismo.grid.vertical_coordinate import POWER
 from seismo.scenario import Scenario
@@ -120,6 +120,13 @@ def rows_under(
     # Rows stay whole spacings below the top: cells are taller above the level, lower below it.
     down = cells * round((ground.highest + _ABOVE * ground.relief - top) / unit)
     return top + down * height, round(spec.extent.z / height) - down
+
+
+def first_row(scenario: Scenario, on_coarse_rows: bool) -> tuple[float, int]:
+    """Return z in m of the first row over flat ground, and the cells below; see `make_grid`."""
+    ground = ground_of(scenario)
+    assert ground is not None  # as the scenario has topography
+    return rows_under(scenario, ground, on_coarse_rows)
 
 
 def topography_of(scenario: Scenario, grid: Grid) -> Topography | None:

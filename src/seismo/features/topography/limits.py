@@ -12,6 +12,7 @@ from seismo.features.topography.heights.shape import BLEND, Ground
 from seismo.features.topography.rows import Topography
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import GridCells
+from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
 from seismo.scenario.sections.topography import STEEPEST
 
@@ -123,13 +124,15 @@ def refuse_cliffs(scenario: Scenario, topography: Topography) -> None:
     )  # fmt: skip
 
 
-def refuse_water(scenario: Scenario, earth: Earth, topography: Topography) -> None:
+def refuse_water(
+    scenario: Scenario, earth: Earth, extremes: Extremes, topography: Topography | None
+) -> None:
     """Refuse fluid among the rows that follow the ground.
 
     Raises:
         ScenarioError: it names the first place.
     """
-    if "vs" not in earth.needs:
+    if topography is None or not extremes.fluid or "vs" not in earth.needs:
         return
     # Row by row of nodes, down to where rows are flat.
     cells = GridCells.of(topography.grid)

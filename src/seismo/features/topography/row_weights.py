@@ -15,51 +15,20 @@ B varies with the row alone: Z and Z' are weights of rows, in a table.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.features.topography.rows import Topography
-from seismo.grid.coefficients import Stencil, midpoint_pairs, pairs_of
+from seismo.grid.coefficients import Stencil, cross_reach, midpoint_pairs
+from seismo.grid.row_tables import RowWeights
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import midpoint_matrices
 
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
+
 _SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
-
-
-def cross_reach(order: int) -> int:
-    """Return the rows on either side of a row far from the surface that Z and Z' read."""
-    return order // 2 + pairs_of(order) - 1
-
-
-@dataclass(frozen=True)
-class RowWeights:
-    """The weights of all curved rows.
-
-    Attributes:
-        closed: rows from the surface down whose weights are one-sided and count from its row.
-        count: rows in all; those below are flat.
-        plain: width of the derivatives along z of closed rows.
-        cross: width of Z and Z' in closed rows.
-        inner: the same of the others, which have them about themselves.
-        up: (count, plain + 2 cross + 2) of half rows: G, Z, Z', B' in 1/m, and P of the surface's
-            row; all but the last two over the spacing.
-        down: (count, ...) of node rows: D, Z, Z', B', 0.
-        to_node: P' (closed) of the surface's row.
-    """
-
-    closed: int
-    count: int
-    plain: int
-    cross: int
-    inner: int
-    up: np.ndarray
-    down: np.ndarray
-    to_node: np.ndarray
-
-    @property
-    def read(self) -> int:
-        """Rows from the surface down that Z and Z' may read."""
-        return self.count + self.inner
 
 
 class _Operators:
@@ -79,6 +48,19 @@ class _Operators:
             "node_gradient": self.to_node * halves @ self.up,
             "node_divergence": self.down * halves @ self.to_half,
         }
+
+
+def weights_of(discretization: Discretization) -> RowWeights | None:
+    """Return the weights of the curved rows of a run; None where the ground is flat."""
+    topography = discretization.topography
+    if topography is None or discretization.closure is None:
+        return None
+    return row_weights(topography, discretization.stencil, discretization.closure)
+
+
+def halo(order: int, curved: bool, is_finer: bool) -> int:
+    """Return the points beside a part that rows which follow the ground read."""
+    return cross_reach(order) if curved else 0
 
 
 def row_weights(topography: Topography, stencil: Stencil, closure: SurfaceClosure) -> RowWeights:

@@ -8,17 +8,23 @@ x or y, and z.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import Stencil, midpoint_pairs, staggered_symbol
 from seismo.grid.grid import AXES
+from seismo.solver.accuracy.time_step import RowLimit, Scheme
+
+if TYPE_CHECKING:
+    from seismo.solver.discretization import Discretization
 
 # Of SH waves the rows of steep ground leave less than its plane waves do: all of it to 51 degrees,
 # at 60, where cells are a fifth as high as wide, 0.83.
 _SH_DEGREES = (51.0, 60.0)
 _SH_SHARE = 0.82
+WAVENUMBERS = 16  # along an axis, of the plane waves whose velocities are looked at
 _WAVES = 25  # wavenumbers from 0 to the shortest wave, along each axis
 _ROUNDED = 0.02  # to which slopes and heights are rounded up, so that few differ
 
@@ -52,6 +58,15 @@ def sh_share(topography: Topography) -> float:
     return float(np.interp(degrees, _SH_DEGREES, (1.0, _SH_SHARE)))
 
 
+def limits(scheme: Scheme) -> RowLimit:
+    """Return what rows that follow the ground leave of the limit of flat ones."""
+    topography = scheme.topography
+    if topography is None:
+        return RowLimit()
+    share = sh_share(topography) if "mu_yz" in scheme.physics.medium else 1.0
+    return RowLimit(share=share, growth=growth(topography, scheme.stencil))
+
+
 def growth(topography: Topography, stencil: Stencil) -> float:
     """Return the largest |D| over that of flat rows; 1 or more."""
     grid = topography.grid
@@ -72,3 +87,55 @@ def growth(topography: Topography, stencil: Stencil) -> float:
         along = np.abs(sx) + dip / height * np.abs(across * sz)
         most = max(most, float((along**2 + (sz / height) ** 2).max()) + largest**2 * others)
     return float(np.sqrt(most / flat))
+
+
+def points_a_step(
+    discretization: Discretization, courant: dict[str, float], flat: dict[str, float]
+) -> dict[str, float]:
+    """Return the largest group velocities of flat rows and of those that follow the ground.
+
+    There T = sum_a D_a^2 with the derivatives at constant z (as above),
+    here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
+    D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
+    """
+    topography = discretization.topography
+    if topography is None:
+        return flat
+    k = np.linspace(1e-3, np.pi, WAVENUMBERS)
+    both = np.concatenate([-k[::-1], k])
+    weights = midpoint_pairs(discretization.stencil.order)
+    m = np.arange(len(discretization.stencil.first)) + 0.5
+    pairs = np.arange(len(weights)) + 0.5
+
+    def symbols(n: np.ndarray) -> tuple[np.ndarray, ...]:
+        # K, c and their derivatives.
+        return (
+            np.sign(n) * staggered_symbol(discretization.stencil.first, np.abs(n)),
+            2.0 * np.cos(np.outer(n, m)) @ (m * discretization.stencil.first),
+            midpoint_symbol(weights, n),
+            -2.0 * np.sin(np.outer(n, pairs)) @ (pairs * weights),
+        )
+
+    across = [a for a in discretization.grid.axes if a != "z"]
+    largest = dict(flat)
+    for sloping in across:
+        (other,) = [a for a in across if a != sloping] or [""]
+        kx, dx, cx, ex = (s[:, None, None] for s in symbols(both))
+        kz, dz, cz, ez = (s[None, :, None] for s in symbols(k))
+        ky, dy, _, _ = (s[None, None, :] for s in symbols(k))
+        for g, slope in steepest_cells(topography):
+            # Derivatives along the axis that the ground slopes along, along z, along the other.
+            tilt = slope / g * courant["z"]
+            in_slope = courant[sloping] * kx - tilt * cx * cz * kz
+            down = courant["z"] / g * kz
+            beside = courant.get(other, 0.0) * ky
+            total = in_slope**2 + down**2 + beside**2
+            root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
+            rates = {
+                sloping: in_slope * (courant[sloping] * dx - tilt * ex * cz * kz),
+                "z": down * courant["z"] / g * dz - in_slope * tilt * cx * (ez * kz + cz * dz),
+                other: beside * courant.get(other, 0.0) * dy,
+            }
+            for a in discretization.grid.axes:
+                largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
+    return largest

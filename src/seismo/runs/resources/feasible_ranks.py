@@ -97,4 +97,4 @@ def _most(grid: Grid, axis: str, halo: int, uncut: frozenset[int]) -> int:
 def _widest_halo(scenario: Scenario, curved: bool) -> int:
     """Return the points that parts hold of their neighbours, at most where the order is open."""
     order = scenario.grid.order
-    return halo_of(max(AUTO_ORDERS) if order == "auto" else order, curved)
+    return halo_of(scenario, max(AUTO_ORDERS) if order == "auto" else order, curved)

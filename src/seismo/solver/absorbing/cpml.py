@@ -36,9 +36,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.features.guided_waves.guides import BESIDE_BEDS, EARLY_OF_BEDS
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
+from seismo.solver.absorbing.field_damping import BESIDE_BEDS, EARLY_OF_BEDS
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

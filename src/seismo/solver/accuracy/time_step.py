@@ -5,22 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath, ScenarioError
-from seismo.features.contacts.contact import Contact
-from seismo.features.contacts.time_step import contact_limit, own_rows
-from seismo.features.loss.effective import without_losses
-from seismo.features.topography.rows import Topography
-from seismo.features.topography.symbol import growth, sh_share
+from seismo.features import acting
 from seismo.grid.coefficients import Stencil, largest_second_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
 from seismo.model.earth import Earth
 from seismo.model.effective.column import NODES
+from seismo.model.effective.losses import without_losses
 from seismo.model.extremes import Extremes
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
@@ -32,57 +30,79 @@ MOST_STEPS = 20_000_000  # what is due when is listed step by step
 
 
 @dataclass(frozen=True)
+class RowLimit:
+    """What rows with operators of their own leave of the stability limit.
+
+    Attributes:
+        share: of the limit of other rows.
+        growth: largest derivative over that of other rows.
+        step: longest stable step in s of their own.
+        bounded: z in m of the first and the last node row of those that `step` is of.
+    """
+
+    share: float = 1.0
+    growth: float = 1.0
+    step: float = math.inf
+    bounded: Sequence[tuple[float, float]] = ()
+
+
+@dataclass(frozen=True)
 class Scheme:
     """The difference equations of a run.
 
     Attributes:
+        scenario: of the run.
         physics: the wave equation.
-        grid: the grid.
+        grid: the rows that are updated.
+        all_rows: of the grid.
+        earth: the medium.
         stencil: of the differences.
         closure: closed operators under a free surface, or None.
         topography: the ground that rows follow, None where it is flat.
+        contacts: of fluid and solid, that have rows of their own.
         growth: of the largest eigenvalue by rows beside another spacing.
         varied: axes along which rock varies.
+        share: of the limit that rows with operators of their own leave.
+        steepness: largest derivative of such rows over that of others.
     """
 
+    scenario: Scenario
     physics: Physics
     grid: Grid
+    all_rows: Grid
+    earth: Earth
     stencil: Stencil
     closure: SurfaceClosure | None = None
-    topography: Topography | None = None
+    topography: Any = None
+    contacts: Sequence[Any] = ()
     growth: float = 1.0
     varied: str = ""
+    share: float = 1.0
+    steepness: float = 1.0
 
 
-def limits_of(
-    scenario: Scenario,
-    scheme: Scheme,
-    earth: Earth,
-    extremes: Extremes,
-    grid: Grid,
-    contacts: Sequence[Contact],
-) -> tuple[float, float]:
+def limits_of(scheme: Scheme, extremes: Extremes) -> tuple[float, float]:
     """Return the stability limit in s of a uniform medium, and the share that a run leaves of it.
 
-    See `limit_of`, `stable_part`, and `seismo.features.contacts.time_step` of contacts in the rows
-    of a grid.
+    See `limit_of` and `stable_part`, and `RowLimit` of rows with operators of their own.
     """
-    scheme = replace(scheme, varied=varied_axes(earth, scheme.grid, extremes))
-    rows = rows_of(earth, scheme.grid, scheme.physics, scenario.averaging, extremes)
+    earth = scheme.earth
+    averaging = scheme.scenario.averaging
+    special = [limits(scheme) for limits in acting("limits", scheme.scenario)]
+    scheme = replace(
+        scheme, varied=varied_axes(earth, scheme.grid, extremes),
+        share=math.prod(rows.share for rows in special),
+        steepness=math.prod(rows.growth for rows in special),
+    )  # fmt: skip
+    rows = rows_of(earth, scheme.grid, scheme.physics, averaging, extremes)
     limit = limit_of(scheme, extremes, rows)
-    terms = len(scheme.stencil.along("z"))
-    bounded = [own_rows(contact, grid, terms) for contact in contacts if contact.closed]
-    share = stable_part(scenario, scheme, earth, extremes, rows, bounded)
-    at_contacts = contact_limit(
-        scheme.physics, grid, scheme.stencil, scheme.closure, earth, contacts, scenario.averaging
-    )
-    return limit, min(share, at_contacts / limit)
+    bounded = [ends for special_rows in special for ends in special_rows.bounded]
+    share = stable_part(scheme, extremes, rows, bounded)
+    return limit, min([share, *(special_rows.step / limit for special_rows in special)])
 
 
 def stable_part(
-    scenario: Scenario,
     scheme: Scheme,
-    earth: Earth,
     extremes: Extremes,
     rows: Sequence[Extremes] | None = None,
     bounded: Sequence[tuple[float, float]] = (),
@@ -90,7 +110,7 @@ def stable_part(
     """Return the share of the limit of a uniform medium that averages leave.
 
     Averages of closed rows (`bounded`, z from and to) are not counted: no difference reads across
-    their contact, and `seismo.features.contacts.time_step` has their limit.
+    their contact, and they have a limit of their own (`RowLimit.step`).
 
     Where cells grow with depth (`rows`, see `limit_of`) it is that of the limit that they leave.
 
@@ -100,15 +120,15 @@ def stable_part(
     physics = scheme.physics
     grid = scheme.grid
     stencil = scheme.stencil
+    earth = scheme.earth
+    averaging = scheme.scenario.averaging
     fastest = physics.fastest(extremes)
     limit = limit_of(replace(scheme, closure=None), extremes, rows)
     shares = []
     # Of one density, L is that of the fastest medium.
     if physics.differences == "first" and "rho" in physics.medium:
         averages = without_losses(physics.medium)
-        largest = largest_eigenvalue(
-            earth, grid, stencil, averages, scenario.averaging, extremes, bounded
-        )
+        largest = largest_eigenvalue(earth, grid, stencil, averages, averaging, extremes, bounded)
         # Of rows that grow the limit is that of some rock in cells of some height.
         if rows is None:
             squares = sum(square_of(stencil, grid, axis, scheme.varied) for axis in grid.axes)
@@ -118,7 +138,7 @@ def stable_part(
         # dt <= 2 / sqrt(L): `more` times the eigenvalue of one rock.
         more = largest / (fastest**2 * squares)
         shares.append(more**-0.5 if more > 1.0 + _ROUNDING else 1.0)
-    if scenario.averaging == "effective" and earth.layered and not extremes.uniform:
+    if averaging == "effective" and earth.layered and not extremes.uniform:
         # Sharp averages of layers undershoot the values on both sides.
         shares.append(1.0 - NODES.undershoot)
     return min(shares, default=1.0)
@@ -203,11 +223,8 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
         symbols["z"] = max(symbols["z"], upright * max(scheme.closure.growth, scheme.growth))
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height
-    limit = stability_limit(
+    flat_limit = stability_limit(
         fastest,
         [(s * factors.get(a, 1.0), grid.spacing[AXES.index(a)]) for a, s in symbols.items()],
     )
-    if scheme.topography is None:
-        return limit
-    share = sh_share(scheme.topography) if "mu_yz" in physics.medium else 1.0
-    return share * limit / growth(scheme.topography, stencil)
+    return scheme.share * flat_limit / scheme.steepness

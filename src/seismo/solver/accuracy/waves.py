@@ -19,12 +19,12 @@ from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.shots import Shot
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.framework.table import Physics
-from seismo.features.refinement.levels import Level
 from seismo.grid.coefficients import Stencil
 from seismo.grid.dispersion import Operator, Spectra
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.media import RepresentativeMedium
+from seismo.solver.grid_layout import Level
 from seismo.solver.surface.closure_choice import SurfaceSources
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each

@@ -18,7 +18,6 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from seismo.equations.framework.table import Physics
-from seismo.features.loss.effective import effective_medium, without_losses
 from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
@@ -27,6 +26,7 @@ from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.column import SAMPLES
+from seismo.model.effective.losses import effective_medium, without_losses
 from seismo.solver.interpolation.jump_conditions import (
     SlopeKind,
     Values,

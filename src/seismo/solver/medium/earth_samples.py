@@ -17,15 +17,14 @@ from seismo.equations.framework.parameters import Conversion
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ModelError, ScenarioError
-from seismo.features.guided_waves.side_layers import mixed_rows
-from seismo.features.loss.effective import effective_medium
-from seismo.features.topography.limits import refuse_water
-from seismo.features.topography.rows import Topography
+from seismo.features import acting
 from seismo.grid.grid import AXES, Grid
+from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import plain_planes
 from seismo.model.effective.cells import GridCells
+from seismo.model.effective.losses import effective_medium
 from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
 from seismo.model.ground_frame import GroundFrame
 from seismo.model.media import MediaSample
@@ -60,13 +59,12 @@ def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
         else:
             density = rule.of_density
             even = plain_planes(earth, nodes, averaging, density, rule.simple)
-        if discretization.guided_damping.averaged and not rule.of_density:
-            even = even & ~mixed_rows(discretization, rule.where)
         # Densities stand between planes: both must be even.
         if rule.of_density:
             even[:-1] &= even[1:].copy()
         else:
-            even[[contact.row for contact in discretization.contacts]] = False
+            for own_rows in acting("uneven_rows", discretization.scenario):
+                even = even & ~own_rows(discretization, rule.where)
         even_by_stage[stage.name] = even
         ends = [0, *(np.flatnonzero(np.diff(even)) + 1), even.size]
         for first, last in pairwise(ends):
@@ -77,7 +75,7 @@ def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
 
 def read_earth(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
-    topography: Topography | None = None, region: Grid | None = None,
+    topography: VerticalCoordinate | None = None, region: Grid | None = None,
 ) -> tuple[Earth, Extremes, MediaSample]:  # fmt: skip
     """Return the earth, its extremes on the grid and its media, from one pass over the nodes.
 
@@ -89,7 +87,7 @@ def read_earth(
 
 def statistics_of(
     scenario: Scenario, earth: Earth, grid: Grid, physics: Physics,
-    topography: Topography | None = None,
+    topography: VerticalCoordinate | None = None,
 ) -> tuple[Extremes, MediaSample]:  # fmt: skip
     """Return the extremes and the media of an earth on a grid, from one pass over its nodes."""
     cells = scenario.averaging == "effective"
@@ -97,18 +95,18 @@ def statistics_of(
         # One pass over the nodes: extremes and media.
         sample = MediaSample(earth, grid)
         extremes = extremes_of(earth, GridCells.of(grid), cells, sample.take, physics.derived)
-        if topography is not None and extremes.fluid:
-            refuse_water(scenario, earth, topography)
+        for refuse in acting("refuse_media", scenario):
+            refuse(scenario, earth, extremes, topography)
         return extremes, sample
 
 
 def earth_of(
     scenario: Scenario, grid: Grid, physics: Physics, relaxation: Relaxation | None,
-    topography: Topography | None = None,
+    topography: VerticalCoordinate | None = None,
 ) -> Earth:  # fmt: skip
     """Return the earth of a run, which goes on beyond the extent as at its edge.
 
-    Over topography it takes coordinates x, y, s (`seismo.features.topography.rows`).
+    Over topography it takes coordinates x, y, s (`seismo.grid.vertical_coordinate`).
     """
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))

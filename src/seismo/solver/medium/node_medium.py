@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.features.guided_waves.column_means import as_volume
-from seismo.features.loss.effective import effective_medium
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Midpoints
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.model.effective.cells import GridCells, Samples
+from seismo.model.effective.losses import effective_medium
 from seismo.solver.surface.boundary_images import source_of
 
 if TYPE_CHECKING:
@@ -22,6 +21,11 @@ if TYPE_CHECKING:
 _MOST_NODES = 100_000  # of an earth that varies sideways, at which lessened couplings are sought
 _NEVER = 1 << 40  # a node beyond every grid
 _COUPLED = 1e-3  # of c33: constants that couple less than that tell nothing
+
+
+def as_volume(array: np.ndarray) -> np.ndarray:
+    """Return an array (z, x) as (z, 1, x), others as they are."""
+    return array[:, None, :] if array.ndim == 2 else array
 
 
 def nodes_of(discretization: Discretization, subdomain: Subdomain) -> dict[str, range]:

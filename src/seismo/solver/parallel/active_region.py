@@ -22,9 +22,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.features.plane_waves.background import plane_waves
-from seismo.features.topography.symbol import midpoint_symbol, steepest_cells
-from seismo.grid.coefficients import midpoint_pairs, staggered_symbol
+from seismo.features import acting
+from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.decomposition import LINE
 from seismo.grid.grid import AXES, Box, triple
 from seismo.solver.discretization import Discretization
@@ -35,7 +34,6 @@ AROUND = 10.0  # points
 SPREAD = 9  # points on either side of its position on which a source acts
 LEAST_SAVED = 0.1  # share of a run's updates that phases are worth
 WAVENUMBERS = 32  # along an axis, of the plane waves that are looked at
-CURVED_WAVENUMBERS = 16  # the same on rows that follow the ground
 ALIGNED = 8  # planes and rows that boxes consist of, so that blocks of threads are full
 
 
@@ -77,9 +75,9 @@ def points_a_step(discretization: Discretization) -> dict[str, float]:
         a: max(courant[a], float((courant[a] ** 2 * np.abs(of_axis)[along[a]] / root).max()))
         for a, of_axis in zip(axes, slope, strict=True)
     }
-    return (
-        flat if discretization.topography is None else _over_slopes(discretization, courant, flat)
-    )
+    for faster in acting("points_a_step", discretization.scenario):
+        flat = faster(discretization, courant, flat)
+    return flat
 
 
 def _squared_symbol(
@@ -97,57 +95,6 @@ def _squared_symbol(
     return symbol**2, symbol * (2.0 * np.cos(np.outer(k, m)) @ (m * first))
 
 
-def _over_slopes(
-    discretization: Discretization, courant: dict[str, float], flat: dict[str, float]
-) -> dict[str, float]:
-    """Return the largest group velocities of flat rows and of those that follow the ground.
-
-    There T = sum_a D_a^2 with the derivatives at constant z (`seismo.features.topography.symbol`),
-    here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
-    D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
-    """
-    topography = discretization.topography
-    assert topography is not None
-    k = np.linspace(1e-3, np.pi, CURVED_WAVENUMBERS)
-    both = np.concatenate([-k[::-1], k])
-    weights = midpoint_pairs(discretization.stencil.order)
-    m = np.arange(len(discretization.stencil.first)) + 0.5
-    pairs = np.arange(len(weights)) + 0.5
-
-    def symbols(n: np.ndarray) -> tuple[np.ndarray, ...]:
-        # K, c and their derivatives.
-        return (
-            np.sign(n) * staggered_symbol(discretization.stencil.first, np.abs(n)),
-            2.0 * np.cos(np.outer(n, m)) @ (m * discretization.stencil.first),
-            midpoint_symbol(weights, n),
-            -2.0 * np.sin(np.outer(n, pairs)) @ (pairs * weights),
-        )
-
-    across = [a for a in discretization.grid.axes if a != "z"]
-    largest = dict(flat)
-    for sloping in across:
-        (other,) = [a for a in across if a != sloping] or [""]
-        kx, dx, cx, ex = (s[:, None, None] for s in symbols(both))
-        kz, dz, cz, ez = (s[None, :, None] for s in symbols(k))
-        ky, dy, _, _ = (s[None, None, :] for s in symbols(k))
-        for g, slope in steepest_cells(topography):
-            # Derivatives along the axis that the ground slopes along, along z, along the other.
-            tilt = slope / g * courant["z"]
-            in_slope = courant[sloping] * kx - tilt * cx * cz * kz
-            down = courant["z"] / g * kz
-            beside = courant.get(other, 0.0) * ky
-            total = in_slope**2 + down**2 + beside**2
-            root = np.sqrt(total * np.maximum(1.0 - total / 4.0, 1e-6))
-            rates = {
-                sloping: in_slope * (courant[sloping] * dx - tilt * ex * cz * kz),
-                "z": down * courant["z"] / g * dz - in_slope * tilt * cx * (ez * kz + cz * dz),
-                other: beside * courant.get(other, 0.0) * dy,
-            }
-            for a in discretization.grid.axes:
-                largest[a] = max(largest[a], float((np.abs(rates[a]) / root).max()))
-    return largest
-
-
 def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]:
     """Return the phases of a run: without a front to follow, those of the absorbing layers.
 
@@ -159,8 +106,9 @@ def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]
     layers = [first for first, _ in discretization.layer_phases]
     plain = tuple(Phase(first, n, discretization.live) for n, first in enumerate(layers))
     # Planes gain little; plane waves enter on all sides, and waves of another grid from there.
-    joined = discretization.meets is not None
-    if not from_rest or grid.dimensions == 2 or plane_waves(discretization) or joined:
+    fronts = acting("fronts", discretization.scenario)
+    entered = discretization.meets is not None or any(front(discretization) for front in fronts)
+    if not from_rest or grid.dimensions == 2 or entered:
         return plain
     front = _Front(discretization)
     steps = discretization.total_steps

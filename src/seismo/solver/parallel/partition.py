@@ -11,9 +11,7 @@ import numpy as np
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import ScenarioError
-from seismo.features.contacts.operators import uncut_rows
-from seismo.features.refinement.operators import FACTOR
-from seismo.features.topography.cost import curved_cost
+from seismo.features import acting
 from seismo.grid.decomposition import (
     EVEN,
     LINE,
@@ -181,7 +179,7 @@ def divide_finer(discretization: Discretization, backend: Backend, below: Partit
         below: the parts of the coarser grid.
     """
     # Cuts pass through nodes that both have: every third one of the finer grid.
-    cuts = [FACTOR * subdomain.owned.lo[1] for subdomain in below.subdomains]
+    cuts = [discretization.finer * subdomain.owned.lo[1] for subdomain in below.subdomains]
     number = below.ranks.number // below.ranks_per_grid
     columns = [*cuts, discretization.grid.points[1]]
     parted = subdomains(discretization, backend.lane_width, number=number, columns=columns)
@@ -213,9 +211,9 @@ def _refuse(counts: tuple[int, int], ranks: int, uncut_axes: Mapping[str, str]) 
 
 def point_costs(discretization: Discretization, backend: str, layer: float) -> PointCosts:
     """Return what points cost on a backend of that name, those of layers being known."""
-    rows = discretization.curved_rows.count if discretization.curved_rows else 0
-    curved = curved_cost(backend, discretization.grid.dimensions, discretization.stencil.order)
-    return PointCosts(layer, curved, rows)
+    for row_costs in acting("row_costs", discretization.scenario):
+        return PointCosts(layer, *row_costs(discretization, backend))
+    return PointCosts(layer)
 
 
 def never_cut(discretization: Discretization) -> frozenset[int]:
@@ -223,13 +221,9 @@ def never_cut(discretization: Discretization) -> frozenset[int]:
 
     Corrections would read beyond a halo there; and every part is two halos wide.
     """
-    uncut = uncut_rows(discretization.contacts, discretization.stencil.first, discretization.halo)
-    curved = (
-        discretization.curved_rows.count + discretization.halo if discretization.curved_rows else 0
-    )
-    return uncut | frozenset(
-        range(max(discretization.closed_rows, 2 * discretization.halo, curved))
-    )
+    first_rows = range(max(discretization.closed_rows, 2 * discretization.halo))
+    special_rows = (rows(discretization) for rows in acting("uncut_rows", discretization.scenario))
+    return frozenset(first_rows).union(*special_rows)
 
 
 def subdomains(

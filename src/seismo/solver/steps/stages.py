@@ -13,10 +13,10 @@ import numpy as np
 from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
 from seismo.backends.operators.derivatives import Curved
 from seismo.equations.framework.table import Stage
-from seismo.features.topography.row_weights import RowWeights
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import Box
+from seismo.grid.row_tables import RowWeights
 from seismo.solver.absorbing.layer_memory import LayerMemory
 from seismo.solver.fields import Fields
 from seismo.solver.steps.row_groups import RowGroup, reached

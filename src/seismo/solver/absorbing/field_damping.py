@@ -1,0 +1,86 @@
+"""Damping of the fields in absorbing layers, which ends the growth of waves that a medium guides.
+
+It begins, and grows, at steps of the run: until then such waves are harmless, and layers reflect
+less. What asks for it: `seismo.features.guided_waves.guides`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+# The p beside beds up to an ordinary contrast, and beside those of a column, where alpha keeps as
+# much as it can: p up to `BEDS_HARMLESS` steps with up to so many points of a layer.
+BESIDE_BEDS = 0.015
+EARLY_OF_BEDS = 0.002
+BEDS_HARMLESS = 1500
+BEDS_POINTS = 14
+HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
+HARMLESS_RISE = 60.0  # up to that contrast,
+HARMLESS_POINTS = 24  # and so many points of a layer
+
+
+@dataclass(frozen=True)
+class GuidedDamping:
+    """How much the fields of the absorbing layers are damped, as shares p of their own d.
+
+    Attributes:
+        early: p before steps `onset` and `onset_of_beds`.
+        beds: p from `onset_of_beds` on.
+        late: p from `onset` on.
+        rise: contrast of the ground, as `HARMLESS_RISE`.
+        averaged: whether layers at the sides have means of their columns
+            (`seismo.features.guided_waves.side_layers`).
+        jump: mean jump of the logarithm of the modulus down a column of beds, from node to node.
+        points: of a layer.
+        rocks: the p that anisotropic rocks ask for by themselves.
+        advised: the p of a medium whose run has another one.
+    """
+
+    early: float = 0.0
+    late: float = 0.0
+    beds: float = 0.0
+    rise: float = 1.0
+    points: int = 1
+    rocks: float = 0.0
+    advised: float = 0.0
+    averaged: bool = False
+    jump: float = 0.0
+
+    def replaced(self, share: float | None, steps: int) -> GuidedDamping:
+        """Return a constant p instead, for a run of so many steps; itself where that is None.
+
+        With a p of 0 layers are perfectly matched, and have no means either.
+        """
+        if share is None:
+            return self
+        advised = self.phases(steps)[-1][1]
+        if share == 0.0:
+            return GuidedDamping(advised=advised)
+        return GuidedDamping(
+            share, share, share, advised=advised, averaged=self.averaged, jump=self.jump
+        )
+
+    def at_least(self, share: float) -> GuidedDamping:
+        """Return the same with a p of so much from the first step on."""
+        early, beds, late = (max(p, share) for p in (self.early, self.beds, self.late))
+        return replace(self, early=early, beds=beds, late=late)
+
+    @property
+    def onset(self) -> int:
+        """The step up to which what grows in ground is harmless."""
+        share = math.sqrt(min(1.0, HARMLESS_RISE / self.rise))
+        return round(HARMLESS * share * min(1.0, HARMLESS_POINTS / self.points))
+
+    @property
+    def onset_of_beds(self) -> int:
+        """The step up to which what grows beside beds of a column is harmless."""
+        return round(BEDS_HARMLESS * min(1.0, BEDS_POINTS / self.points))
+
+    def phases(self, steps: int) -> tuple[tuple[int, float], ...]:
+        """Return the first step and the p of each part of a run of so many steps."""
+        phases = [(0, self.early)]
+        for first, share in ((self.onset_of_beds, self.beds), (self.onset, self.late)):
+            if first < steps and share > phases[-1][1]:
+                phases.append((first, share))
+        return tuple(phases)
