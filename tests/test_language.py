@@ -21,7 +21,9 @@ PACKAGE = ROOT / "src" / "seismo"
 # Folders of numerical methods whose blocks all name their method.
 NUMERICAL = {"backends", "equations", "features", "grid", "solver"}
 # Folders and modules of features that have no numerical methods.
-NOT_NUMERICAL = {"advice", "checks", "contents", "error", "files", "heights", "record", "report"}
+NOT_NUMERICAL = {
+    "advice", "checks", "contents", "error", "files", "heights", "record", "report", "section",
+}  # fmt: skip
 LEAST_COMMENTS = 0.10  # comments per line of code
 
 # Names that say nothing about the value.

@@ -11,10 +11,10 @@ from seismo.acquisition.projection import Projection
 from seismo.acquisition.stations import coordinate
 from seismo.errors import ModelError, ScenarioError
 from seismo.features.topography.heights.files import read_heights
+from seismo.features.topography.section import FileTopography
 from seismo.grid.longitude import around, nearest_turn, unwrapped
 from seismo.model.volumes.placement import Placement
 from seismo.scenario import load
-from seismo.scenario.sections.topography import FileTopography
 from seismo.solver.discretize import discretize
 
 TURNS = [-1, 0, 1]  # of 360 degrees

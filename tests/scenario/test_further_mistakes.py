@@ -9,7 +9,7 @@ import seismo
 from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ScenarioError
 from seismo.scenario import parse
-from seismo.scenario.mistakes.fillers import filled
+from seismo.scenario.document import filled
 from test_scenario_mistakes import FLAT, SOLID
 
 TEXT = """\

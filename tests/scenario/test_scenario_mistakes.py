@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict, json_schema, parse
-from seismo.scenario.mistakes.stand_ins import possible_value
+from seismo.scenario.mistakes.continuation import possible_value
 from seismo.scenario.quantities import impossible
 
 FLAT = """\

@@ -17,7 +17,6 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.scenario import Scenario
-from seismo.scenario.sections.topography import datum_of
 
 Coordinates = tuple[float, float, float]  # x, y, z in m
 _ROUNDING = 1e-9  # of the spacing
@@ -63,7 +62,7 @@ class Locator:
     def top(self, x: Any, y: Any, depth_from: str | None) -> Any:
         """Return z in m from which depths count at x, y in m: of the ground, or of height 0."""
         if depth_from == "datum":
-            return datum_of(self.scenario.topography)
+            return self.scenario.datum
         return self.ground(x, y)
 
     def azimuth(self, position: Coordinates) -> float:

@@ -32,7 +32,6 @@ from seismo.scenario.sections.receivers import (
     StationReceivers,
     Ticks,
 )
-from seismo.scenario.sections.topography import datum_of
 
 _ROUNDING = 1e-9  # of the length of a fibre
 _NO_LIST = StationList([])
@@ -148,8 +147,7 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     axes = locate.grid.axes
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
-    topography = locate.scenario.topography
-    datum = None if topography is None else datum_of(topography)
+    datum = None if locate.scenario.topography is None else locate.scenario.datum
     read = partial(read_stations, StationFile(path, group, axes, on_earth, datum))
     listed = _listed(locate, number, read)
     if group.moves:

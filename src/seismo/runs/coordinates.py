@@ -9,7 +9,6 @@ from seismo.acquisition.projection import Projection
 from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.grid.longitude import nearest_turn
-from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees
@@ -65,7 +64,7 @@ def metres_of(discretization: Discretization, positions: np.ndarray) -> dict[str
         (x, y, z) = positions.T
         ground = discretization.ground.ground(y, x)
         metres["depth"] = z - ground
-        metres["elevation"] = datum_of(discretization.scenario.topography) - ground
+        metres["elevation"] = discretization.scenario.datum - ground
         # What depth, height and mapping make together is 0, not 3e-14 m.
         metres = {name: np.round(numbers, DECIMALS) + 0.0 for name, numbers in metres.items()}
     return metres

@@ -37,7 +37,6 @@ from seismo.runs.coordinates import (
     size_and_depth,
 )
 from seismo.runs.prediction.assess import Assessment
-from seismo.scenario.sections.topography import datum_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.sampling.map_quantities import maps_of
@@ -213,7 +212,7 @@ def write_ground(writer: ResultsWriter, discretization: Discretization) -> None:
     facts = {
         "level": topography.level,
         "depth": topography.depth,
-        "datum": datum_of(discretization.scenario.topography),
+        "datum": discretization.scenario.datum,
         "mapping": "z = s + (ground - level) (1 - (s - level) / depth)^3, z = s below level + "
         "depth; the axis z of other groups is s",
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from html import escape
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -24,40 +25,32 @@ from seismo.equations.framework.registry import (
     PHYSICS,
     equation_for,
 )
-from seismo.errors import ScenarioError
+from seismo.errors import KeyPath, ScenarioError
+from seismo.features import giving
+from seismo.scenario import between_sections
+from seismo.scenario.draft import OWN_KEYS, Draft, Mistakes
 from seismo.scenario.earth import rock_rules
 from seismo.scenario.earth.gridded_parts import missing_volumes
 from seismo.scenario.earth.model_parts import ModelPart, given_parameters
 from seismo.scenario.mistakes import error_messages
-from seismo.scenario.mistakes.draft import (
-    Draft,
-    draft_of,
+from seismo.scenario.mistakes.continuation import (
+    BASIC,
+    Mended,
     draft_of_data,
+    entry_of,
+    with_fillers,
+    with_stand_ins,
 )
-from seismo.scenario.mistakes.stand_ins import Mended, with_stand_ins
 from seismo.scenario.overrides import path_of, plain, put
 from seismo.scenario.quantities import (
     Field,
     Mistake,
     ScenarioSection,
     Text,
+    with_added,
     with_keys,
 )
-from seismo.scenario.rules import (
-    between_sections as rules,
-)
-from seismo.scenario.rules import (
-    ground as ground_rules,
-)
-from seismo.scenario.rules import (
-    physics as physics_rules,
-)
-from seismo.scenario.rules import (
-    receivers as receiver_rules,
-)
-from seismo.scenario.rules import (
-    refinement as refinement_rules,
-)
+from seismo.scenario.sections import attenuation, output, receivers, sources
 from seismo.scenario.sections.attenuation import (
     Attenuation,
     attenuated_by,
@@ -75,37 +68,49 @@ from seismo.scenario.sections.position import Event
 from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
 from seismo.scenario.sections.sources import (
     ISOTROPIC_SOURCE,
-    Source,
     Survey,
+    any_source,
 )
-from seismo.scenario.sections.topography import TopographySection
-from seismo.scenario.strict_yaml import Document, tight, to_text
+from seismo.scenario.strict_yaml import Document, read, read_file, tight, to_text
 
-_RULES = (
-    physics_rules.dimension,
-    physics_rules.combination,
+_OWN_RULES = (
+    between_sections.dimension,
+    between_sections.combination,
     rock_rules.rocks,
     rock_rules.gridded_angles,
     rock_rules.perturbations,
     rock_rules.seas,
-    physics_rules.options,
-    physics_rules.attenuation,
-    rules.geometry,
-    *ground_rules.RULES,
-    *refinement_rules.RULES,
-    receiver_rules.grids,
-    receiver_rules.fibres,
-    receiver_rules.moving,
-    rules.model_shapes,
+    between_sections.options,
+    attenuation.attenuated_waves,
+    between_sections.geometry,
+    between_sections.heights,
+    between_sections.lines,
+    receivers.grids,
+    receivers.fibres,
+    receivers.moving,
+    rock_rules.model_shapes,
     rock_rules.properties,
-    physics_rules.sources,
-    physics_rules.receivers,
-    physics_rules.cuts,
-    rules.snapshot_times,
-    rules.names,
-    rules.source_files,
-    rules.survey,
+    sources.source_types,
+    receivers.recorded_quantities,
+    output.cuts,
+    output.snapshot_times,
+    between_sections.names,
+    sources.source_files,
+    between_sections.survey,
 )
+
+
+@cache
+def _rules() -> tuple[Callable[[Draft], Mistakes], ...]:
+    """Return all rules: those of features come behind the rules of the scenario that they name."""
+    added = [rules for feature in giving("rules") for rules in feature["rules"].items()]
+    behind: dict[str, list[Any]] = {}
+    for name, rules in added:
+        behind.setdefault(name, []).extend(rules)
+    return tuple(each for rule in _OWN_RULES for each in (rule, *behind.get(rule.__name__, ())))
+
+
+AnySource: Any = any_source([feature["source"] for feature in giving("source")])
 
 
 def _options(equation: Equation) -> dict[str, tuple[Any, Any]]:
@@ -116,6 +121,7 @@ def _options(equation: Equation) -> dict[str, tuple[Any, Any]]:
 
 
 @with_keys(EQUATIONS.values(), _options)
+@with_added([feature["key"] for feature in giving("key")])
 class Scenario(ScenarioSection):
     """Everything a run is: the earth, the waves, their sources and what is recorded; all in SI."""
 
@@ -129,7 +135,6 @@ class Scenario(ScenarioSection):
     grid: GridSpec = Field(description="region, spacing and differences")
     time: TimeSpec = Field(description="simulated time and its steps")
     boundaries: Boundaries = Field(Boundaries(), description="faces of the region")
-    topography: TopographySection | None = Field(None, description="ground that is not flat")
     model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
         description="parts of the earth model, applied in order"
     )
@@ -141,7 +146,7 @@ class Scenario(ScenarioSection):
         description="staggered properties: effective medium (averaged), or values at the points",
     )
     isotropic_source: Literal["none", "auto"] = Field("none", description=ISOTROPIC_SOURCE)
-    sources: Annotated[tuple[Source, ...], Field(min_length=1)] = Field(
+    sources: Annotated[tuple[AnySource, ...], Field(min_length=1)] = Field(
         description="sources, acting together"
     )
     receivers: tuple[ReceiverSet, ...] = Field((), description="sets of receivers")
@@ -173,7 +178,7 @@ class Scenario(ScenarioSection):
 
     @model_validator(mode="after")
     def _keep_rules(self) -> Scenario:
-        mistakes = _broken(draft_of(self))
+        mistakes = _broken(self._draft())
         if mistakes:
             text = "; ".join(
                 f"{error_messages.key_path(item.path)}: {item.problem}" for item in mistakes
@@ -182,6 +187,25 @@ class Scenario(ScenarioSection):
                 error_messages.RULES, "{text}", {"text": text, "mistakes": mistakes}
             )
         return self
+
+    def _draft(self) -> Draft:
+        """Return the scenario as its rules take it, with all parts."""
+        required = given_parameters(self.model) | attenuated_by(self.attenuation)
+        written = {key for key in type(self).model_fields if getattr(self, key) is not None}
+        return Draft(
+            physics=self.physics,
+            grid=self.grid,
+            time=self.time,
+            boundaries=self.boundaries,
+            model=self.model,
+            sources=self.sources,
+            receivers=self.receivers,
+            survey=self.survey,
+            output=self.output,
+            others={key: getattr(self, key) for key in written - OWN_KEYS},
+            written=frozenset(written),
+            required=frozenset(required),
+        )
 
     @property
     def arithmetic(self) -> str:
@@ -192,6 +216,11 @@ class Scenario(ScenarioSection):
     def in_16_bits(self) -> bool:
         """Whether fields are kept in 16 bits."""
         return self.precision == "float16"
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, key: str) -> Any:
+            """Return the section of a key that a feature adds."""
 
     def __eq__(self, other: object) -> bool:
         """Compare what is simulated; the file it came from does not count."""
@@ -212,6 +241,11 @@ class Scenario(ScenarioSection):
     def ground(self) -> float:
         """Z in m of flat ground, from which depths count."""
         return ground_of(self.grid.origin.top, self.boundaries.top)
+
+    @property
+    def datum(self) -> float:
+        """Z in m of height 0; that of z = 0 where the ground has no datum."""
+        return float(getattr(self.topography, "datum", 0.0))
 
     @property
     def equation(self) -> Equation:
@@ -322,6 +356,55 @@ class Scenario(ScenarioSection):
         return Document(self._document.name, self._document.text, data, self._document.line_columns)
 
 
+ScenarioInput = Scenario | Mapping[str, Any] | str | os.PathLike[str]
+
+
+def load(scenario: ScenarioInput) -> Scenario:
+    """Read and check a scenario.
+
+    Args:
+        scenario: the path of its YAML file; or nested dicts and lists with the keys of the YAML,
+            where relative paths begin at the working directory; or one that is loaded already.
+
+    Raises:
+        ScenarioError: with every mistake, or where the file cannot be read.
+    """
+    if isinstance(scenario, Scenario):
+        return scenario.confirmed()
+    if isinstance(scenario, Mapping):
+        return from_dict(scenario)
+    if not isinstance(scenario, str | os.PathLike):
+        raise ScenarioError(
+            f"{type(scenario).__name__}: is no scenario; give the path of a YAML file, or a dict "
+            "of its keys"
+        )
+    file = pathlib.Path(scenario)
+    return check(read_file(file), file.parent)
+
+
+def parse(text: str, name: str = "scenario.yaml") -> Scenario:
+    """Read and check a scenario from YAML `text`; relative paths begin at the folder of `name`.
+
+    Raises ScenarioError with every mistake.
+    """
+    return check(read(text, name), pathlib.Path(name).parent)
+
+
+def from_dict(data: Mapping[str, Any], base: str | os.PathLike[str] = ".") -> Scenario:
+    """Check a scenario given as nested dicts and lists with the keys of the YAML.
+
+    Raises ScenarioError with every mistake.
+    """
+    keys = dict(data) if isinstance(data, Mapping) else data
+    return check(Document("", data=keys), pathlib.Path(base))
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a scenario, for editors."""
+    schema = Scenario.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
 def check(document: Document, base: pathlib.Path) -> Scenario:
     """Return the scenario that `document` holds; relative paths begin at the folder `base`.
 
@@ -338,7 +421,7 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
     document.data = plain(document.data)  # the caller may change its own
     try:
         scenario = Scenario.model_validate(document.data)
-        mistakes = list(physics_rules.amounts(scenario.dimensions, document.data))
+        mistakes = list(sources.amounts(scenario.dimensions, document.data))
     except ValidationError as error:
         mistakes = error_messages.translate(error, Scenario, document)
         mistakes += missing_volumes(document.data.get("model"), base)
@@ -347,8 +430,8 @@ def check(document: Document, base: pathlib.Path) -> Scenario:
             if more := _inside(mended, document):
                 mistakes += more
                 mended = with_stand_ins(document.data, mistakes)
-            draft = draft_of_data(mended.data)
-            amounts = physics_rules.amounts(draft.dimensions, mended.data)
+            draft = draft_of_data(mended.data, Scenario)
+            amounts = sources.amounts(draft.dimensions, mended.data)
             misspelt_sections = {m.path[:-1] for m in mistakes if m.is_unknown}
             mistakes += [
                 mistake
@@ -384,4 +467,31 @@ def _inside(mended: Mended, document: Document) -> list[Mistake]:
 
 
 def _broken(draft: Draft) -> list[Mistake]:
-    return [mistake for rule in _RULES for mistake in rule(draft)]
+    return [mistake for rule in _rules() for mistake in rule(draft)]
+
+
+def filled(
+    document: Document, mistakes: list[Mistake], base: pathlib.Path
+) -> tuple[Scenario, set[KeyPath]] | None:
+    """Return a faulty scenario with fillers, and the paths of these; None where it has no grid.
+
+    Args:
+        document: what was read.
+        mistakes: beside those of the document.
+        base: the scenario's folder.
+    """
+    # A key that nobody knows may have been meant to move the grid, or to be one of its sections.
+    enigmas = [m for m in mistakes if m.is_unknown and not m.suggestion.meant]
+    if any(len(m.path) == 1 or m.path[0] in BASIC for m in enigmas):
+        return None
+    # Unknown keys of other sections are left out by stand-ins.
+    paths = [m.path for m in document.mistakes]
+    paths += [m.path for m in mistakes if len(m.path) != 2 or not m.is_unknown]
+    entries = {entry_of(path) for path in paths} - {()}
+    data = with_stand_ins(document.data, mistakes).data
+    data = with_fillers(data, draft_of_data(data, Scenario), entries)
+    try:
+        scenario = check(Document(document.name, "", data, document.line_columns), base)
+    except ScenarioError:
+        return None
+    return scenario, entries

@@ -208,6 +208,44 @@ def with_keys(
 
 
 @dataclass(frozen=True)
+class AddedKey:
+    """A key that a feature adds to the scenario, behind another key.
+
+    Attributes:
+        name: the key.
+        after: the key that it follows in the schema, and in scenarios that are written.
+        annotation: the type of its value.
+        field: its default and description.
+    """
+
+    name: str
+    after: str
+    annotation: Any
+    field: Any
+
+
+def with_added(additions: Iterable[AddedKey]) -> Callable[[Section], Section]:
+    """Return a decorator that adds keys of features to a section."""
+
+    def extended(section: Section) -> Section:
+        make: Any = create_model
+        keys = {added.name: (added.annotation, added.field) for added in additions}
+        model = make(
+            section.__name__, __base__=section, __doc__=section.__doc__,
+            __module__=section.__module__, **keys,
+        )  # fmt: skip
+        fields = model.__pydantic_fields__
+        order = [name for name in fields if name not in keys]
+        for added in additions:
+            order.insert(order.index(added.after) + 1, added.name)
+        # The schema is built at the first use, of the fields in this order.
+        model.__pydantic_fields__ = {name: fields[name] for name in order}
+        return model
+
+    return extended
+
+
+@dataclass(frozen=True)
 class Quantity:
     """Annotation of a float: accepts a number in SI or a text with a unit, within bounds."""
 

@@ -5,6 +5,7 @@ from seismo.features import Feature
 FEATURE = Feature(
     "faults",
     applies=lambda scenario: any(source.type == "finite_fault" for source in scenario.sources),
+    source="section:SOURCE",
     source_kind="finite_fault:KIND",
     launches="injection:injections",
     checks="checks:CHECKS",

@@ -10,7 +10,6 @@ from seismo.acquisition.projection import Projection
 from seismo.acquisition.sources import PointSource
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.coordinates import true_positions
-from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 
 
@@ -28,7 +27,7 @@ def _coordinates(discretization: Discretization, point: np.ndarray) -> dict[str,
     if discretization.ground is not None:
         ground = float(discretization.ground.ground(y, x))
         coordinates["depth"] = z - ground
-        coordinates["elevation"] = datum_of(discretization.scenario.topography) - ground
+        coordinates["elevation"] = discretization.scenario.datum - ground
     longitude, latitude = Projection(discretization.scenario.geographic).to_geographic(x, y)
     return coordinates | {"longitude": float(longitude), "latitude": float(latitude)}
 

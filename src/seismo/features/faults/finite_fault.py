@@ -39,9 +39,10 @@ from seismo.features.faults.files.srf import read_srf
 from seismo.features.faults.files.srf_hdf5 import read_srf_hdf5
 from seismo.features.faults.geometry import FaultGeometry
 from seismo.features.faults.rupture import Rupture
+from seismo.features.faults.section import FiniteFaultSource
 from seismo.formats.reading.text import no_file, version_of
 from seismo.model.earth import Earth
-from seismo.scenario.sections.sources import SOURCE_NAME, FiniteFaultSource
+from seismo.scenario.sections.sources import SOURCE_NAME
 
 MOST_SAMPLES = 2000  # subfaults that stand for all where a run is checked
 _DEGREES = ("longitude", "latitude", "depth")

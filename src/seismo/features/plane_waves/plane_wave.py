@@ -28,10 +28,11 @@ from seismo.acquisition import wavelets
 from seismo.acquisition.locator import Locator
 from seismo.acquisition.sources import PointSource, SourceKind
 from seismo.acquisition.spectra import wavelet_of
+from seismo.features.plane_waves.section import PlaneWaveSource
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
-from seismo.scenario.sections.sources import SOURCE_NAME, PlaneWaveSource
+from seismo.scenario.sections.sources import SOURCE_NAME
 
 LEAST_MARGIN = 10  # points outside a box along every axis: all that differences of order 16 reach
 MARGIN = 12

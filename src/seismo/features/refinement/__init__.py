@@ -5,6 +5,7 @@ from seismo.features import Feature
 FEATURE = Feature(
     "refinement",
     applies=lambda scenario: scenario.grid.plane_is_open or bool(scenario.grid.planes),
+    rules="section:RULES",
     indirect_reading="plane_strains:indirect_reading",
     exchange="exchange:RefinedExchange",
     settle="plane:with_plane",

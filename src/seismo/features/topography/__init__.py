@@ -5,6 +5,8 @@ from seismo.features import Feature
 FEATURE = Feature(
     "topography",
     applies=lambda scenario: scenario.topography is not None,
+    key="section:KEY",
+    rules="section:RULES",
     point_rules="surface.point_rule:point_rule",
     indirect_reading="surface.stresses:indirect_reading",
     planes="curved_runs:planes",

@@ -10,11 +10,11 @@ from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import ScenarioError
 from seismo.features.topography.heights.shape import BLEND, Ground
 from seismo.features.topography.rows import Topography
+from seismo.features.topography.section import STEEPEST
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.scenario.sections.topography import STEEPEST
 
 _EVEN = 1e-6  # spacings, by which ground beside a rigid or periodic face may be off
 

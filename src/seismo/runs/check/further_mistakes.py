@@ -2,7 +2,7 @@
 
 Rules between keys need the scenario alone, model files and positions need a grid and the ground. A
 scenario with mistakes of the first kind has fillers in their place
-(`seismo.scenario.mistakes.fillers`), and what else is wrong with it is looked for then.
+(`seismo.scenario.mistakes.continuation`), and what else is wrong with it is looked for then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from seismo.features.loss.mechanisms import relaxation_of
 from seismo.features.refinement.levels import levels
 from seismo.features.topography.ground import topography_of
 from seismo.scenario import Scenario, ScenarioInput, load
-from seismo.scenario.mistakes.fillers import filled
+from seismo.scenario.document import filled
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.output_boxes import refuse_empty_boxes

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import PurePath
 from typing import Any
 
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.equations.framework.registry import PARAMETERS, parameters_of_physics
 from seismo.equations.rock import rock_parameters
 from seismo.errors import KeyPath
+from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.earth.gridded_parts import (
+    FORMATS,
+    OTHERS,
+    VOLUMES,
+    GriddedFile,
+    format_of,
+)
 from seismo.scenario.earth.model_parts import (
     COLUMNS,
+    FilePart,
     GradientPart,
     Layer,
     LayersPart,
@@ -21,10 +32,8 @@ from seismo.scenario.earth.model_parts import (
     rock_sections,
 )
 from seismo.scenario.earth.random_part import RandomPart
-from seismo.scenario.mistakes.draft import Draft
 from seismo.scenario.mistakes.schema_text import allowed, annotation_of
 from seismo.scenario.quantities import Mistake
-from seismo.scenario.rules.between_sections import Mistakes
 
 _FILLING = (UniformPart, Layer, GradientPart)  # that leave no gap
 _FILLED = (UniformPart, LayersPart, GradientPart)
@@ -129,3 +138,73 @@ def _gaps(index: int, model_part: Any, key: str) -> list[KeyPath]:
         if model_part.type in _WHOLE_GRID and not _gives(model_part, key)
         else []
     )
+
+
+def gridded_files(index: int, model_part: Any) -> Iterator[tuple[KeyPath, GriddedFile]]:
+    """Yield the path and the section of each gridded file of a part."""
+    if isinstance(model_part, FilePart):
+        for key in PARAMETERS:
+            file = getattr(model_part, key)
+            if file is not None:
+                yield ("model", index, key), file
+
+
+def model_shapes(draft: Draft) -> Mistakes:
+    """Check the order of layers and gradients, and the axes of gridded files."""
+    for index, model_part in enumerate(draft.model or ()):
+        if isinstance(model_part, LayersPart):
+            tops = [layer.top for layer in model_part.layers]
+            for number in range(1, len(tops)):
+                if tops[number] <= tops[number - 1]:
+                    above = f"{tops[number - 1]:g} m, the top of the layer before"
+                    problem = f"layers are listed downwards: must be below {above}"
+                    yield Mistake(("model", index, "layers", number, "top"), problem)
+        elif isinstance(model_part, GradientPart):
+            yield from _gradient(("model", index, "z_bottom"), model_part)
+        for path, file in gridded_files(index, model_part):
+            yield from _file(path, file, draft.dimensions)
+    limits = draft.limits("z")
+    if limits and draft.model and not draft.has_topography:
+        yield from _top_covered(limits[0], draft.model[0])
+
+
+def _gradient(path: KeyPath, gradient: GradientPart) -> Mistakes:
+    if (
+        gradient.z_top is not None
+        and gradient.z_bottom is not None
+        and gradient.z_bottom <= gradient.z_top
+    ):
+        yield Mistake(path, f"must be below z_top ({gradient.z_top:g} m)")
+
+
+def _top_covered(top: float, first: Any) -> Mistakes:
+    counted = isinstance(first, LayersPart) and first.relative_to is None
+    if counted and first.layers[0].top > top:
+        problem = f"nothing fills the grid above: start at the grid's top ({top:g} m) or higher"
+        yield Mistake(("model", 0, "layers", 0, "top"), problem)
+
+
+def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
+    suffix = PurePath(file.path).suffix.lower()
+    foreign_format = None if file.format else OTHERS.get(suffix)
+    if foreign_format:
+        kind = foreign_format[0]
+        expression = foreign_format[1].format(path=file.path, name=path[-1])
+        saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
+        problem = f"{kind}; models are read from .npy, HDF5, SEG-Y or raw numbers: {saved}"
+        yield Mistake((*path, "path"), problem)
+    elif not file.format and VOLUMES.get(suffix) == "netcdf":
+        problem = "a NetCDF file; write - {type: volume, path: " + file.path + ", " + str(path[-1])
+        yield Mistake((*path, "path"), problem + ": NAME OF ITS VARIABLE}")
+    elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
+        problem = "missing: a raw file needs its numbers of points, slowest axis first"
+        if not file.format:
+            problem += f"; {file.path!r} counts as one, as it ends in none of {', '.join(FORMATS)}"
+        yield Mistake((*path, "shape"), problem)
+    if dimensions == 2 and "y" in (file.axes or ""):
+        yield Mistake((*path, "axes"), "a 2-D run has the axes x and z only")
+    if file.shape is not None:
+        axes = file.axes or ("z", "zx", "zyx")[len(file.shape) - 1]
+        if len(axes) != len(file.shape) or (dimensions == 2 and len(file.shape) == 3):
+            expected = f"one number of points for each of the axes {', '.join(file.axes or 'zx')}"
+            yield Mistake((*path, "shape"), f"needs {expected}")

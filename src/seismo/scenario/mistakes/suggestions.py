@@ -13,10 +13,18 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 
 from seismo.equations.framework.parameters import CONSTANTS
-from seismo.equations.framework.registry import EQUATIONS, PHYSICS
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    PHYSICS,
+    VARIANTS,
+    physics_for,
+)
 from seismo.errors import KeyPath
+from seismo.scenario.draft import Mistakes
 from seismo.scenario.mistakes import schema_text
-from seismo.scenario.quantities import Suggestion
+from seismo.scenario.quantities import Mistake, Suggestion
+
+_SUGGESTED = 100  # entries of a list for which the likeliest meaning is looked for
 
 _STEPS = "a time, not a number of steps"
 _POINTS = "a length, of which grid.spacing makes points"
@@ -222,3 +230,29 @@ def _below(path: str, annotation: Any) -> Iterator[str]:
                 key_path = f"{path}.{name}".removeprefix(".")
                 yield key_path
                 yield from _below(key_path, schema_text.annotation_of(field))
+
+
+def listed_names(
+    path: KeyPath, names: tuple[str, ...], known: tuple[str, ...], offers: str
+) -> Mistakes:
+    """Check that each name is known and stands in a list but once."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name not in known:
+            hint = ""
+            if number < _SUGGESTED:
+                hint = _of_other_equations(name) or closest_match(name, known, remarks=False).text
+            yield Mistake((*path, number), f"{offers} {', '.join(known)}{hint}")
+        elif name in seen:
+            yield Mistake((*path, number), "listed twice: keep one")
+        seen.add(name)
+
+
+def _of_other_equations(name: str) -> str:
+    """Describe which equations have the field of a name, of those that not all have."""
+    equations = ", ".join(
+        f"{physics} in {n}-D"
+        for physics, n in VARIANTS
+        if any(f.name == name and not f.previous_of for f in physics_for(physics, n).fields)
+    )
+    return f"; {name} is a field of physics {equations}" if equations else ""

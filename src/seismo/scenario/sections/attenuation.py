@@ -6,12 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidationInfo, model_validator
 
-from seismo.equations.framework.registry import parameters_of_physics
+from seismo.equations.framework.registry import (
+    parameters_of_physics,
+)
 from seismo.scenario import units
+from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.earth.model_parts import given_parameters
 from seismo.scenario.quantities import (
     AutoOrCount,
     Field,
+    Mistake,
     PositiveFrequency,
     PositiveTime,
     Quantity,
@@ -110,3 +114,20 @@ def resolved_law(attenuation: Attenuation | None, info: ValidationInfo) -> Atten
     taken = {"qp", "qs"} & parameters_of_physics(info.data.get("physics"))
     loses = taken & given_parameters(info.data.get("model", ()))
     return Attenuation() if attenuation is None and loses else attenuation
+
+
+def attenuated_waves(draft: Draft) -> Mistakes:
+    """Check that something attenuates where it is said how."""
+    equation = draft.equation
+    section = draft.others.get("attenuation")
+    unread = draft.model is None or None in draft.model  # may hold what attenuates
+    if equation and section and not equation.attenuates and not unread:
+        problem = "the model gives no quality factor that the waves feel: add qp or qs"
+        yield Mistake(("attenuation",), f"{problem}, or leave it out")
+    if equation is None or section is None or section.relaxation is None:
+        return
+    moduli = set(section.relaxation.times)
+    for wave, other in ("ps", "sp"):
+        if moduli == {wave} and f"q{wave}" not in equation.needs:
+            problem = f"physics {draft.physics} has no {wave.upper()} waves: give {other}"
+            yield Mistake(("attenuation", "relaxation", wave), problem)

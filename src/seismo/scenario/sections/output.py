@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Iterable
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, model_validator
 
+from seismo.equations.framework.table import Physics
+from seismo.errors import KeyPath
 from seismo.scenario import units
+from seismo.scenario.draft import Draft, Mistakes
+from seismo.scenario.mistakes.suggestions import listed_names
 from seismo.scenario.quantities import (
     Field,
     FilePath,
     Integer,
     Interval,
     Length,
+    Mistake,
     Name,
     PositiveTime,
     Quantity,
@@ -24,6 +30,9 @@ from seismo.scenario.quantities import (
     TimeFromZero,
     Truth,
 )
+from seismo.scenario.sections.grid import ground_of
+
+_PEAKS = ("pgv", "pga", "sa")
 
 
 class Plane(ScenarioSection):
@@ -197,3 +206,91 @@ class Checkpoint(ScenarioSection):
     steps: Annotated[Integer, Field(ge=1)] | None = Field(
         None, description="steps between two checkpoints, whichever comes first"
     )
+
+
+def cuts(draft: Draft) -> Mistakes:
+    """Check what snapshots and maps show, and their places."""
+    if draft.output is None or draft.dimensions is None:
+        return
+    table = draft.table
+    shown = table and {"fields": table.shown, "quantities": peaks(table)}
+    for key, listed in (("snapshots", "fields"), ("maps", "quantities")):
+        for index, entry in enumerate(getattr(draft.output, key)):
+            if entry is None:
+                continue
+            path = ("output", key, index)
+            names = getattr(entry, listed)
+            known = shown[listed] if shown else names
+            offers = f"physics {draft.physics} in {draft.dimensions}-D has the {listed}"
+            yield from listed_names((*path, listed), names, known, offers)
+            yield from _cut(draft, path, entry)
+
+
+def peaks(table: Physics) -> tuple[str, ...]:
+    """Return what maps may show: fields, and peaks of motion where the equation has velocities."""
+    field_names = table.shown
+    motions = [name[1:] for name in field_names if name in ("vx", "vy", "vz")]
+    level = ["horizontal"] if set(motions) & {"x", "y"} else []
+    level += ["rotd50", "rotd100"] if {"x", "y"} <= set(motions) else []
+    words = [peak + tail for tail in ("", *(f"_{t}" for t in level + motions)) for peak in _PEAKS]
+    return tuple(n for n in field_names if n != "velocity") + (tuple(words) if motions else ())
+
+
+def _cut(draft: Draft, path: KeyPath, entry: Any) -> Mistakes:
+    """Check that a plane and a box lie in the grid; maps of a 2-D run are lines on a plane."""
+    if entry.plane is not None and draft.dimensions == 2 and path[1] == "snapshots":
+        problem = "snapshots of a 2-D run are of one plane already: leave it out, or give a box"
+        yield Mistake((*path, "plane"), problem)
+    elif entry.plane is not None and draft.dimensions == 2 and entry.plane.y is not None:
+        yield Mistake((*path, "plane", "y"), "a 2-D run has no y: give depth, z or x")
+    elif entry.plane is not None:
+        for axis in "xyz":
+            yield from _inside_grid(draft, (*path, "plane", axis), axis, getattr(entry.plane, axis))
+        yield from _deep(draft, (*path, "plane", "depth"), (entry.plane.depth,))
+    if entry.box is not None:
+        yield from _deep(draft, (*path, "box", "depth"), entry.box.depth or ())
+    for axis in "xyz" if entry.box is not None else "":
+        axis_path = (*path, "box", axis)
+        ends = getattr(entry.box, axis)
+        if ends is not None and axis == "y" and draft.dimensions == 2:
+            yield Mistake(axis_path, "a 2-D run has no y: leave it out")
+        elif ends is not None and getattr(entry.plane, axis, None) is not None:
+            yield Mistake(axis_path, f"the plane has one {axis}: leave it out")
+        elif ends is not None:
+            yield from next(
+                filter(None, (list(_inside_grid(draft, axis_path, axis, e)) for e in ends)), ()
+            )
+
+
+def _deep(draft: Draft, path: KeyPath, depths: Iterable[float | None]) -> Mistakes:
+    """Check that depths below the ground lie in the grid."""
+    limits = draft.limits("z")
+    for depth in depths:
+        if limits and draft.boundaries and depth is not None:
+            z = ground_of(limits[0], draft.boundaries.top) + depth
+            yield from _inside_grid(draft, path, "z", z)
+
+
+def _inside_grid(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:
+    limits = draft.limits(axis)
+    if value is not None and limits is not None and not limits[0] <= value <= limits[1]:
+        low, high = limits
+        problem = f"outside the grid: {axis} from {low:g} m to {high:g} m; move it inside"
+        yield Mistake(path, problem)
+
+
+def snapshot_times(draft: Draft) -> Mistakes:
+    """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
+    for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
+        if entry is None or entry.interval is None:
+            continue  # the length of a step is not known yet
+        start = entry.start or 0.0
+        stop = math.inf if entry.stop is None else entry.stop
+        last = min(stop, draft.time.duration if draft.time else math.inf)
+        first = math.ceil(start / entry.interval * (1.0 - 1e-9)) * entry.interval
+        if first > last * (1.0 + 1e-9):
+            problem = (
+                f"there is no multiple of the interval ({entry.interval:g} s) from here to "
+                f"{last:g} s, stop or the end of the run: begin earlier, or use a shorter interval"
+            )
+            yield Mistake(("output", "snapshots", index, "start"), problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
@@ -15,11 +16,16 @@ from seismo.equations.framework.registry import (
     VARIANTS,
     physics_for,
 )
+from seismo.equations.framework.table import Physics
+from seismo.errors import KeyPath
+from seismo.scenario.draft import AXES, Draft, Mistakes, inside
+from seismo.scenario.mistakes.suggestions import listed_names
 from seismo.scenario.quantities import (
     Field,
     FilePath,
     Integer,
     Length,
+    Mistake,
     Name,
     PositiveLength,
     SamplingInterval,
@@ -31,9 +37,12 @@ from seismo.scenario.quantities import (
 from seismo.scenario.sections.position import (
     AnyPoint,
     AnyPosition,
+    GeographicPosition,
     Position,
     UtcTime,
 )
+
+_OF_MOVING = ("relative_depth", "outside")  # keys that say how receivers move
 
 CODE = "R{:04d}"  # of receivers that have none
 MOST_RECEIVERS = 1_000_000  # of a set
@@ -222,3 +231,95 @@ ReceiverSet = Annotated[
     | Annotated[FibreReceivers, Tag("|fibre")],
     by_type(),
 ]
+
+
+def fibres(draft: Draft) -> Mistakes:
+    """Check that each fibre has either its points or a file of them."""
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, FibreReceivers) and (group.points is None) == (group.path is None):
+            problem = "missing: give the points of the fibre, or path, a file of them"
+            if group.path is not None:
+                problem = "a fibre has its points here, or in a file: leave points or path out"
+            yield Mistake(("receivers", index, "points"), problem)
+
+
+def grids(draft: Draft) -> Mistakes:
+    """Check the ranges of receivers that lie on a regular grid of their own."""
+    for index, group in enumerate(draft.receivers or ()):
+        if not isinstance(group, GridReceivers):
+            continue
+        count = math.prod(ticks[2] for ticks in (group.x, group.y, group.z, group.depth) if ticks)
+        if count > MOST_RECEIVERS:
+            problem = f"makes {count} receivers, {MOST_RECEIVERS} is the limit; take fewer"
+            yield Mistake(("receivers", index, "x"), problem)
+        for axis in AXES:
+            ticks = None if axis in group.offset_axes else getattr(group, axis)
+            for end in (0, 1) if ticks and ticks[2] > 1 else (0,):
+                value = ticks[end] if ticks else None
+                yield from inside(draft, ("receivers", index, axis, end), axis, value)
+
+
+def moving(draft: Draft) -> Mistakes:
+    """Check that receivers which move with the shots have one source to count from."""
+    for index, group in enumerate(draft.receivers or ()):
+        path = ("receivers", index)
+        if group is None or isinstance(group, FibreReceivers):
+            continue
+        if not group.moves:
+            for key in _OF_MOVING:
+                if getattr(group, key) is not None:
+                    problem = "says how receivers move: add relative_to: source, or leave it out"
+                    yield Mistake((*path, key), problem)
+            continue
+        if problem := _without_origin(draft.sources):
+            yield Mistake((*path, "relative_to"), problem)
+        for number, point in enumerate(getattr(group, "positions", ())):
+            if isinstance(point, GeographicPosition):
+                yield Mistake(
+                    (*path, "positions", number, "longitude"),
+                    "is a place, where relative_to: source needs an offset: give x, (y,) z in m, "
+                    "or leave relative_to out",
+                )
+
+
+def _without_origin(sources: tuple[Any, ...] | None) -> str:
+    """Return why no source can be counted from; "" where one can."""
+    if sources is None:
+        return ""
+    if len(sources) != 1:
+        return (
+            f"needs one source to count from, and there are {len(sources)}, which act together; "
+            "keep one in sources, or leave relative_to out and write places"
+        )
+    if extent := getattr(sources[0], "extent", ""):
+        return (
+            f"needs a source at a point, and {extent} is none; leave relative_to out and "
+            "write places"
+        )
+    return ""
+
+
+def recorded_quantities(draft: Draft) -> Mistakes:
+    """Check that the equation has what each set of receivers records."""
+    table = draft.table
+    if table is None:
+        return
+    known = table.quantities
+    offers = f"physics {draft.physics} records"
+    for index, group in enumerate(draft.receivers or ()):
+        names = (group and group.quantities) or ()
+        if group is not None and group.type == "fibre":
+            yield from _along_fibre(draft, table, ("receivers", index), names)
+            continue
+        yield from listed_names(("receivers", index, "quantities"), names, known, offers)
+
+
+def _along_fibre(draft: Draft, table: Physics, path: KeyPath, names: tuple[str, ...]) -> Mistakes:
+    """Check that a fibre records its strain, and the equation has the motion that strains it."""
+    yield from listed_names((*path, "quantities"), names, ALONG_FIBRES, "a fibre records")
+    moving = table.observables.get("velocity", {})
+    if any(f"v{axis}" not in moving for axis in table.axes):
+        problem = f"physics {draft.physics} has no motion along a fibre: use physics elastic"
+        if table.fields[0].name == "p":
+            problem += ", or give rho in the model"
+        yield Mistake((*path, "type"), problem)

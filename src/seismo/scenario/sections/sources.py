@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import StringConstraints, Tag, model_validator
 
+from seismo.equations.framework.table import Physics
+from seismo.errors import KeyPath
+from seismo.scenario import units
+from seismo.scenario.draft import Draft, Mistakes, equations_with
 from seismo.scenario.quantities import (
+    TAG,
     Angle,
     Dip,
     Field,
     FilePath,
     Force,
-    Incidence,
     Integer,
     Magnitude,
+    Mistake,
     Moment,
     Name,
-    ParticleVelocity,
-    PositiveLength,
     PositiveMoment,
-    PositiveTime,
     PressureStrength,
     ScalarMoment,
     ScenarioSection,
     Time,
-    TimeFromZero,
     Together,
     VolumeRate,
     by_keys,
     by_type,
 )
-from seismo.scenario.sections.position import DEPTH_FROM, AnyPosition, DepthFrom, Position
+from seismo.scenario.sections.position import (
+    DEPTH_FROM,
+    AnyPosition,
+    DepthFrom,
+    Position,
+)
 from seismo.scenario.sections.wavelet import Wavelet
+
+_PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}
+
+
+class SourceSection(ScenarioSection):
+    """A source of a scenario, with the rules of its type."""
+
+    is_driven: ClassVar[bool] = True  # whether the equation says what it adds to its fields
+
+    def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
+        """Check what goes together with a wave equation, and with other sections."""
+        return iter(())
+
 
 EventId = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class EventSource(ScenarioSection):
+class EventSource(SourceSection):
     """An earthquake of a catalogue: its moment tensor where its centroid is, at its time."""
 
     acts_as: ClassVar = "moment_tensor"  # the type of what it is made of
@@ -62,31 +83,6 @@ class EventSource(ScenarioSection):
     delay: Time = Field(0.0, description="time added to that of the centroid")
 
 
-class FiniteFaultSource(ScenarioSection):
-    """A rupture: many subfaults, each with its mechanism, onset and slip rate."""
-
-    acts_as: ClassVar = "moment_tensor"
-    type: Literal["finite_fault"]
-    path: FilePath = Field(
-        description="Standard Rupture Format (.srf, .srf.gz), SRF-HDF5, or FSP of SRCMOD (.fsp), "
-        "relative to the scenario's folder"
-    )
-    rigidity: Literal["auto", "file", "model"] = Field(
-        "auto",
-        description="shear modulus that makes slip a moment: the file's (SRF 2.0; of FSP that "
-        "which gives the moment of its header), or that of the model at each subfault; auto: the "
-        "file's if it has one",
-    )
-    smoothing: PositiveTime | None = Field(
-        None,
-        description="half duration of the Gaussian (as of gaussian_rate) that smooths all slip "
-        "rates, whose jumps no grid carries; default: none",
-    )
-    depth_from: DepthFrom | None = Field(None, description=DEPTH_FROM)
-    name: Name | None = Field(None, description="name in messages and results")
-    delay: Time = Field(0.0, description="time added to the onsets")
-
-
 # of those that have none
 SOURCE_NAME = "source_{:03d}"
 SHOT_NAME = "shot_{:03d}"
@@ -104,7 +100,7 @@ ISOTROPIC_SOURCE = (
 _TIME_FUNCTION = "what the wavelet is: the moment rate, or the moment itself"
 
 
-class _Source(ScenarioSection):
+class _Source(SourceSection):
     name: Name | None = Field(None, description="name in messages and results")
     position: AnyPosition = Field(description="where: x, (y,) z, or longitude, latitude, depth")
     wavelet: Wavelet = Field(description="source time function")
@@ -156,6 +152,12 @@ class ForceSource(_Source):
 
     type: Literal["force"]
     force: ForceVector = Field(description="components of the force")
+
+    def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
+        """Check that the equation is moved along the force."""
+        for axis in "xyz" if draft.dimensions else "":
+            if axis not in table.components("force") and getattr(self.force, axis) != 0.0:
+                yield Mistake((*path, "force", axis), _motionless(draft, table, "force", axis))
 
 
 class AkiRichardsTensor(ScenarioSection):
@@ -248,48 +250,75 @@ class MomentTensorSource(_Source):
             raise ValueError("strike, dip and rake need exactly one of 'moment' and 'magnitude'")
         return self
 
+    def mistakes(self, draft: Draft, table: Physics, path: KeyPath) -> Mistakes:
+        """Check that the equation takes the components of the tensor."""
+        taken = table.components("moment_tensor")
+        normal = any(name[0] == name[1] for name in taken)
+        if self.components is None:
+            if not normal:
+                problem = (
+                    f"physics {draft.physics} takes the components {', '.join(taken)}: give these"
+                )
+                yield Mistake((*path, "strike"), f"{problem} instead of the angles")
+            return
+        names = FRAMES[self.frame]
+        given_names = tuple(type(self.components).model_fields)
+        if given_names != names:
+            expected = f"frame {self.frame} has the components {', '.join(names)}"
+            problem = f"{expected}, not {', '.join(given_names)}"
+            yield Mistake((*path, "components"), f"{problem}; change the frame or the names")
+            return
+        nonzero = [name for name in names if getattr(self.components, name) != 0.0]
+        if not nonzero:
+            yield Mistake(
+                (*path, "components"), f"the moment tensor is zero: give one of {', '.join(names)}"
+            )
+        if self.frame == "aki_richards":
+            # Along y nothing changes in the plane: myy acts on nothing there, and is a tensor's all
+            # the same.
+            lost = (n for n in nonzero if n not in taken and not (normal and n[0] == n[1]))
+            for name in lost if draft.dimensions else ():
+                problem = _motionless(draft, table, "moment_tensor", name)
+                yield Mistake((*path, "components", name), problem)
+        elif not normal:
+            problem = f"physics {draft.physics} takes frame: aki_richards with the components"
+            yield Mistake((*path, "frame"), f"{problem} {', '.join(taken)}")
 
-class PlaneWaveSource(ScenarioSection):
-    """A plane wave from below, in a layered earth over a half-space."""
 
-    type: Literal["plane_wave"]
-    name: Name | None = Field(None, description="name in messages and results")
-    wave: Literal["P", "SV", "SH"] = Field(description="what comes up in the half-space")
-    incidence: Incidence = Field(
-        0.0, description="angle of its direction in the half-space from the vertical"
-    )
-    azimuth: Angle | None = Field(
-        None,
-        description="horizontal direction in which it goes, clockwise from north at the middle of "
-        "the grid (from +x without `geographic`); in 2-D 0 or 180 deg",
-    )
-    amplitude: ParticleVelocity = Field(
-        1.0, description="factor on the wavelet: particle velocity in the half-space, m/s"
-    )
-    wavelet: Wavelet = Field(description="particle velocity against time")
-    delay: TimeFromZero = Field(
-        0.0,
-        description="time added to the wavelet's own, which begins half a dominant period after "
-        "t = 0 where the wave comes to its box first",
-    )
-    margin: PositiveLength | None = Field(
-        None,
-        description="from the ends of grid.extent, but for the top, to the box in which the run "
-        "has the total motion; default: 12 points",
-    )
+Source: Any = SourceSection  # of any type, those of features, too
+SOURCES: tuple[type[SourceSection], ...] = (
+    ExplosionSource,
+    PressureSource,
+    VolumeRateSource,
+    ForceSource,
+    MomentTensorSource,
+    EventSource,
+)
 
 
-Source = Annotated[
-    Annotated[ExplosionSource, Tag("|explosion")]
-    | Annotated[PressureSource, Tag("|pressure")]
-    | Annotated[VolumeRateSource, Tag("|volume_rate")]
-    | Annotated[ForceSource, Tag("|force")]
-    | Annotated[MomentTensorSource, Tag("|moment_tensor")]
-    | Annotated[PlaneWaveSource, Tag("|plane_wave")]
-    | Annotated[EventSource, Tag("|event")]
-    | Annotated[FiniteFaultSource, Tag("|finite_fault")],
-    by_type(),
-]
+@dataclass(frozen=True)
+class AddedSource:
+    """A type of source that a feature adds, behind another type."""
+
+    section: type[SourceSection]
+    after: str
+
+
+def any_source(additions: Iterable[AddedSource]) -> Any:
+    """Return the annotation of a source of any type, with those that features add."""
+    sections = {type_of(section): section for section in SOURCES}
+    order = list(sections)
+    for added in additions:
+        sections[type_of(added.section)] = added.section
+        order.insert(order.index(added.after) + 1, type_of(added.section))
+    members = tuple(Annotated[sections[name], Tag(f"{TAG}{name}")] for name in order)
+    return Annotated[Union[members], by_type()]  # noqa: UP007
+
+
+def type_of(section: type[SourceSection]) -> str:
+    """Return the type by which a section is chosen."""
+    name: str = get_args(section.model_fields["type"].annotation)[0]
+    return name
 
 
 class ShotSection(ScenarioSection):
@@ -328,3 +357,66 @@ class Survey(ScenarioSection):
         if bool(self.shots) == (self.line is not None):
             raise ValueError("a survey needs exactly one of 'shots' and 'line'")
         return self
+
+
+def source_types(draft: Draft) -> Mistakes:
+    """Check the types of sources, and the directions that the equation lacks."""
+    table = draft.table
+    if table is None:
+        return
+    for index, source in enumerate(draft.sources or ()):
+        path: KeyPath = ("sources", index)
+        if source is None:
+            continue
+        if source.is_driven and getattr(source, "acts_as", source.type) not in table.drives:
+            offers = ", ".join(table.drives)
+            yield Mistake((*path, "type"), f"physics {draft.physics} has the sources {offers}")
+        else:
+            yield from source.mistakes(draft, table, path)
+
+
+def amounts(dimensions: int | None, data: dict[str, Any]) -> Mistakes:
+    """Check the units of what a 2-D run has per metre of y, in the data of a scenario."""
+    sources_as_written = data.get("sources")
+    if dimensions is None or not isinstance(sources_as_written, list):
+        return
+    for index, source in enumerate(sources_as_written):
+        if not isinstance(source, dict):
+            continue
+        amount = source.get("amplitude")
+        dimension = _PER_METRE.get(str(source.get("type")))
+        if dimension and isinstance(amount, str) and not units.fits(amount, dimension, dimensions):
+            needed = dimension.offers[3 - dimensions]
+            yield Mistake(
+                ("sources", index, "amplitude"),
+                f"a {dimensions}-D run needs {needed}" + " (per metre of y)" * (dimensions == 2),
+            )
+
+
+def _motionless(draft: Draft, table: Physics, kind: str, component: str) -> str:
+    """Describe what a component of a source does nothing to, and which equations it moves."""
+    taken = ", ".join(table.components(kind))
+    others = equations_with(len(table.axes), lambda other: component in other.components(kind))
+    remedy = f"leave it out, or use physics: {others}" if others else "leave it out"
+    return f"physics {draft.physics} in {len(table.axes)}-D is moved by {taken} only: {remedy}"
+
+
+def source_files(draft: Draft) -> Mistakes:
+    """Check that sources with longitudes and latitudes in files have a grid on the earth, in 3-D.
+
+    A 2-D run would take their moments per metre.
+    """
+    for index, source in enumerate(draft.sources or ()):
+        if not hasattr(source, "acts_as"):
+            continue
+        if not draft.has_geographic:
+            yield Mistake(
+                ("sources", index, "path"),
+                "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0",
+            )
+        if draft.dimensions == 2:
+            problem = "needs a 3-D grid: give grid.extent.y"
+            yield Mistake(("sources", index, "type"), problem)
+        if draft.survey is not None:
+            problem = f"moves its source, and one of type {source.type} stays where its file says"
+            yield Mistake(("survey",), f"{problem}: leave survey out")

@@ -9,8 +9,8 @@ import numpy as np
 
 from seismo.features.topography.ground import ground_of
 from seismo.features.topography.heights.shape import Ground
+from seismo.features.topography.section import FileTopography
 from seismo.runs.prediction.lines import Check, WarningLines
-from seismo.scenario.sections.topography import FileTopography, datum_of
 from seismo.solver.discretization import Discretization
 
 MOST_APART = 200.0  # m between elevations of stations and the ground
@@ -63,7 +63,7 @@ def _unlike_stations(discretization: Discretization) -> WarningLines:
     ground = ground_of(discretization.scenario)
     if ground is None:
         return
-    datum = datum_of(discretization.scenario.topography)
+    datum = discretization.scenario.datum
     # As it was before it was smoothed, and level beside layers.
     heights = datum - (ground.z - ground.smoothing - ground.levelling)
     for group in discretization.groups:

@@ -16,6 +16,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.features.topography.heights.lines import read_height_lines
+from seismo.features.topography.section import FileTopography, heights_format
 from seismo.formats.gridded.netcdf import (
     axis_of,
     kind_of,
@@ -33,7 +34,6 @@ from seismo.model.volumes.placement import Placement, on_the_earth
 from seismo.model.volumes.volume_files import one_line_for_malformed, refuse_no_file
 from seismo.scenario.earth.arrays import LENGTHS, TIMES
 from seismo.scenario.earth.gridded_parts import GriddedFile
-from seismo.scenario.sections.topography import FileTopography, heights_format
 
 _HIGHEST = 2e4  # m, of anything on the earth, above or below the sea
 _GAP = -9999.0  # m, with which files say that they have no height

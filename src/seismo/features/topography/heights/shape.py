@@ -24,12 +24,12 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.features.topography.heights.files import Heights, read_heights
 from seismo.features.topography.heights.spline import GroundSpline
-from seismo.scenario import Scenario
-from seismo.scenario.sections.topography import (
+from seismo.features.topography.section import (
     FileTopography,
     HillsTopography,
     PlaneTopography,
 )
+from seismo.scenario import Scenario
 
 BLEND = 10  # points beside a layer over which the ground becomes level
 _SIGMA = 1.5  # spacings, of the Gaussian

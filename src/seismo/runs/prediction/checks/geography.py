@@ -11,7 +11,6 @@ from seismo.acquisition.projection import Projection, stretch
 from seismo.grid.longitude import nearest_turn
 from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.lines import WarningLines
-from seismo.scenario.sections.topography import datum_of
 from seismo.solver.discretization import Discretization
 
 MOST_DISTANCE = 300e3  # m from the origin: lengths are true to 4e-4
@@ -35,7 +34,7 @@ def depths_over_ground(discretization: Discretization) -> WarningLines:
     """Yield lines of sources whose depths differ by what they count from, which is not said."""
     if discretization.ground is None or discretization.scenario.survey is not None:
         return
-    datum = datum_of(discretization.scenario.topography)
+    datum = discretization.scenario.datum
     for k, (source, section) in enumerate(
         zip(discretization.shots[0].summaries, discretization.scenario.sources, strict=True)
     ):

@@ -5,18 +5,23 @@ Heights are in m up, and z is down: ground of height H stands at z = `datum` - H
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from pydantic import Tag
 
+from seismo.errors import KeyPath
 from seismo.scenario import units
+from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.earth.gridded_parts import FileOrigin, SampleSpacing
 from seismo.scenario.quantities import (
+    AddedKey,
     Angle,
     Field,
     FilePath,
     Length,
+    Mistake,
     PositiveLength,
     Quantity,
     ScenarioSection,
@@ -25,6 +30,7 @@ from seismo.scenario.quantities import (
 from seismo.scenario.sections.grid import or_one_length
 
 STEEPEST = 60.0  # degrees
+_LEVEL_IN_2D = (0.0, 180.0, -180.0, 360.0, -360.0)  # azimuths along x
 FORMATS = {  # by suffix
     ".npy": "npy", ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf", ".grd": "netcdf",
     ".tif": "geotiff", ".tiff": "geotiff", ".xyz": "xyz", ".txt": "xyz", ".csv": "xyz",
@@ -126,11 +132,68 @@ TopographySection = Annotated[
 ]
 
 
-def datum_of(topography: Any) -> float:
-    """Return z in m of height 0; that of z = 0 where a section has no datum."""
-    return float(getattr(topography, "datum", 0.0))
-
-
 def heights_format(section: Any) -> str:
     """Return the format of a file of heights: as given, or told by the suffix, "" if by neither."""
     return section.format or FORMATS.get(PurePath(section.path).suffix.lower(), "")
+
+
+def ground(draft: Draft) -> Mistakes:
+    """Check that the top is the ground, and what describes it."""
+    if not draft.has_topography:
+        return
+    if draft.boundaries is not None and draft.boundaries.top != "free_surface":
+        yield Mistake(("boundaries", "top"), "topography is that of a free surface: set "
+                      "top: free_surface")  # fmt: skip
+    for index, source in enumerate(draft.sources or ()):
+        if getattr(source, "type", "") == "plane_wave":
+            yield Mistake(
+                ("sources", index, "type"),
+                "plane waves come in through rows that topography bends: use point sources, or "
+                "leave topography out",
+            )
+    yield from _described(draft, draft.others.get("topography"))
+
+
+def _described(draft: Draft, section: Any) -> Mistakes:
+    for path, point in _described_at(section):
+        if point.y is not None and draft.dimensions == 2:
+            yield Mistake((*path, "y"), "a 2-D run has no y: leave it out")
+        if point.y is None and draft.dimensions == 3:
+            yield Mistake((*path, "y"), "missing: a 3-D run needs y")
+    kind = getattr(section, "type", "")
+    if kind == "plane" and draft.dimensions == 2 and section.azimuth not in _LEVEL_IN_2D:
+        yield Mistake(("topography", "azimuth"), "a 2-D run dips along x alone: give 0 or 180 deg")
+    if kind != "file":
+        return
+    written = heights_format(section)
+    if not written:
+        problem = f"missing: {section.path!r} ends in none of {', '.join(FORMATS)}"
+        yield Mistake(("topography", "format"), f"{problem}; give it")
+    of_npy = ("spacing", "origin")
+    keys = {"variable": "netcdf", "coordinates": "xyz", **dict.fromkeys(of_npy, "npy")}
+    for key, wanted in keys.items():
+        if written and written != wanted and getattr(section, key) is not None:
+            problem = f"is of {wanted} files, and this is one of {written}: leave it out"
+            yield Mistake(("topography", key), problem)
+    if section.crs is not None and not draft.has_geographic:
+        problem = "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0"
+        yield Mistake(("topography", "crs"), problem)
+    if section.crs is not None and section.coordinates == "degrees":
+        yield Mistake(("topography", "crs"), "is one of metres: leave it or coordinates out")
+
+
+def _described_at(section: Any) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the places that describe the ground, with their paths."""
+    for number, hill in enumerate(getattr(section, "hills", ())):
+        yield ("topography", "hills", number, "center"), hill.center
+    if getattr(section, "through", None) is not None:
+        yield ("topography", "through"), section.through
+
+
+KEY = AddedKey(
+    "topography",
+    "boundaries",
+    TopographySection | None,
+    Field(None, description="ground that is not flat"),
+)
+RULES = {"geometry": (ground,)}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from seismo.features.refinement.operators import FACTOR
-from seismo.scenario.mistakes.draft import Draft
+from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.quantities import Mistake
-from seismo.scenario.rules.between_sections import Mistakes
 from seismo.scenario.sections.receivers import FibreReceivers
 
 _WHOLE = 1e-6  # of a cell, by which a length may miss whole cells
@@ -77,4 +76,4 @@ def _not_together(draft: Draft) -> Mistakes:
             )
 
 
-RULES = (refinement,)
+RULES = {"lines": (refinement,)}

@@ -1,36 +1,28 @@
-"""Rules between keys that a single value cannot break: geometry, faces, names, surveys.
+"""Rules between sections of a scenario: equation, geometry, faces, positions, names, surveys.
 
-They run on a `Draft`, in which what could not be read at all is None, so that a misspelt key in one
-place does not hide a source outside the grid in another. What depends on the physics is in
-`seismo.scenario.rules.physics` and `rock_rules`.
+They take a `Draft`, in which unreadable parts are None, so that a misspelt key in one place does
+not hide a source outside the grid in another. Rules of one section stand beside it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 from typing import Any
 
-from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import KeyPath
-from seismo.scenario import units
-from seismo.scenario.earth.gridded_parts import (
-    FORMATS,
-    OTHERS,
-    VOLUMES,
-    GriddedFile,
-    format_of,
+from seismo.equations.framework.registry import (
+    EQUATIONS,
+    equation_for,
 )
+from seismo.errors import KeyPath, ScenarioError
+from seismo.scenario import units
+from seismo.scenario.draft import AXES, Draft, Mistakes, equations_with, inside
 from seismo.scenario.earth.model_parts import (
     BlockPart,
-    FilePart,
-    GradientPart,
-    LayersPart,
     SpherePart,
 )
 from seismo.scenario.earth.random_part import RandomPart
-from seismo.scenario.mistakes.draft import Draft
+from seismo.scenario.earth.rock_rules import gridded_files
 from seismo.scenario.quantities import Mistake
 from seismo.scenario.sections.grid import Boundaries, GridSpec, growing
 from seismo.scenario.sections.position import GeographicPosition, Position
@@ -41,14 +33,17 @@ from seismo.scenario.sections.receivers import (
     LineReceivers,
     PointReceivers,
 )
-from seismo.scenario.sections.sources import SHOT_NAME, SOURCE_NAME
+from seismo.scenario.sections.sources import (
+    SHOT_NAME,
+    SOURCE_NAME,
+)
 
-Mistakes = Iterator[Mistake]
-AXES = ("x", "y", "z")
+_BOTH = "says what z says: leave one of both out"
+
+
 _MOST_POINTS = 1e12  # more than any machine holds
 _MOST_ALONG = 1e7  # points of one axis, which are listed one by one
 _FARTHEST = 1e9  # spacings from zero to the origin: numbers of 16 digits keep 7 behind the point
-_ROUNDING = 1e-9  # of the extent: a position typed in km may miss the face by its last bit
 
 
 def geometry(draft: Draft) -> Mistakes:
@@ -157,20 +152,6 @@ def _position(draft: Draft, path: KeyPath, position: Any) -> Mistakes:
             yield from inside(draft, (*path, axis), axis, getattr(position, axis))
 
 
-def inside(draft: Draft, path: KeyPath, axis: str, value: float | None) -> Mistakes:
-    """Check that a coordinate lies inside the grid."""
-    limits = draft.limits(axis)
-    if value is None or limits is None:
-        return
-    low = limits[0]
-    length = limits[1] - low
-    if not low - _ROUNDING * length <= value <= low + length * (1.0 + _ROUNDING):
-        problem = f"outside the grid: {axis} from {low:g} m to {low + length:g} m"
-        yield Mistake(
-            path, f"{problem}; move it inside, or change grid.extent.{axis} or grid.origin.{axis}"
-        )
-
-
 def _needed_y(draft: Draft) -> Iterator[tuple[KeyPath, float | None]]:
     """Yield where 3-D needs a y, with the y that is there."""
     if draft.grid is not None:
@@ -194,97 +175,11 @@ def _values_of_y(draft: Draft) -> Iterator[tuple[KeyPath, object]]:
     for index, model_part in enumerate(draft.model or ()):
         if isinstance(model_part, BlockPart):
             yield ("model", index), model_part.y
-        for path, file in _files(index, model_part):
+        for path, file in gridded_files(index, model_part):
             if file.spacing is not None and not file.spacing.one_for_all:
                 yield (*path, "spacing"), file.spacing.y
             if file.origin is not None:
                 yield (*path, "origin"), file.origin.y
-
-
-def _files(index: int, model_part: Any) -> Iterator[tuple[KeyPath, GriddedFile]]:
-    if isinstance(model_part, FilePart):
-        for key in PARAMETERS:
-            file = getattr(model_part, key)
-            if file is not None:
-                yield ("model", index, key), file
-
-
-def model_shapes(draft: Draft) -> Mistakes:
-    """Check the order of layers and gradients, and the axes of gridded files."""
-    for index, model_part in enumerate(draft.model or ()):
-        if isinstance(model_part, LayersPart):
-            tops = [layer.top for layer in model_part.layers]
-            for number in range(1, len(tops)):
-                if tops[number] <= tops[number - 1]:
-                    above = f"{tops[number - 1]:g} m, the top of the layer before"
-                    problem = f"layers are listed downwards: must be below {above}"
-                    yield Mistake(("model", index, "layers", number, "top"), problem)
-        elif isinstance(model_part, GradientPart):
-            yield from _gradient(("model", index, "z_bottom"), model_part)
-        for path, file in _files(index, model_part):
-            yield from _file(path, file, draft.dimensions)
-    limits = draft.limits("z")
-    if limits and draft.model and not draft.has_topography:
-        yield from _top_covered(limits[0], draft.model[0])
-
-
-def _gradient(path: KeyPath, gradient: GradientPart) -> Mistakes:
-    if (
-        gradient.z_top is not None
-        and gradient.z_bottom is not None
-        and gradient.z_bottom <= gradient.z_top
-    ):
-        yield Mistake(path, f"must be below z_top ({gradient.z_top:g} m)")
-
-
-def _top_covered(top: float, first: Any) -> Mistakes:
-    counted = isinstance(first, LayersPart) and first.relative_to is None
-    if counted and first.layers[0].top > top:
-        problem = f"nothing fills the grid above: start at the grid's top ({top:g} m) or higher"
-        yield Mistake(("model", 0, "layers", 0, "top"), problem)
-
-
-def _file(path: KeyPath, file: GriddedFile, dimensions: int | None) -> Mistakes:
-    suffix = PurePath(file.path).suffix.lower()
-    foreign_format = None if file.format else OTHERS.get(suffix)
-    if foreign_format:
-        kind = foreign_format[0]
-        expression = foreign_format[1].format(path=file.path, name=path[-1])
-        saved = f'numpy.save("{PurePath(file.path).with_suffix(".npy")}", {expression})'
-        problem = f"{kind}; models are read from .npy, HDF5, SEG-Y or raw numbers: {saved}"
-        yield Mistake((*path, "path"), problem)
-    elif not file.format and VOLUMES.get(suffix) == "netcdf":
-        problem = "a NetCDF file; write - {type: volume, path: " + file.path + ", " + str(path[-1])
-        yield Mistake((*path, "path"), problem + ": NAME OF ITS VARIABLE}")
-    elif format_of(file) == "raw" and file.shape is None and (file.format or suffix):
-        problem = "missing: a raw file needs its numbers of points, slowest axis first"
-        if not file.format:
-            problem += f"; {file.path!r} counts as one, as it ends in none of {', '.join(FORMATS)}"
-        yield Mistake((*path, "shape"), problem)
-    if dimensions == 2 and "y" in (file.axes or ""):
-        yield Mistake((*path, "axes"), "a 2-D run has the axes x and z only")
-    if file.shape is not None:
-        axes = file.axes or ("z", "zx", "zyx")[len(file.shape) - 1]
-        if len(axes) != len(file.shape) or (dimensions == 2 and len(file.shape) == 3):
-            expected = f"one number of points for each of the axes {', '.join(file.axes or 'zx')}"
-            yield Mistake((*path, "shape"), f"needs {expected}")
-
-
-def snapshot_times(draft: Draft) -> Mistakes:
-    """Check that each entry of snapshots has one: at multiples of its interval, start to stop."""
-    for index, entry in enumerate(draft.output.snapshots if draft.output else ()):
-        if entry is None or entry.interval is None:
-            continue  # the length of a step is not known yet
-        start = entry.start or 0.0
-        stop = math.inf if entry.stop is None else entry.stop
-        last = min(stop, draft.time.duration if draft.time else math.inf)
-        first = math.ceil(start / entry.interval * (1.0 - 1e-9)) * entry.interval
-        if first > last * (1.0 + 1e-9):
-            problem = (
-                f"there is no multiple of the interval ({entry.interval:g} s) from here to "
-                f"{last:g} s, stop or the end of the run: begin earlier, or use a shorter interval"
-            )
-            yield Mistake(("output", "snapshots", index, "start"), problem)
 
 
 def names(draft: Draft) -> Mistakes:
@@ -321,27 +216,6 @@ def _unique(path: KeyPath, names_in_order: Sequence[str | None], key: str = "nam
             yield Mistake((*path, index, key), problem)
 
 
-def source_files(draft: Draft) -> Mistakes:
-    """Check that sources with longitudes and latitudes in files have a grid on the earth, in 3-D.
-
-    A 2-D run would take their moments per metre.
-    """
-    for index, source in enumerate(draft.sources or ()):
-        if not hasattr(source, "acts_as"):
-            continue
-        if not draft.has_geographic:
-            yield Mistake(
-                ("sources", index, "path"),
-                "needs the section 'geographic': longitude, latitude of the grid's x = 0, y = 0",
-            )
-        if draft.dimensions == 2:
-            problem = "needs a 3-D grid: give grid.extent.y"
-            yield Mistake(("sources", index, "type"), problem)
-        if draft.survey is not None:
-            problem = f"moves its source, and one of type {source.type} stays where its file says"
-            yield Mistake(("survey",), f"{problem}: leave survey out")
-
-
 def survey(draft: Draft) -> Mistakes:
     """Check that a survey has exactly one source to move."""
     count = len(draft.sources or ())
@@ -349,3 +223,89 @@ def survey(draft: Draft) -> Mistakes:
         problem = f"a survey moves exactly one source, but there are {count}; keep one in sources"
         problem += ", and list its positions in shots; other sources are runs of their own"
         yield Mistake(("survey",), problem)
+
+
+def dimension(draft: Draft) -> Mistakes:
+    """Check that the wave equation exists in the dimension of the grid."""
+    if draft.physics is None or draft.dimensions is None:
+        return
+    known = EQUATIONS[draft.physics]
+    if draft.dimensions not in known.dimensions:
+        change = "leave out grid.extent.y" if draft.dimensions == 3 else "give grid.extent.y"
+        others = equations_with(
+            draft.dimensions, lambda other: set(known.needs) <= set(other.needs)
+        )
+        remedy = f"{change}, or use physics: {others}" if others else change
+        yield Mistake(("physics",), f"is {known.dimensions[0]}-D only: {remedy}")
+
+
+def combination(draft: Draft) -> Mistakes:
+    """Check that an equation takes all that the model gives."""
+    if draft.physics is None or not draft.model or None in draft.model:
+        return
+    try:
+        equation_for(draft.physics, None, draft.required)
+    except ScenarioError as error:
+        yield Mistake(("physics",), str(error))
+
+
+def options(draft: Draft) -> Mistakes:
+    """Check that options are those of the wave equation."""
+    equation = draft.equation
+    if equation is None:
+        return
+    for name in draft.options:
+        if equation.name != name:
+            yield Mistake((name,), f"options of physics {name}, not {equation.name}: leave it out")
+
+
+def heights(draft: Draft) -> Mistakes:
+    """Check that positions have one of z and depth; over topography receivers need none."""
+    for path, position in _with_heights(draft):
+        on_earth = isinstance(position, GeographicPosition)
+        if on_earth and position.depth_from is not None and position.depth is None:
+            problem = "says what depth counts from: give depth, or leave it out"
+            yield Mistake((*path, "depth_from"), problem)
+        if position.z is not None and position.depth is not None:
+            yield Mistake((*path, "depth"), _BOTH)
+        on_ground = path[0] == "receivers" and (on_earth or draft.has_topography)
+        if position.z is None and position.depth is None and not on_ground:
+            problem = "missing: give z, or depth below the ground"
+            yield Mistake((*path, "depth" if on_earth else "z"), problem)
+        if on_earth:
+            continue
+        if position.depth is not None and "z" in draft.offset_axes(path):
+            problem = "is no offset from the source: give z, or leave relative_depth out"
+            yield Mistake((*path, "depth"), problem)
+
+
+def _with_heights(draft: Draft) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield what has z or depth: positions, and receivers on a grid of their own."""
+    for path, position in positions(draft):
+        if isinstance(position, Position | GeographicPosition):
+            yield path, position
+    for index, group in enumerate(draft.receivers or ()):
+        if isinstance(group, GridReceivers):
+            yield ("receivers", index), group
+
+
+def lines(draft: Draft) -> Mistakes:
+    """Check that both ends of a line have z, or both depth."""
+    ends: list[tuple[KeyPath, Any]] = [
+        (("receivers", n), group)
+        for n, group in enumerate(draft.receivers or ())
+        if isinstance(group, LineReceivers)
+    ]
+    if draft.survey is not None and draft.survey.line is not None:
+        ends.append((("survey", "line"), draft.survey.line))
+    for path, line in ends:
+        kinds = [_kind(line.start), _kind(line.end)]
+        if kinds[0] != kinds[1]:
+            have = kinds[0] or kinds[1]
+            problem = f"one end of the line has {have}, the other not: give both {have}"
+            yield Mistake((*path, "end", have), problem)
+
+
+def _kind(position: Any) -> str:
+    """Return by what key a position has its height."""
+    return next((key for key in ("z", "depth") if getattr(position, key) is not None), "")

@@ -1,1 +1,0 @@
-"""Rules between keys of the scenario."""
