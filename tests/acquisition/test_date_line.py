@@ -10,7 +10,7 @@ import xarray
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.stations import coordinate
 from seismo.errors import ModelError, ScenarioError
-from seismo.features.topography.heights.files import read_heights
+from seismo.features.topography.height_files import read_heights
 from seismo.features.topography.section import FileTopography
 from seismo.grid.longitude import around, nearest_turn, unwrapped
 from seismo.model.volumes.placement import Placement

@@ -38,8 +38,7 @@ from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
 from seismo.solver.sampling.snapshot_series import Series, make_all_series
 from seismo.solver.steps.row_groups import RowGroup, reached, regions
 from seismo.solver.surface.boundary_images import Face
-from seismo.solver.surface.surface_slope import SurfaceSlope
-from seismo.solver.surface.tilted_surface import tilted_surface
+from seismo.solver.surface.traction_free_slopes import SurfaceSlope, tilted_surface
 
 _ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 

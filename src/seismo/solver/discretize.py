@@ -37,11 +37,11 @@ from seismo.solver.accuracy.time_step import (
 from seismo.solver.accuracy.waves import Waves, waves_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import Level, ground_over, make_grid, refuse_thin, refuse_unfit
-from seismo.solver.interpolation.unreadable_receivers import refuse_unreadable
+from seismo.solver.interpolation.channels import refuse_unreadable
 from seismo.solver.medium.earth_samples import even_planes, read_earth
-from seismo.solver.sampling.output_boxes import refuse_empty_boxes
+from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 from seismo.solver.surface.closure_choice import free_surface, surface_of
-from seismo.solver.surface.surface_slope import SurfaceSlope
+from seismo.solver.surface.traction_free_slopes import SurfaceSlope
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 

@@ -35,7 +35,6 @@ from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import FieldView, RankFields
-from seismo.solver.interpolation.maps import MapReading
 from seismo.solver.parallel.active_region import phases, updates
 from seismo.solver.parallel.halo import Halo
 from seismo.solver.parallel.partition import (
@@ -45,7 +44,7 @@ from seismo.solver.parallel.partition import (
     never_cut,
 )
 from seismo.solver.sampling.injection import InjectionTable, TableKey
-from seismo.solver.sampling.peak_maps import PeakMaps
+from seismo.solver.sampling.peak_maps import MapReading, PeakMaps
 from seismo.solver.sampling.recording import Recorder, RecordRows
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 

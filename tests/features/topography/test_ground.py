@@ -1,7 +1,7 @@
 """The ground of a scenario: what describes it, where things stand on it, and what is refused.
 
 Heights, depths and positions are compared with the formulas of the hills themselves. Filters: the
-response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.features.topography.heights.shape`.
+response 1 - (1 - exp(-(k sigma)^2 / 2))^4 of the module `seismo.features.topography.shape`.
 """
 
 import math

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from seismo.features.topography.heights.spline import GroundSpline
+from seismo.features.topography.rows import GroundSpline
 from seismo.model.effective.cells import lattice
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from seismo.errors import ModelError
-from seismo.features.topography.heights.lines import read_height_lines
+from seismo.features.topography.height_files import read_height_lines
 
 
 def written(path, x, y, form="%.12g"):

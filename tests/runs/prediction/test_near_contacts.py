@@ -5,7 +5,7 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.features.contacts.thin_solids import thin_solid_lines, thin_solids
+from seismo.features.contacts.checks import thin_solid_lines, thin_solids
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.contacts.near_contacts import (
     near_contacts,

@@ -5,7 +5,7 @@ import pytest
 
 import seismo
 import solver
-from seismo.features.topography.surface import stresses as ground_stresses
+from seismo.features.topography import stresses as ground_stresses
 from seismo.runs.check.plan import make_plan
 from seismo.runs.request import Request
 from seismo.runs.run import resume

@@ -12,7 +12,7 @@ from seismo.exact import metrics
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.interpolation.channels import channel_points
-from seismo.solver.interpolation.jump_conditions import SlopeKind
+from seismo.solver.interpolation.layer_contacts import SlopeKind
 
 H, CONTACT, EARLY = 10.0, 300.0, 290.0  # m
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

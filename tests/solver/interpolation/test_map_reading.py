@@ -9,8 +9,8 @@ from seismo.backends.select import choose
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.interpolation.maps import MapReading
 from seismo.solver.parallel.partition import never_cut
+from seismo.solver.sampling.peak_maps import MapReading
 from seismo.solver.simulation import Simulation
 
 H = 10.0  # m

@@ -30,12 +30,11 @@ from seismo.output.store.quantities import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.interpolation.maps import MapReading
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.map_quantities import make_maps
-from seismo.solver.sampling.peak_maps import PeakMaps
+from seismo.solver.sampling.peak_maps import MapReading, PeakMaps
 from seismo.solver.simulation import Simulation
-from seismo.solver.surface.surface_slope import SurfaceSlope
+from seismo.solver.surface.traction_free_slopes import SurfaceSlope
 from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))

@@ -28,10 +28,9 @@ from seismo.runs.resources.speed import RooflineMachine, map_seconds
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.interpolation.maps import MapReading
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.map_quantities import make_maps
-from seismo.solver.sampling.peak_maps import PeakMaps
+from seismo.solver.sampling.peak_maps import MapReading, PeakMaps
 from seismo.solver.simulation import Simulation
 from test_maps import EVERY_PLANE, GRID, ORDER, entry
 

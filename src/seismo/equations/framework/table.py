@@ -201,7 +201,7 @@ class Physics:
             below; rows beside fluids are corrected by it
             (`seismo.features.contacts.operators`).
         fluid_force: axis -> what accelerates a fluid along it: factor * d field / d axis is
-            rho dv/dt; where the inverse density is a tensor (`seismo.features.contacts.slip`).
+            rho dv/dt; where the inverse density is a tensor (`seismo.features.contacts.rows`).
         numbers: scalars that formulas take, by name (`Cell.number`).
         odd: axis -> coefficients that a mirror across it turns: they vanish on rigid faces.
         weakened: function(medium, interpolation by axis) -> medium whose couplings are so weak

@@ -10,7 +10,7 @@ FEATURE = Feature(
     limits="time_step:limits",
     uneven_rows="rows:own_rows",
     uncut_rows="operators:uncut_rows",
-    contacts="placement:contacts_of",
-    causes="thin_solids:CAUSES",
+    contacts="contact:contacts_of",
+    causes="checks:CAUSES",
     checks="checks:CHECKS",
 )

@@ -14,6 +14,8 @@ n its own medium: `seismo.features.contacts.closure`,
 `seismo.features.contacts.operators`.
 Symbols: vp, vs, vx, vz velocities (m/s), rho density (kg/m3), lambda and mu moduli (Pa), rows
 counted from the first of the grid.
+
+The horizontal contacts of fluid and solid in an earth, and those whose rows are corrected.
 """
 
 from __future__ import annotations
@@ -24,9 +26,14 @@ from typing import Protocol
 
 import numpy as np
 
+from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants, plane_waves
 from seismo.features.contacts.closure import closed_rows
+from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid
+from seismo.grid.surface_closure import SurfaceClosure
+from seismo.model.earth import Earth
+from seismo.scenario import Scenario
 
 _SAMPLES = 8  # per cell: fluid or solid sheets thinner than 1/8 cell are left to the averages
 _TIE = 1e-9  # cells: a contact so close to a node counts as on it, and the node as solid
@@ -333,3 +340,17 @@ def upright_beside(earth: _Sampled, grid: Grid, contact: Contact, terms: int) ->
         return True
     fluid = samples["vs"] == 0.0
     return bool((fluid | elastic_constants.upright(samples)).all())
+
+
+def contacts_of(
+    scenario: Scenario, physics: Physics, earth: Earth, grid: Grid, stencil: Stencil,
+    closure: SurfaceClosure | None,
+) -> tuple[list[Contact], tuple[Contact, ...]]:  # fmt: skip
+    """Return all horizontal contacts of fluid and solid, and those whose rows are corrected."""
+    if not physics.fluid_meets_solid or scenario.averaging != "effective":
+        return [], ()
+    interfaces = all_contacts(earth, grid)
+    surface_rows = closure.rows if closure else 0
+    terms = stencil.order // 2
+    contacts = separate_contacts(interfaces, grid, terms, surface_rows)
+    return interfaces, tuple(c for c in contacts if upright_beside(earth, grid, c, terms))

@@ -20,7 +20,7 @@ from seismo.features.topography.ground import (
     rows_under,
     topography_of,
 )
-from seismo.features.topography.heights.shape import Ground
+from seismo.features.topography.shape import Ground
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.stretching import (
     LARGEST,

@@ -31,8 +31,7 @@ from seismo.acquisition.spectra import dominant_frequencies
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.features.contacts.contact import Contact
-from seismo.features.contacts.placement import contacts_of
+from seismo.features.contacts.contact import Contact, contacts_of
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario

@@ -35,8 +35,7 @@ from seismo.solver.accuracy.stencil import AUTO_ORDERS, crossing_error
 from seismo.solver.accuracy.waves import trace_spectra
 from seismo.solver.grid_layout import Level, make_grid
 from seismo.solver.medium.earth_samples import earth_of
-from seismo.solver.sampling.field_sampling import Slice, make_slice
-from seismo.solver.sampling.output_boxes import refuse_empty_boxes
+from seismo.solver.sampling.field_sampling import Slice, make_slice, refuse_empty_boxes
 
 MOST_POINTS = 0.8  # of those of one spacing
 MOST_ERROR = 0.5  # of the wanted accuracy

@@ -8,7 +8,7 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.features.contacts.placement import contacts_of
+from seismo.features.contacts.contact import contacts_of
 from seismo.features.refinement.levels import showing
 from seismo.solver.discretization import Discretization
 

@@ -9,13 +9,13 @@ closure), and Px, Px' those along x, derivatives at constant z are::
 
 The first is the form of a gradient, the second that of a divergence: Z' is -Z^T in the norms, so
 that forces are the negative adjoint of strain rates and no energy is made, whatever the ground is.
-B varies with the row alone: Z and Z' are weights of rows, in a table.
+B varies with the row alone: Z and Z' are weights of rows, in a table. A point in such rows costs
+more than one in flat rows (`curved_cost`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from seismo.grid.coefficients import Stencil, cross_reach, midpoint_pairs
 from seismo.grid.row_tables import RowWeights
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import midpoint_matrices
+from seismo.solver.discretization import Discretization
 
-if TYPE_CHECKING:
-    from seismo.solver.discretization import Discretization
-
+# Cost of a point over that in flat rows, by dimensions: at no order, and for each order more.
+CURVED_COST = {
+    "cpu": {2: (2.8, 0.0), 3: (2.3, 0.375)},
+    "gpu": {2: (2.3, 0.03), 3: (1.0, 0.25)},
+}
 _SAME = 1e-12  # weights of a row that differ from those far below by less belong to the interior
 
 
@@ -144,3 +147,22 @@ def _layout(stencil: Stencil, closure: SurfaceClosure) -> _Layout:
         for some in ((operators.up, operators.down), crossed)
     ]
     return _Layout(closed, reach, widths[0], max(widths[1], 2 * reach + 1))
+
+
+def row_costs(discretization: Discretization, backend: str) -> tuple[float, int]:
+    """Return the cost of a point in rows that follow the ground, and the number of these."""
+    rows = discretization.curved_rows.count if discretization.curved_rows else 0
+    grid = discretization.grid
+    return curved_cost(backend, grid.dimensions, discretization.stencil.order), rows
+
+
+def uncut_rows(discretization: Discretization) -> range:
+    """Return the rows before which a grid cannot be cut."""
+    curved = discretization.curved_rows
+    return range(curved.count + discretization.halo) if curved else range(0)
+
+
+def curved_cost(backend: str, dimensions: int, order: int) -> float:
+    """Return the cost of a point for a backend by name, 1 for one that nobody has measured."""
+    least, each = CURVED_COST.get(backend, {}).get(dimensions, (1.0, 0.0))
+    return least + each * order

@@ -14,7 +14,7 @@ used.
 
 The time step is limited by the largest eigenvalue of K G^T B G: G the differences of pressure, K
 the P moduli of nodes, B_ii = 1 / rho_i at the velocities, in planes that keep `rho_i`, else the
-inverse mean of two nodes; and B_ij (`seismo.features.contacts.slip`). At a node no eigenvalue of B
+inverse mean of two nodes; and B_ij (`seismo.features.contacts.rows`). At a node no eigenvalue of B
 exceeds <1 / rho>, and K <1 / rho> no c^2 in the cell.
 
 Symbols: rho density (kg/m3), c velocity (m/s).

@@ -22,7 +22,7 @@ from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.scenario.document import filled
 from seismo.solver.grid_layout import make_grid
 from seismo.solver.medium.earth_samples import earth_of
-from seismo.solver.sampling.output_boxes import refuse_empty_boxes
+from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 
 
 def load_placed(source: ScenarioInput) -> Scenario:

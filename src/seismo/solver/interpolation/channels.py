@@ -2,30 +2,57 @@
 
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
-along the layers are of the position's own rock (`seismo.solver.interpolation.strain`). A channel of
-a fibre is a sum of velocities at several positions (`seismo.acquisition.receivers`), or of
-strains.
+along the layers are of the position's own rock (`seismo.solver.interpolation.strain`).
+
+A channel of a fibre is the mean strain along its gauge length l, of straight pieces
+t . [v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and
+among the rows of a free surface, motion is read with errors of a few thousandths, other ones at
+either end, which a short l makes large. Strains are read there for what they are, so that short
+pieces integrate them, from contact to contact::
+
+    1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k those of Gauss and Legendre
+
+Receivers too near a face to be read are refused before a run is planned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement, pairwise
+from functools import partial
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 
 from seismo.acquisition.receivers import Fibre, ReceiverGroup
 from seismo.equations.framework.table import Field, Term
+from seismo.errors import ScenarioError, gathered
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
-from seismo.grid.interpolation import Points, PointsByField, joined_by_field
+from seismo.grid.interpolation import RADIUS, Points, PointsByField, joined_by_field
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.solver.interpolation.fibre import strain_places
+from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.interpolation.strain import StrainReading
 
 _NO_WEIGHT = 1e-9  # of directions: what rounding leaves
+MOST_CELLS = 4.0  # of a piece that integrates strains
+_LEVEL = 0.02  # sine of the dip up to which both ends of a piece err alike
+_NODES = 2  # places in it, and one more for each cell
+
+
+def channel_points(
+    interpolation: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
+) -> PointsByField:
+    """Return the points, by their field, that read a sum of terms for a position in m."""
+    points_by_field = PointsByField()
+    for term in terms:
+        for name, points in _term_points(interpolation, term, position, stencil):
+            both = (
+                zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
+            )
+            points_by_field[name] = Points(*map(np.concatenate, both)) if both else points
+    return points_by_field
 
 
 def _along(
@@ -201,7 +228,7 @@ def receiver_points(
     """Return the points, by their field, that read a base component at one receiver of a set.
 
     Args:
-        interpolation: what weights depend on besides the position.
+        interpolation: how fields are read.
         group: the set.
         number: of the receiver.
         position: (3) m where it is.
@@ -230,7 +257,7 @@ def _fibre_points(
     for n, (begin, end) in enumerate(pairwise(corners)):
         length = float(np.linalg.norm(end - begin))
         direction = (end - begin) / length
-        strain_shares = strain_places(interpolation, begin, end)
+        strain_shares = _strain_places(interpolation, begin, end)
         if strain_shares:
             # Neither end of the piece is read for it.
             weights[n] += direction / fibre.gauge_length
@@ -273,15 +300,105 @@ def _along_fibre(
     return tuple(terms)
 
 
-def channel_points(
-    interpolation: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
-) -> PointsByField:
-    """Return the points, by their field, that read a sum of terms for a position in m."""
-    points_by_field = PointsByField()
-    for term in terms:
-        for name, points in _term_points(interpolation, term, position, stencil):
-            both = (
-                zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
-            )
-            points_by_field[name] = Points(*map(np.concatenate, both)) if both else points
-    return points_by_field
+def _strain_places(
+    interpolation: PointInterpolation, begin: np.ndarray, end: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
+    """Return where, and with which shares, a piece of a fibre reads strains.
+
+    Args:
+        interpolation: how fields are read.
+        begin: (3) m, where the straight piece begins.
+        end: (3) m.
+
+    Returns:
+        Positions (3) m and shares, which add up to 1; none where motion at the ends is read.
+    """
+    grid = interpolation.grid
+    axes = [AXES.index(a) for a in grid.axes]
+    cells = float(np.linalg.norm((end - begin)[axes] / np.array(grid.spacing)[axes]))
+    rows = [float(grid.index("z", p[2])) for p in (begin, end)]
+    is_level = abs(end[2] - begin[2]) <= _LEVEL * float(np.linalg.norm(end - begin))
+    if is_level or cells > MOST_CELLS or not _is_uneven(interpolation, begin, end, rows):
+        return []
+    # Gauss and Legendre's rule between contacts, across which strains jump.
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES + int(cells))
+    cuts = [0.0, *_crossings(interpolation, begin[2], end[2]), 1.0]
+    return [
+        (begin + (low + (high - low) * 0.5 * (1.0 + node)) * (end - begin),
+         0.5 * (high - low) * weight)
+        for low, high in pairwise(cuts)
+        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True)
+    ]  # fmt: skip
+
+
+def _is_uneven(
+    interpolation: PointInterpolation, begin: np.ndarray, end: np.ndarray, rows: list[float]
+) -> bool:
+    """Whether motion at the ends of a piece is read otherwise than in an even medium."""
+    if "strain_rate" not in interpolation.physics.observables:
+        return False
+    # Media slip along contacts with fluids: the motion at the ends tells by how much.
+    for contact in interpolation.slips:
+        if min(rows) - RADIUS < contact.z_index < max(rows) + RADIUS:
+            return False
+    strains = [interpolation.strains(p) for p in (begin, 0.5 * (begin + end), end)]
+    if any(reading is not None and reading.wet for reading in strains):
+        return False
+    among_rows = interpolation.closure is not None and min(rows) < interpolation.closure.rows
+    return among_rows or any(reading is not None for reading in strains)
+
+
+def _crossings(interpolation: PointInterpolation, first: float, last: float) -> list[float]:
+    """Return which shares of the way from a depth (m) to another one lie on contacts of layers."""
+    if interpolation.layers is None or first == last:
+        return []
+    shares = (interpolation.layers.contact_depths - first) / (last - first)
+    return sorted(shares[(shares > 0.0) & (shares < 1.0)].tolist())
+
+
+def refuse_unreadable(discretization: Discretization) -> None:
+    """Refuse receivers too near a face of the grid, of all shots that they move with.
+
+    Raises:
+        ScenarioError: it names the first one of each set.
+    """
+    numbers = {group.name: number for number, group in enumerate(discretization.scenario.receivers)}
+    gathered(
+        partial(_refuse_group, discretization, grid, numbers[group.name], group)
+        for grid in discretization.grids_of_spacing
+        for group in grid.groups
+    )
+
+
+def _refuse_group(
+    discretization: Discretization, grid: Discretization, number: int, group: ReceiverGroup
+) -> None:
+    """Refuse the first receiver of a set that lies too near a face."""
+    bases = dict.fromkeys((b, c) for _, b, c in group.components(grid.physics).values())
+    # Points that interpolation and differences read on either side.
+    points = grid.grid.points
+    reach = RADIUS + grid.stencil.order // 2
+    known = set[tuple[str, float]]()
+    shots = [""] if group.motion is None else list(group.motion.sources)
+    for shot, axis in product(shots, grid.grid.axes):
+        a = AXES.index(axis)
+        positions = group.at(shot)
+        # How far points reach along an axis depends on the coordinate along it alone.
+        index = grid.grid.index(axis, positions[:, a])
+        is_near = (index < reach) | (index > points[a] - 1 - reach)
+        is_near &= group.recording(shot) & grid.reads(positions)
+        for n in np.flatnonzero(is_near).tolist():
+            key = (axis, float(positions[n, a]))
+            if key in known:
+                continue
+            known.add(key)
+            # The points themselves tell how far they reach.
+            try:
+                for base in bases:
+                    receiver_points(grid.interpolation, group, n, positions[n], base, grid.stencil)
+            except ScenarioError as error:
+                where = f"in {shot} receiver {group.codes[n]}" if shot else group.codes[n]
+                problem = f"{where}: {error}"
+                raise discretization.scenario.mistake(
+                    "receivers", number, problem=problem
+                ) from None

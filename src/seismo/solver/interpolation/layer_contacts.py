@@ -1,11 +1,23 @@
-"""Weights that read continuous fields beside contacts of layers, where their slopes jump.
+"""Interpolation weights near contacts of layers, where the slopes of fields jump.
 
-Beside what is smooth a field has parts that go as the integrals along z of the moduli that its
-slope goes as (`seismo.solver.interpolation.jump_conditions`). The grid has these integrals, too:
-the sums of the averages that its nodes have, as its own differences D invert to them, D phi =
-average. The weights are those of even media, changed as little as makes them read every such phi as
-its integral is at the position: as cubics are read exactly (`seismo.grid.interpolation`), so are
-kinks, of any number of contacts, as the scheme itself has them.
+Across a horizontal contact of two solids, or of two fluids, motion and traction are continuous.
+Their slopes along z are, with strains and accelerations that are continuous, too::
+
+    vx, vy      sxz / mu                        vz    szz / c33 - (c13 / c33) exx
+    szz, p      rho az                          sxz   rho ax - d_x [(c13 / c33) szz + E exx]
+
+E = c11 - c13^2 / c33. So beside what is smooth a field has parts that go as the integrals along z
+of 1 / mu; of 1 / c33 and c13 / c33; of rho; of rho, c13 / c33 and E. In a fluid rho vx is read,
+which goes as the integral of rho, and vz has a part that goes as that of 1 / rho, by which exx
+jumps.
+
+The grid has these integrals, too: the sums of the averages that its nodes have, as its own
+differences D invert to them, D phi = average. The weights are those of even media, changed as
+little as makes them read every such phi as its integral is at the position: as cubics are read
+exactly (`seismo.grid.interpolation`), so are kinks, of any number of contacts, as the scheme itself
+has them. Contacts of fluid and solid bound all of it: nothing is read across them.
+
+Symbols: v velocity, s stress, e strain, a acceleration; c11, c13, c33, mu moduli (Pa), rho density.
 """
 
 from __future__ import annotations
@@ -27,12 +39,6 @@ from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.column import SAMPLES
 from seismo.model.effective.losses import effective_medium, without_losses
-from seismo.solver.interpolation.jump_conditions import (
-    SlopeKind,
-    Values,
-    kinks_of,
-    moduli,
-)
 
 MARGIN = 24  # rows beyond the grid that sums begin in
 NEAR = 6  # rows on either side that may differ and change weights
@@ -41,8 +47,49 @@ ON_CONTACT = 1e-6  # cells: so near to a contact is on it
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
+SlopeKind = Literal["along", "across", "pull", "shear"]
+KINDS: dict[str, SlopeKind] = {
+    "vx": "along", "vy": "along", "vz": "across", "szz": "pull", "p": "pull",
+    "sxz": "shear", "syz": "shear",
+}  # fmt: skip
+Values = dict[str, np.ndarray]
 Side = tuple[int, int]  # first and last row of a solid, or of a fluid
 Computed = TypeVar("Computed")
+
+
+def moduli(medium: Values) -> Values:
+    """Return the density and the moduli of what an equation averages (`Physics.medium`).
+
+    Those are rho, c11, c13, c33, c44 and, but for P-SV waves in 2-D, c66.
+    """
+    if "mu_yz" in medium:
+        # SH waves: shear moduli only.
+        nothing = np.zeros_like(medium["rho"])
+        stiff = {"c11": nothing, "c13": nothing, "c33": nothing}
+        return {"rho": medium["rho"], **stiff, "c44": medium["mu_yz"], "c66": medium["mu_xy"]}
+    if "c33" in medium:
+        return medium
+    # Fluids: c11 = c13 = c33 = kappa; density 1 where the equation has none.
+    fluid = medium["vp"] ** 2 if "vp" in medium else medium["p_modulus"]
+    light = {name: medium.get(name, np.ones_like(fluid)) for name in ("rho", "rho_x")}
+    return {**light, "c11": fluid, "c13": fluid, "c33": fluid, "c44": np.zeros_like(fluid)}
+
+
+def kinks_of(kind: SlopeKind, m: Values) -> list[np.ndarray]:
+    """Return the quantities (rows) that a field's slopes go as, where the medium varies."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Slopes of each kind of field: see the table above.
+        turn = np.nan_to_num(m["c13"] / m["c33"])
+        if kind == "pull":
+            kinks = [m["rho"]]
+        elif kind == "along":
+            kinks = [1.0 / m["c44"]]
+        elif kind == "across":
+            kinks = [1.0 / m["c33"], turn, *([1.0 / m["rho_x"]] if "rho_x" in m else [])]
+        else:
+            kinks = [m["rho"], turn, m["c11"] - m["c13"] * turn]
+            kinks += [m["c66"]] if "c66" in m else []
+    return [q for q in kinks if np.isfinite(q).all()]
 
 
 class SlipContact(Protocol):
@@ -135,7 +182,7 @@ class Layers:
         return {}
 
     def _once(self, work: Callable[..., Computed], *key: Hashable) -> Computed:
-        """Return what some work makes of its arguments, which is kept."""
+        """Return the result of a function of arguments, which is kept."""
         if (work.__name__, key) not in self._known:
             self._known[work.__name__, key] = work(*key)
         return self._known[work.__name__, key]
@@ -152,7 +199,7 @@ class Layers:
     def _of_side(self, samples: Values, side: Side) -> Values:
         """Return values of rows as if the medium of a side went on beyond its last rows."""
         rows = np.clip(self._rows, *side) + MARGIN
-        return {name: some[rows] for name, some in samples.items()}
+        return {name: sample[rows] for name, sample in samples.items()}
 
     def moduli_of(self, z: np.ndarray, fraction: float) -> Values:
         """Return the moduli (n) of a part of a cell about places z (n), in rows."""
@@ -193,10 +240,10 @@ class Layers:
         wet = rows["c44"] == 0.0
         if wet.any() and not wet.all():
             return False
-        for some in rows.values():
-            if np.isfinite(some).all() and np.ptp(some) > ALIKE * np.abs(some).max(initial=0.0):
-                return True
-        return False
+        return any(
+            np.isfinite(array).all() and np.ptp(array) > ALIKE * np.abs(array).max(initial=0.0)
+            for array in rows.values()
+        )
 
     def weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
         """Return rows and weights that read a field; None where those of an even medium do.
@@ -234,8 +281,8 @@ class Layers:
         if abs(z_index - shift - np.rint(z_index - shift)) < ON_GRID:
             rows += int(np.rint(z_index - shift)) - rows[RADIUS - 1]
         plain = np.zeros(rows.size)
-        known, some = axis_weights(z_index, half)
-        plain[np.searchsorted(rows, known)] = some
+        even_rows, weights = axis_weights(z_index, half)
+        plain[np.searchsorted(rows, even_rows)] = weights
         # Correct the weights for the kinks phi, orthogonally to cubics.
         distance = z_index - shift - rows
         window = kaiser_window(distance)
@@ -255,7 +302,7 @@ class Layers:
     def _phi(
         self, kind: SlopeKind, half: bool, z_index: float, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return phi (kinks, rows) of some rows, and (kinks) what they are at a place."""
+        """Return phi (kinks, rows) of rows, and (kinks) at a place."""
         kinks = self._once(self._integrals, kind, half, self._side(z_index), self._settled(z_index))
         # phi at rows and at the place, from the integral at the nearest half row above.
         edge = int(np.floor(z_index + 0.5))  # the half row above the place belongs to row edge - 1
@@ -340,7 +387,7 @@ class Layers:
         return np.flatnonzero(is_even)
 
     def _between(self, kind: SlopeKind, nodes: np.ndarray, side: Side) -> np.ndarray:
-        """Return what the scheme has half-way between nodes: fluids have a density of their own."""
+        """Return the scheme's values half-way between nodes; fluids have their own density."""
         # Mean of two nodes; fluids have effective densities of their own.
         mean = 0.5 * (nodes + np.append(nodes[1:], nodes[-1]))
         if kind == "pull" and "rho" in self.names:

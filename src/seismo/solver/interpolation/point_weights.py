@@ -33,15 +33,20 @@ from seismo.grid.interpolation import (
     slope_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
-from seismo.solver.interpolation.jump_conditions import KINDS, SlopeKind
-from seismo.solver.interpolation.layer_contacts import FluidDensity, Layers, SlipContact
+from seismo.solver.interpolation.layer_contacts import (
+    KINDS,
+    FluidDensity,
+    Layers,
+    SlipContact,
+    SlopeKind,
+)
 from seismo.solver.interpolation.strain import StrainReading
 from seismo.solver.interpolation.thin_layer import ThinLayerReading
-from seismo.solver.surface.surface_slope import SurfaceSlope
+from seismo.solver.surface.traction_free_slopes import SurfaceSlope
 
 
-def _what_is_read(field: Field) -> str:
-    """Return what `SurfaceWeights` read a field as: velocities, and the strains of the others."""
+def _kind_of(field: Field) -> str:
+    """Return the quantity that `SurfaceWeights` read a field as: a velocity, or a strain."""
     if field.name.startswith("v"):
         return "across" if "z" in field.half else "along"
     return "shear" if "z" in field.half else "normal"
@@ -55,8 +60,8 @@ class PointRule:
 
     Attributes:
         slips: contacts along which media slip on each other; no reading goes across them.
-        slopes: what the surface prescribes of vz that is read, and of derivatives, in place of what
-            a level one does; None where that counts.
+        slopes: of vz that is read, and of derivatives, which the surface prescribes in place of
+            those of a level one; None where these count.
         surface_rows: rows that polynomials below a closed surface go through, or None.
         by_depth: whether weights next to the surface depend on the depth alone.
     """
@@ -93,7 +98,7 @@ class PointRule:
 
 @dataclass(frozen=True)
 class PointInterpolation:
-    """What the weights of sources and receivers depend on beside the position.
+    """The interpolation of fields at points of a grid, given its medium and its free surface.
 
     Attributes:
         grid: the grid.
@@ -101,8 +106,9 @@ class PointInterpolation:
         closure: closed operators under an elastic free surface, or None.
         imaged: whether a free surface is made by images.
         halo: points beyond each face of the grid that a field has.
-        slope: what the free surface prescribes of vz, or None.
-        tilted: what it prescribes of derivatives where that differs, as of tilted rock; or None.
+        slope: of vz that the free surface prescribes, or None.
+        tilted: slopes that it prescribes of derivatives where these differ, as of tilted rock; or
+            None.
         layers: rows of an earth that varies with depth only, or None.
         fluids: densities that motion along layers of fluid is read with, or None.
         rules: of features, in their order.
@@ -121,7 +127,7 @@ class PointInterpolation:
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:
-        """What reads motion along a surface on a thin soft layer; None without one."""
+        """The reading of motion along a surface on a thin soft layer; None without such a layer."""
         if self.layers is None or self.closure is None or not self.closure.two_point:
             return None
         return ThinLayerReading(self.layers, self.closure)
@@ -174,7 +180,7 @@ class PointInterpolation:
             field: the field.
             position: x, y, z in m.
             kind: of what is read where the field stands
-                (`seismo.solver.interpolation.jump_conditions`), the field's own when None.
+                (`seismo.solver.interpolation.layer_contacts`), the field's own when None.
             fitted: whether fitted weights read it among the rows of a closure. Derivatives across
                 the surface have none, and those along it do not either, whose errors cancel.
         """
@@ -225,8 +231,8 @@ class PointInterpolation:
     def _among_rows(self, field: Field, z_index: float) -> Along | None:
         """Return rows and weights that belong to the closure; None where others do."""
         fitted = self.slope.fitted if self.slope else None
-        what = _what_is_read(field)
-        return fitted.weights(what, z_index) if fitted and fitted.reads(what, z_index) else None
+        kind = _kind_of(field)
+        return fitted.weights(kind, z_index) if fitted and fitted.reads(kind, z_index) else None
 
     @staticmethod
     def _under(z_index: float, half: bool, surface: Surface | None) -> bool:
@@ -240,7 +246,7 @@ class PointInterpolation:
         return all(self._under(z_index, half, surface) for surface, half in surfaces)
 
     def strains(self, position) -> StrainReading | None:
-        """Return what reads strains among layers; None where the medium is even."""
+        """Return the reading of strains among layers; None where the medium is even."""
         z_index = self.index(position)[2]
         if self.layers is None or not self.layers.uneven(z_index):
             return None
@@ -311,7 +317,7 @@ class PointInterpolation:
         return {field.name: broad_weights(index, self.surface(field))}
 
     def derivative(self, field: Field, position) -> tuple[Points, PointsByField] | None:
-        """Return what reads d_z of a velocity under a surface that prescribes it; None without one.
+        """Return the points of d_z of a velocity under a surface that prescribes it, or None.
 
         Returns:
             points where the derivative stands (half a cell up or down from the field), and the
@@ -337,11 +343,11 @@ class PointInterpolation:
             return points, slope.shear_points(across, columns)
         return points, slope.points(columns)
 
-    def refuse_outside(self, points, position, what: str, instead: str = "") -> None:
+    def refuse_outside(self, points, position, act: str, instead: str = "") -> None:
         """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.
 
         Raises:
-            ScenarioError: it lies too near a face to do `what`; what to do `instead` is told.
+            ScenarioError: it lies too near a face to `act` there; the remedy `instead` is appended.
         """
         for a, axis in enumerate(AXES):
             # Extent of the points beyond the halo.
@@ -350,7 +356,7 @@ class PointInterpolation:
             over = max(-first, last - self.grid.points[a] + 1) - self.halo
             if axis in self.grid.axes and over > 0:
                 raise ScenarioError(
-                    f"{axis} = {position[a]:.6g} m lies too near a face of the grid to {what}: "
+                    f"{axis} = {position[a]:.6g} m lies too near a face of the grid to {act}: "
                     f"move it inwards by {over * self.grid.spacing[a]:g} m{instead}"
                 )
 

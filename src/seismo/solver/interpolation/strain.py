@@ -23,15 +23,14 @@ import numpy as np
 
 from seismo.equations.framework.table import Field, Physics
 from seismo.grid.interpolation import Points, PointsByField, add_points, joined
-from seismo.solver.interpolation.jump_conditions import SlopeKind, moduli
-from seismo.solver.interpolation.layer_contacts import MARGIN, Layers
+from seismo.solver.interpolation.layer_contacts import MARGIN, Layers, SlopeKind, moduli
 
 # Returns the points of a field for the weights of a kind of quantity.
 Read = Callable[[Field, SlopeKind], Points]
 
 
 class StrainReading:
-    """What reads strains and stresses at a place among layers.
+    """The reading of strains and stresses at a place among layers.
 
     Attributes:
         medium: the averages (1) that the equation takes, of the medium at the place alone.
@@ -39,13 +38,13 @@ class StrainReading:
     """
 
     def __init__(self, layers: Layers, physics: Physics, z_index: float, read: Read) -> None:
-        """Take the layers, the equation, a place in rows, and what gives points there."""
+        """Take the layers, the equation, a place in rows, and the function of points there."""
         self._physics = physics
         self._read = read
         self.medium = layers.at(z_index)
         self.losses = layers.losses_at(z_index)
         self._rows = layers.rows(z_index)
-        self._moduli = {name: float(one[0]) for name, one in moduli(self.medium).items()}
+        self._moduli = {name: float(value[0]) for name, value in moduli(self.medium).items()}
         self.wet = self._moduli["c44"] == 0.0
         self._level = [f"s{a}{a}" for a in physics.axes if a != "z"]
 
@@ -91,7 +90,7 @@ class StrainReading:
         return points_by_field
 
     def _shares(self, name: str, along: Points) -> dict[str, np.ndarray]:
-        """Return what sxx (syy) less its part of szz has of those of the nodes.
+        """Return the shares in sxx (syy) of those of the nodes, all less their parts of szz.
 
         They are P = E exx + F eyy and Q = F exx + E eyy, E - F = 2 c66: the sum and the difference
         of the two go as E + F and as c66.

@@ -1,4 +1,4 @@
-"""Weights that read motion along a free surface on a soft layer of one cell, where it bends.
+"""Interpolation weights of motion along a free surface on a soft layer of one cell, where it bends.
 
 With u motion along the surface, s shear stress, w motion across it and waves of frequency omega
 along x::
@@ -9,8 +9,7 @@ along x::
 So beside a line u has parts phi that go as the integrals over z of S / mu, where S is the integral
 of rho, of E or of c66. The closed rows have them, too: G phi = S / mu with D S = rho, by their own
 differences (`seismo.grid.surface_closure`) and averages. A closure of power 1, which such a layer
-has, leaves some 0.05 to 0.2 of a cell's bend in single rows: 1 % of u at 10 points per shortest
-wavelength in a layer of 1200/600 m/s over 3000/1700, 4 % in one of 800/250. The weights of even
+has, leaves a part of a cell's bend in single rows, which is 1 to 4 % of u. The weights of even
 media are changed as little as makes them read each phi as it is at the position.
 """
 
@@ -23,11 +22,11 @@ import numpy as np
 
 from seismo.grid.interpolation import RADIUS, Along, Surface, axis_weights
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
-from seismo.solver.interpolation.jump_conditions import Values
 from seismo.solver.interpolation.layer_contacts import (
     ALIKE,
     MARGIN,
     Layers,
+    Values,
 )
 
 _ROWS = 5  # least rows that weights change
@@ -39,7 +38,7 @@ _LEAST = 0.2  # of the largest part of phi that is no line: what is not read exa
 
 @dataclass(frozen=True)
 class ThinLayerReading:
-    """What reads motion along a free surface on a thin soft layer.
+    """The reading of motion along a free surface on a thin soft layer.
 
     Attributes:
         layers: the rows of the earth.
@@ -53,10 +52,10 @@ class ThinLayerReading:
         """Return rows and weights for a place, in rows; None where those of even media do."""
         if not self._bends:
             return None
-        known, some = axis_weights(z_index, False, 0, Surface(0, vanishes=False))
-        rows = np.arange(max(_ROWS, known.max() + 1))
+        even_rows, weights = axis_weights(z_index, False, 0, Surface(0, vanishes=False))
+        rows = np.arange(max(_ROWS, even_rows.max() + 1))
         plain = np.zeros(rows.size)
-        plain[known] = some
+        plain[even_rows] = weights
         # phi of the rows and at the place, less its line through the rows.
         line = np.array([np.ones(rows.size), rows])
         seen = np.array([discrete[rows] for discrete, _ in self._bends])
@@ -117,6 +116,6 @@ class ThinLayerReading:
 
 
 def _densities(m: Values) -> list[np.ndarray]:
-    """Return what shear stress goes as the integral of: rho, E and, where it acts, c66."""
+    """Return the quantities whose integral shear stress is: rho, E and, where it acts, c66."""
     stretch = m["c11"] - m["c13"] ** 2 / m["c33"]
     return [m["rho"], stretch, *([m["c66"]] if "c66" in m else [])]

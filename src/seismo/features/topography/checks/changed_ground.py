@@ -1,7 +1,7 @@
 """What traces err by where the ground of the grid is not that of the scenario.
 
 Ground too short for the grid is smoothed off, and ground beside absorbing layers is level
-(`seismo.features.topography.heights.shape`). Where smoothing moves the ground by `d`, the largest
+(`seismo.features.topography.shape`). Where smoothing moves the ground by `d`, the largest
 root mean square within a wavelength of any place between sources and receivers, traces err by::
 
     2 k d sqrt(L / w),    k = 2 pi f / c, w = c / f, c the slowest wave, L the longest path
@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from seismo.features.topography.ground import ground_of
-from seismo.features.topography.heights.shape import Ground
+from seismo.features.topography.shape import Ground
 from seismo.solver.discretization import Discretization
 
 _SCATTERED = {2: 2.0, 3: 1.0}  # by dimensions

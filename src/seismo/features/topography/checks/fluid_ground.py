@@ -18,7 +18,7 @@ from seismo.solver.discretization import Discretization
 
 # On ground that dips by 45 degrees, by the least order that it is of.
 _MOTION = {8: PowerLaw(0.055, 3.0), 2: PowerLaw(0.07, 2.0)}
-_DECAY = 1.2  # per cell
+_MOTION_DECAY = 1.2  # per cell
 
 
 def ground_motion_error(discretization: Discretization) -> float:
@@ -34,6 +34,6 @@ def ground_motion_error(discretization: Discretization) -> float:
         return 0.0
     waves = discretization.waves
     points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    dip = discretization.topography.steepest * math.exp(-_DECAY * max(0.0, min(depths)))
+    dip = discretization.topography.steepest * math.exp(-_MOTION_DECAY * max(0.0, min(depths)))
     law = next(law for order, law in _MOTION.items() if discretization.stencil.order >= order)
     return waves.spectra.error(dip * law(points))

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from seismo.features.topography.ground import ground_of
-from seismo.features.topography.heights.shape import Ground
 from seismo.features.topography.section import FileTopography
+from seismo.features.topography.shape import Ground
 from seismo.runs.prediction.lines import Check, WarningLines
 from seismo.solver.discretization import Discretization
 

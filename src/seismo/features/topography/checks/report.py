@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from seismo.features.topography.curved_runs import plane_names
-from seismo.features.topography.ground import ground_of
-from seismo.features.topography.heights.shape import BLEND, Ground
-from seismo.features.topography.limits import steepest_place
+from seismo.features.topography.ground import ground_of, steepest_place
+from seismo.features.topography.shape import BLEND, Ground
 from seismo.features.topography.symbol import growth
 from seismo.grid.decomposition import Subdomain
 from seismo.runs.prediction.lines import Report

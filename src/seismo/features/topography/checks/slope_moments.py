@@ -1,7 +1,7 @@
 """What traces err by whose moments act next to ground that slopes.
 
 Moments there act by strains that are fitted to the rows below
-(`seismo.features.topography.surface.shear`). With p points in a wavelength, d cells below the
+(`seismo.features.topography.interpolation`). With p points in a wavelength, d cells below the
 ground, and its dip above the moment::
 
     0.1 tan(dip) (10 / p)^2.5 exp(-d / 2),    0.21 tan(dip) (10 / p)^2 exp(-d / 2) below order 8
@@ -16,11 +16,11 @@ import numpy as np
 
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
-from seismo.solver.surface.surface_slope import MOST_ROWS
+from seismo.solver.surface.traction_free_slopes import MOST_ROWS
 
 # On ground that dips by 45 degrees, by the least order that it is of.
 _MOMENTS = {8: PowerLaw(0.1, 2.5), 2: PowerLaw(0.21, 2.0)}
-_DECAY = 0.5  # per cell
+_MOMENT_DECAY = 0.5  # per cell
 _AT_CONTACTS = 4.0  # times as much where no strains are fitted
 
 
@@ -41,7 +41,7 @@ def slope_moment_error(discretization: Discretization) -> float:
         if a != "z"
     ]
     depths = np.maximum(np.asarray(discretization.grid.index("z", z)), 0.0)
-    dip = float((np.linalg.norm(slopes, axis=0) * np.exp(-_DECAY * depths)).max())
+    dip = float((np.linalg.norm(slopes, axis=0) * np.exp(-_MOMENT_DECAY * depths)).max())
     if ground.tilted is None or ground.tilted.rows < MOST_ROWS:
         dip *= _AT_CONTACTS
     waves = discretization.waves

@@ -50,8 +50,8 @@ from seismo.grid.stretching import moved
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.maps import MapReading
 from seismo.solver.parallel.partition import never_cut
+from seismo.solver.sampling.peak_maps import MapReading
 
 _REACH = 4.5  # cells
 _PER_CELL = 8  # samples

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.features.topography.heights.files import Heights, read_heights
-from seismo.features.topography.heights.spline import GroundSpline
+from seismo.features.topography.height_files import Heights, read_heights
+from seismo.features.topography.rows import GroundSpline
 from seismo.features.topography.section import (
     FileTopography,
     HillsTopography,

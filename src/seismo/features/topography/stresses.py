@@ -2,7 +2,7 @@
 
 The closed rows err in what slopes add to their strains, up to some percent in the first row, while
 velocities are read with the slopes that the traction prescribes
-(`seismo.features.topography.surface.slopes`). So stresses on the ground and beside it are, in rock
+(`seismo.features.topography.slopes`). So stresses on the ground and beside it are, in rock
 without loss,
 
     ds/dt = C de/dt
@@ -38,7 +38,7 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.channels import channel_points
 from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.surface.surface_slope import MOST_ROWS
+from seismo.solver.surface.traction_free_slopes import MOST_ROWS
 
 _STRESSES = ("stress", "pressure")
 _MOST_POSITIONS = 1 << 14  # whose strains are kept for other components

@@ -1,4 +1,4 @@
-"""The slopes of velocities on ground that slopes, which its traction prescribes.
+"""Slopes of velocities on ground that slopes, which its traction prescribes.
 
 With N = (-f_x, -f_y, 1) across the ground, t_lm = d_m v_l along its rows (m = x, y), w = d_s v / g
 the gradient of v is t_lm + w_l N_m, and the traction C_iklm d_m v_l N_k vanishes where::
@@ -30,13 +30,17 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points, PointsByField, Surface, axis_weights, joined_by_field
 from seismo.model.earth import Earth
-from seismo.solver.surface.surface_slope import (
+from seismo.solver.surface.traction_free_slopes import (
     MOST_REACH,
     MOST_ROWS,
+    Offsets,
     SurfaceSlope,
+    TiltedSurface,
+    along_axis,
+    central,
     even_depths,
+    stencil_points,
 )
-from seismo.solver.surface.tilted_surface import TiltedSurface, central
 
 # Half points that vz is read from beside its slope, whatever contacts lie among them. Rock of 1900
 # m/s on that of 3000, 0.7, 1.6 and 2.6 cells below ground that dips by 20 degrees, 10 points, vz on
@@ -47,9 +51,9 @@ LEAST_ROWS = 3
 def ground_slopes(
     physics: Physics, earth: Earth, topography: Topography, stencil: Stencil
 ) -> tuple[GroundSlope | None, SurfaceSlope | None]:
-    """Return what the ground prescribes of vz that is read, and of derivatives.
+    """Return the slopes that the ground prescribes of vz that is read, and of derivatives.
 
-    None where no motion needs it.
+    None where no motion needs them.
 
     Args:
         physics: the wave equation.
@@ -74,7 +78,7 @@ def ground_slopes(
 
 @dataclass(frozen=True, kw_only=True)
 class ShearGroundSlope(SurfaceSlope):
-    """What prescribes d_s vy of SH waves on ground that slopes: s_yz = f s_xy.
+    """The slope d_s vy of SH waves that ground prescribes: s_yz = f s_xy.
 
     Attributes:
         topography: the ground.
@@ -83,7 +87,7 @@ class ShearGroundSlope(SurfaceSlope):
     topography: Topography
 
     def shear_points(self, axis: str, columns: Points) -> PointsByField:
-        """Return what to read for d_s vy at nodes, weighted: see the base."""
+        """Return the points for d_s vy at nodes, weighted: see the base."""
         # (c44 + f^2 c66) d_s vy / g = f c66 d_x vy along the rows
         x = np.asarray(self.grid.coordinate("x", columns.x))
         f = self.topography.surface(None, x, along="x")
@@ -95,20 +99,17 @@ class ShearGroundSlope(SurfaceSlope):
         last = self.grid.points[0] - 1 + self.halo
         reach = np.minimum(columns.x + self.halo, last - columns.x)
         reach = np.clip(reach, 1, min(MOST_REACH, self.halo))
-        pieces = []
-        for number in np.unique(reach):
-            chosen = reach == number
-            steps, slope = central(int(number))
-            index = [np.repeat(columns[n][chosen], steps.size) for n in range(3)]
-            index[0] += np.tile(steps, int(chosen.sum()))
-            weights = np.outer(share[chosen], slope / self.grid.spacing[0]).ravel()
-            pieces.append((*index, weights))
-        return {"vy": Points(*(np.concatenate(piece) for piece in zip(*pieces, strict=True)))}
+
+        def stencil(most: int) -> Offsets:
+            steps, slope = central(most)
+            return along_axis("x", steps), slope / self.grid.spacing[0]
+
+        return {"vy": stencil_points(columns, share, reach, stencil)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroundSlope(TiltedSurface):
-    """What prescribes d_s of velocities on ground that slopes.
+    """The slopes d_s of velocities that ground prescribes.
 
     Attributes:
         topography: the ground.
@@ -119,7 +120,7 @@ class GroundSlope(TiltedSurface):
     fluid: bool
 
     def points(self, columns: Points) -> PointsByField:
-        """Return by its name what to read of the velocities for d_s vz under some nodes."""
+        """Return the points of velocities, by their names, for d_s vz under nodes."""
         return self._rates(columns, "z")
 
     def shear_points(self, axis: str, columns: Points) -> PointsByField:
@@ -128,7 +129,7 @@ class GroundSlope(TiltedSurface):
         return self._rates(self.nodes_beside(axis, columns), axis)
 
     def _rates(self, columns: Points, component: str) -> PointsByField:
-        """Return what to read for g w of a component at nodes, weighted."""
+        """Return the points for g w of a component at nodes, weighted."""
         slopes = self._slopes(columns.y, columns.x)
         of_tangents = self._of_fluid(slopes) if self.fluid else self._of_solid(columns, slopes)
         # d_s v = g w.
@@ -138,7 +139,7 @@ class GroundSlope(TiltedSurface):
         return joined_by_field(self._tangents(columns, shares))
 
     def _tangents(self, columns: Points, shares: np.ndarray) -> Iterator[tuple[str, Points]]:
-        """Yield what to read for sums of t_lm at nodes, with shares (n, l, m)."""
+        """Yield the points of sums of t_lm at nodes, with shares (n, l, m)."""
         for m, axis in enumerate(self.across):
             for component in (*self.across, "z"):
                 share = shares[:, AXES.index(component), m]
@@ -156,17 +157,16 @@ class GroundSlope(TiltedSurface):
         reach = np.minimum(columns[a] + self.halo, last - columns[a])
         reach = np.clip(reach, 1, min(MOST_REACH, self.halo))
         # vz on the ground: the polynomial through its next rows.
-        rows, some = axis_weights(0.0, True, 0, Surface(0, vanishes=False, rows=self.rows_of_vz))
-        pieces = []
-        for number in np.unique(reach):
-            chosen = reach == number
-            steps, slope = central(int(number))
-            weights = np.outer(slope / self.grid.spacing[a], some).ravel()
-            index = [np.repeat(columns[n][chosen], weights.size) for n in range(3)]
-            index[a] += np.tile(np.repeat(steps, rows.size), int(chosen.sum()))
-            index[2] = np.tile(np.tile(rows, steps.size), int(chosen.sum()))
-            pieces.append((*index, np.outer(share[chosen], weights).ravel()))
-        return Points(*(np.concatenate(piece) for piece in zip(*pieces, strict=True)))
+        surface = Surface(0, vanishes=False, rows=self.rows_of_vz)
+        rows, weights = axis_weights(0.0, True, 0, surface)
+
+        def stencil(most: int) -> Offsets:
+            steps, slope = central(most)
+            offsets = along_axis(axis, np.repeat(steps, rows.size))
+            offsets[2] = np.tile(rows, steps.size)
+            return offsets, np.outer(slope / self.grid.spacing[a], weights).ravel()
+
+        return stencil_points(columns, share, reach, stencil)
 
     @property
     def rows_of_vz(self) -> int:

@@ -1,1 +1,0 @@
-"""Heights of the ground: their files, and the surface through them."""

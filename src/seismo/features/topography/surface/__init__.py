@@ -1,1 +1,0 @@
-"""Free surface of rows that follow the ground."""
