@@ -34,7 +34,7 @@ MOST_ENTRIES = 15  # of a folder
 # Folders that have more: the wave equations, until they share their formulas, and the package.
 LONG_FOLDERS = {"equations": 24, ".": 16}
 # Imports of features by modules that belong to none: they may only become fewer.
-CORE_TO_FEATURES = 16
+CORE_TO_FEATURES = 15
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60

@@ -17,7 +17,7 @@ from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.interpolation import Midpoints
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver.medium.node_medium import averages_at, node_medium
+from seismo.solver.medium.coefficients import averages_at, node_medium
 
 CONTRASTS = (75.0, 1000.0, 20_000.0)
 STRONG = {  # the coupling takes 0.97 of the shear energy

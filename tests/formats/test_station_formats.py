@@ -4,9 +4,9 @@ import pytest
 
 import solver
 from seismo.errors import ScenarioError
-from seismo.features.topography.ground import true_positions
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import _files
+from seismo.runs.coordinates import true_positions
 from seismo.scenario.sections.receivers import StationReceivers
 from seismo.solver.discretize import discretize
 
@@ -243,11 +243,11 @@ def test_z_upwards_counts_from_height_0_over_topography(flat, tmp_path):
     keys = {"flat": flat, "earth": False, "coordinates": "metres", "topography": ground}
     found, scenario = group_of(tmp_path, line, surface=0.0, **keys)
     discretization = discretize(scenario)
-    (true,) = true_positions(discretization.topography, found.coordinates)
+    (true,) = true_positions(discretization, found.coordinates)
     assert abs(true[2] - (50.0 - 60.0)) < 1e-6
     if not flat:
         found, scenario = group_of(tmp_path, line, **keys)
-        (true,) = true_positions(discretization.topography, found.coordinates)
+        (true,) = true_positions(discretization, found.coordinates)
         assert abs(true[2] - 60.0 - discretization.topography.ground(0.0, 0.0)) < 1e-6
 
 

@@ -39,7 +39,6 @@ from seismo.runs.coordinates import (
 from seismo.runs.prediction.assess import Assessment
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.map_quantities import maps_of
 from seismo.solver.simulation import Simulation
 
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
@@ -273,7 +272,7 @@ def create_traces(writer: ResultsWriter, discretization: Discretization) -> None
 
 def create_maps(writer: ResultsWriter, discretization: Discretization) -> None:
     """Lay out all maps."""
-    for one in maps_of(discretization):
+    for one in discretization.all_maps:
         writer.create_maps(
             one.name,
             shots=[shot.name for shot in discretization.shots],

@@ -27,7 +27,6 @@ from seismo.model.contact_depths import contact_depths
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.solver.absorbing import cpml
 from seismo.solver.absorbing.field_damping import GuidedDamping
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.derived_facts import derived
@@ -295,6 +294,11 @@ class Discretization:
         every = make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
         return [one for one in every if self._shows("maps", one.name)]
 
+    @property
+    def all_maps(self) -> list[PeakMapSet]:
+        """The maps of largest values of all grids."""
+        return [maps for grid in self.grids_of_spacing for maps in grid.maps]
+
     def _shows(self, kind: str, name: str) -> bool:
         """Whether a set is of this grid: of the coarser one if not of the finer one."""
         shown = () if self.fine is None else getattr(self.fine.scenario.output, kind)
@@ -304,8 +308,6 @@ class Discretization:
     def grids_of_spacing(self) -> list[Discretization]:
         """The run on its grids: the coarser one, and the finer one above it."""
         return [self] if self.fine is None else [self, self.fine]
-
-    pml_profiles = derived(cpml.profiles)
 
     @derived
     def row_groups(self) -> Callable[[int], list[RowGroup]]:

@@ -187,7 +187,7 @@ class SubdomainSolver:
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
         # Operators: one table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
-        profiles = discretization.pml_profiles
+        profiles = cpml.profiles(discretization)
         tables = [_tables(discretization, subdomain, at_once, layers) for layers in profiles]
         first = Binding(
             backend, subdomain, self.fields, tables[0], discretization.stencil.order,

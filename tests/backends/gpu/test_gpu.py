@@ -33,7 +33,7 @@ from seismo.equations.framework.registry import VARIANTS
 from seismo.errors import ModelError, UnstableError
 from seismo.runs import run
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.tools.bench import find
+from seismo.runs.tools.bench import find_ladder
 from seismo.scenario import from_dict, load
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize
@@ -429,7 +429,7 @@ def test_a_view_fetches_what_is_indexed(gpu, tmp_path):
 
 def test_kernels_of_the_ladder(gpu):
     """Every other way to do the acoustic update gives the product's answer."""
-    find()
+    find_ladder()
     from ladder import flat, layouts, looped, naive, scalar_queue, stand, strided, tile
 
     backend = gpu("float32")
@@ -446,7 +446,7 @@ def test_kernels_of_the_ladder(gpu):
 
 def test_the_rest_of_the_ladder(choice, monkeypatch):
     """The search plane by plane, and atomic additions."""
-    find()
+    find_ladder()
     from ladder import atomics, sequential, stand
 
     monkeypatch.setattr(atomics, "SIDE", 64)

@@ -6,6 +6,7 @@ import pytest
 import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
+from seismo.solver.absorbing import cpml
 from seismo.solver.absorbing.cpml import AXES
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
@@ -27,7 +28,7 @@ def test_the_damping_is_the_one_given(damping):
     assert discretization.layer_phases == ((0, damping),)
     assert usual.layer_phases[-1][1] > 0.003
     # m = exp(-p d dt) at the nodes: 1 everywhere without damping.
-    kept = discretization.pml_profiles[0][AXES[0]][6]
+    kept = cpml.profiles(discretization)[0][AXES[0]][6]
     assert (kept.min() < 1.0) == (damping > 0.0)
 
 

@@ -10,9 +10,9 @@ from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.features.topography.checks.report import ground_facts
-from seismo.features.topography.ground import true_positions
 from seismo.output.reports import report
 from seismo.runs.check.plan import make_plan
+from seismo.runs.coordinates import true_positions
 from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
 from seismo.scenario import from_dict
@@ -209,7 +209,7 @@ def test_results_have_true_z_on_both_sides(tmp_path) -> None:
         text = report._highest_point(peak)("pgv")
         z = peak.z_true.ravel()[np.nanargmax(peak.values_of("pgv"))]
         assert f"z {z:.6g} m" in text
-        placed = true_positions(discretization.ground, discretization.groups[0].coordinates)
+        placed = true_positions(discretization, discretization.groups[0].coordinates)
         assert results.traces["receivers"].z == pytest.approx(placed[:, 2])
         assert results.traces["receivers"].column("depth") == pytest.approx([0.0, 0.0, 40.0, 900.0])
 

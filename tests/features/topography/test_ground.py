@@ -13,7 +13,7 @@ import pytest
 import seismo
 from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.features.topography.checks.report import ground_facts
-from seismo.features.topography.ground import ground_of, true_positions
+from seismo.features.topography.ground import ground_of
 from seismo.output.figures.sections.section import (
     chosen_section,
     sections,
@@ -23,6 +23,7 @@ from seismo.output.figures.sections.section import (
 from seismo.output.figures.sections.section_image import on_even_rows
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
+from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.contacts.near_contacts import near_receivers
 from seismo.runs.preview import preview
@@ -97,7 +98,7 @@ def test_what_has_neither_z_nor_depth_stands_on_the_ground():
     discretization = discretize(seismo.load(data()))
     (group,) = discretization.groups
     assert (group.coordinates[:, 2] == discretization.grid.origin[2]).all()
-    x, _, z = true_positions(discretization.topography, group.coordinates).T
+    x, _, z = true_positions(discretization, group.coordinates).T
     assert z == pytest.approx(hill(x), abs=1e-3)
 
 
@@ -110,7 +111,7 @@ def test_z_and_depth_are_the_same_place(z):
     discretization = discretize(seismo.load(data(receivers=receivers)))
     by_z, by_depth = discretization.groups[0].coordinates
     assert by_z == pytest.approx(by_depth, abs=1e-3)
-    (true,) = true_positions(discretization.topography, by_z[None])
+    (true,) = true_positions(discretization, by_z[None])
     assert true[2] == pytest.approx(z, abs=1e-9)
     if z >= discretization.topography.flat_from:
         assert by_z[2] == pytest.approx(z, abs=1e-9)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.solver.medium.node_medium import as_volume
+from seismo.solver.medium.coefficients import as_volume
 
 SPREAD = 8.0  # rows
 REACH = 24  # rows on either side that take part

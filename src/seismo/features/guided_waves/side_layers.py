@@ -25,7 +25,7 @@ from seismo.features.guided_waves.column_means import REACH, RunningMeans
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
 from seismo.solver.absorbing.cpml import depth_of, strength
-from seismo.solver.medium.node_medium import averages_at, every_node
+from seismo.solver.medium.coefficients import averages_at, every_node
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

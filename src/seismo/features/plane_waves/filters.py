@@ -177,3 +177,27 @@ class _Fit:
     def _weighted(self, response: np.ndarray) -> np.ndarray:
         response = response * self._importance
         return np.concatenate([response.real, response.imag])
+
+
+class IncidentTerm(NamedTuple):
+    """What a stage's differences along an axis lack of a field.
+
+    Attributes:
+        stage: after which it is added.
+        field: name.
+        points: along x, y, z, indices of the points that it is added to: all of their product.
+        numbers: (y, x) of each column: which of the delays that differ it has.
+        scales: (y, x) what a column's signals are multiplied by.
+        signals: (segment, step, z) of each row, for delays that are similar.
+        segments: (delay) which of them.
+        filters: of the delays.
+    """
+
+    stage: str
+    field: str
+    points: tuple[np.ndarray, np.ndarray, np.ndarray]
+    numbers: np.ndarray
+    scales: np.ndarray
+    signals: np.ndarray
+    segments: np.ndarray
+    filters: RetardedFilters

@@ -9,7 +9,8 @@ import numpy as np
 
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import add_retarded, retard
-from seismo.features.plane_waves.terms import IncidentTerm, incident_terms
+from seismo.features.plane_waves.filters import IncidentTerm
+from seismo.features.plane_waves.terms import incident_terms
 from seismo.solver.fields import Fields
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 

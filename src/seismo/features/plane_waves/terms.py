@@ -5,10 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from seismo.features.plane_waves.background import plane_waves
-from seismo.features.plane_waves.filters import RetardedFilters
+from seismo.features.plane_waves.filters import IncidentTerm
 from seismo.solver.derived_facts import derived_once
 
 if TYPE_CHECKING:
@@ -17,30 +15,6 @@ if TYPE_CHECKING:
 
 _POINT_BYTES = 12  # its index, and that of its signal; its scale is a number
 _FILTER_LENGTH = 20  # samples, about
-
-
-class IncidentTerm(NamedTuple):
-    """What a stage's differences along an axis lack of a field.
-
-    Attributes:
-        stage: after which it is added.
-        field: name.
-        points: along x, y, z, indices of the points that it is added to: all of their product.
-        numbers: (y, x) of each column: which of the delays that differ it has.
-        scales: (y, x) what a column's signals are multiplied by.
-        signals: (segment, step, z) of each row, for delays that are similar.
-        segments: (delay) which of them.
-        filters: of the delays.
-    """
-
-    stage: str
-    field: str
-    points: tuple[np.ndarray, np.ndarray, np.ndarray]
-    numbers: np.ndarray
-    scales: np.ndarray
-    signals: np.ndarray
-    segments: np.ndarray
-    filters: RetardedFilters
 
 
 @derived_once

@@ -20,7 +20,6 @@ from scipy import sparse
 from seismo.acquisition.traces import time_dispersion
 from seismo.exact.laplace import Spectrum, transform
 from seismo.features.plane_waves.background import box_of
-from seismo.features.plane_waves.background_column import background
 from seismo.features.plane_waves.column import (
     IncidentColumn,
     Injected,
@@ -30,16 +29,48 @@ from seismo.features.plane_waves.column import (
 )
 from seismo.features.plane_waves.column_formulas import differences
 from seismo.features.plane_waves.filters import (
+    IncidentTerm,
     RetardedFilters,
     SignalBand,
     middle,
     retarded_filters,
 )
-from seismo.features.plane_waves.plane_wave import PlaneWave
-from seismo.features.plane_waves.terms import IncidentTerm
+from seismo.features.plane_waves.plane_wave import PlaneWave, WaveBox
 from seismo.features.plane_waves.wave_columns import WaveColumns, wave_columns
-from seismo.grid.grid import AXES
+from seismo.grid.decomposition import Subdomain
+from seismo.grid.grid import AXES, Box
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.coefficients import coefficients_of, medium_of
+
+
+def background(
+    discretization: Discretization, box: WaveBox, count: int
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return the coefficients (row) at the first corner of a box, and by stage the even rows.
+
+    Rows beyond the grid are as the last one.
+
+    Args:
+        discretization: the run.
+        box: of a plane wave.
+        count: rows.
+    """
+    grid = discretization.grid
+    nz = grid.points[2]
+    cut = {"y": (False, False), "z": (False, False)}
+    (x, y, _) = box.first
+    column = Subdomain(grid, Box((x, y, 0), (x + 1, y + 1, nz)), discretization.halo, cut)
+    arrays = coefficients_of(discretization, column, medium_of(discretization, column))
+    # Beyond the last row the half-space goes on.
+    rows = np.minimum(np.arange(count), nz - 1)
+    model = {}
+    for name, array in arrays.items():
+        # Planes z with their halo, and y with its own where the earth varies along it.
+        middle = array.shape[1] // 2
+        along = np.broadcast_to(array[:, middle, 0], nz + 2 * discretization.halo)
+        model[name] = along[rows + discretization.halo]
+    return model, {stage: planes[rows] for stage, planes in discretization.even.items()}
+
 
 _SUPPRESSED = 1e-8  # of what comes a period of the transform late
 _EVANESCENT = (2, 1e-4)  # periods of the transform, and what is left of a wave one late

@@ -24,11 +24,7 @@ from seismo.runs.prediction.lines import WarningLines, in_percent
 from seismo.scenario.units import with_unit
 from seismo.solver.accuracy.waves import longest_path
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.map_quantities import (
-    MapQuantity,
-    PeakMapSet,
-    maps_of,
-)
+from seismo.solver.sampling.map_quantities import MapQuantity, PeakMapSet
 
 _HIGHEST = 0.85  # of 2 / dt: frequencies, times pi, above which transforms fade, too
 _PERIODS = 8  # of the mean frequency, that the window of a pulse is long
@@ -44,7 +40,7 @@ def kept_dispersion(discretization: Discretization) -> WarningLines:
     """Name maps whose peaks, and snapshots whose waves, time stepping changes."""
     if discretization.waves.dt:
         return  # traces keep the error as well: it is part of what is expected of them
-    if maps_of(discretization) or discretization.scenario.output.snapshots:
+    if discretization.all_maps or discretization.scenario.output.snapshots:
         travelled = _travel_time(discretization)
         yield from _of_maps(discretization, travelled)
         yield from _of_snapshots(discretization, travelled)
@@ -85,7 +81,7 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
 
 def _of_maps(discretization: Discretization, travelled: float) -> Iterator[str]:
     wanted = discretization.scenario.grid.accuracy
-    for maps in maps_of(discretization):
+    for maps in discretization.all_maps:
         spectra = {q.name: _spectra(discretization, maps, q) for q in maps.quantities}
         changes = {
             n: peak_change(s, discretization.clock.dt, travelled) for n, s in spectra.items()

@@ -31,7 +31,6 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.interpolation.channels import receiver_points
 from seismo.solver.parallel.partition import subdomains
-from seismo.solver.sampling.map_quantities import maps_of
 
 # The interpreter, its packages and kernels (210 MB), and compiling these in a first run (90 MB).
 PYTHON_BYTES = 290 * 2**20
@@ -367,7 +366,7 @@ def output_of(discretization: Discretization) -> OutputSize:
         traces += 4 * samples * len(group) * len(group.components(discretization.physics))
     series = [one for grid in discretization.grids_of_spacing for one in grid.series]
     snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series)
-    maps = sum(4 * m.cut.points * len(m.quantities) for m in maps_of(discretization))
+    maps = sum(4 * m.cut.points * len(m.quantities) for m in discretization.all_maps)
     model = 4 * discretization.grid.extent.size * len(discretization.earth.needs)
     shots = len(discretization.shots)
     model *= discretization.scenario.output.model

@@ -35,7 +35,7 @@ from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.active_region import phases, updates
 from seismo.solver.parallel.partition import point_costs
-from seismo.solver.sampling.map_quantities import PeakMapSet, maps_of
+from seismo.solver.sampling.map_quantities import PeakMapSet
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {
@@ -135,7 +135,7 @@ def map_seconds(discretization: Discretization, backend: Machine) -> float:
     moving = 3.0 * np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
         one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
-        for one in maps_of(discretization)
+        for one in discretization.all_maps
         for kind, count in _passes(one, discretization.clock.dt).items()
     )
     return once * discretization.clock.steps * len(discretization.shots)

@@ -32,16 +32,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.absorbing.field_damping import BESIDE_BEDS, EARLY_OF_BEDS
-
-if TYPE_CHECKING:
-    from seismo.solver.discretization import Discretization
+from seismo.solver.derived_facts import derived_once
+from seismo.solver.discretization import Discretization
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
@@ -145,6 +143,7 @@ def strength(
     )  # fmt: skip
 
 
+@derived_once
 def profiles(discretization: Discretization) -> list[dict[str, np.ndarray]]:
     """Return, in each phase, the profile (7, points) of the layers along each axis (`profile`)."""
     layers = [strength(discretization, damping) for _, damping in discretization.layer_phases]

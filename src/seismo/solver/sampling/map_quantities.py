@@ -12,7 +12,6 @@ Spectral accelerations (SA) are one map for each period.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from seismo.acquisition.locator import level_of
 from seismo.acquisition.traces.ground_motion import substeps
@@ -27,9 +26,6 @@ from seismo.solver.sampling.field_sampling import (
     components_of,
     make_slice,
 )
-
-if TYPE_CHECKING:
-    from seismo.solver.discretization import Discretization
 
 DIRECTIONS = 90  # of half a turn, along which peaks are kept for RotD50
 LEAST_STEPS = 2  # time steps in the shortest period of an oscillator
@@ -135,11 +131,6 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
     # Depths of planes count from the ground, which is the first row where it is not flat.
     level = level_of(scenario, grid)
     return [make_maps(entry.on_z(level), grid, physics) for entry in entries]
-
-
-def maps_of(discretization: Discretization) -> list[PeakMapSet]:
-    """Return the maps of largest values on all grids of a run."""
-    return [one for grid in discretization.grids_of_spacing for one in grid.maps]
 
 
 def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:

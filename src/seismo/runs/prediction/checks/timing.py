@@ -14,7 +14,6 @@ from seismo.grid.time_step import common_interval, kinder_interval
 from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.map_quantities import maps_of
 
 MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
@@ -252,7 +251,7 @@ def unlike_the_motion(discretization: Discretization) -> Iterator[str]:
     """Name periods that are shorter than the sources' waves, or longer than the run."""
     highest = discretization.highest_frequency
     duration = discretization.clock.steps * discretization.clock.dt
-    for one in maps_of(discretization):
+    for one in discretization.all_maps:
         if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
             yield (
                 f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "

@@ -38,7 +38,7 @@ from seismo.runs.prediction.resolution import LayerResolution
 from seismo.solver.accuracy.source_peaks import strain_rates
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
 from seismo.solver.discretization import Discretization
-from seismo.solver.medium.node_medium import coupling_left
+from seismo.solver.medium.coefficients import coupling_left
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 _SMOOTH = {"ricker", "ricker_derivative", "gaussian", "gaussian_derivative", "gaussian_rate"}
