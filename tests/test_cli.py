@@ -433,7 +433,7 @@ def test_a_file_where_a_run_keeps_its_parts_is_the_users_mistake(seismo_of, tmp_
 
 def test_tables_are_not_cut_where_output_goes_to_a_file(seismo_of, tmp_path, monkeypatch):
     """Rich takes 80 columns for what is no terminal; the table of layers has more in 3-D."""
-    from seismo.cli.console import WIDE, table_console
+    from seismo.cli.machines import WIDE, table_console
 
     monkeypatch.delenv("COLUMNS", raising=False)
     assert table_console().width == WIDE

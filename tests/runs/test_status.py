@@ -343,7 +343,7 @@ def test_watching_follows_a_run_to_its_end(scenario, tmp_path, command_line, mon
         if len(looks) == 2:
             change(tmp_path / "s.h5.run", state="failed", host=socket.gethostname(), message="why")
 
-    monkeypatch.setattr("seismo.cli.status.time.sleep", sleep)
+    monkeypatch.setattr("seismo.cli.runs.time.sleep", sleep)
     code, out, _ = command_line("watch", "s.h5", "--every", "7")
     assert (code, looks) == (1, [7.0, 7.0])
     lines = out.splitlines()

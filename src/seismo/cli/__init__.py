@@ -24,7 +24,7 @@ import typer
 from typer.core import TyperGroup
 
 from seismo.backends.communicator import end_all
-from seismo.cli import conversion, examples, exports, figures, machines, runs, show, status
+from seismo.cli import exports, figures, machines, runs
 from seismo.cli.arguments import (
     BackendName,
     DeviceNumber,
@@ -94,7 +94,7 @@ def options(
     """Options of every command; `main` reads --debug."""
 
 
-for _command in (runs.run, runs.resume, runs.submit, status.status, status.watch):
+for _command in (runs.run, runs.resume, runs.submit, runs.status, runs.watch):
     app.command()(_command)
 
 
@@ -122,7 +122,7 @@ def check(
     if as_json:
         print(json.dumps(plan.as_dict(), indent=1))
     else:
-        from seismo.cli.console import table_console
+        from seismo.cli.machines import table_console
         from seismo.runs.check.report import print_plan
 
         print_plan(plan, table_console())
@@ -221,15 +221,15 @@ def schema(
 
 app.command()(figures.plot)
 app.command()(figures.paraview)
-app.command()(conversion.convert)
-app.command()(examples.examples)
+app.command()(exports.convert)
+app.command()(exports.examples)
 app.command()(exports.export)
 app.command()(exports.report)
 app.command()(machines.devices)
 app.command()(machines.verify)
 app.command()(machines.bench)
 app.command()(machines.tune)
-app.add_typer(show.app, name="show")
+app.add_typer(machines.app, name="show")
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

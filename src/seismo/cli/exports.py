@@ -1,15 +1,17 @@
-"""The commands that write results for others: formats of other programs, a report."""
+"""Commands that write files: exports, reports, converted scenarios, copies of examples."""
 
 from __future__ import annotations
 
+import os
 import sys
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from seismo.cli.arguments import ResultsFile
-from seismo.errors import ScenarioError
+from seismo.cli.arguments import ForceOption, ResultsFile
+from seismo.errors import ScenarioError, printable
 
 FormatName = Annotated[
     str,
@@ -86,3 +88,95 @@ def _numbers(text: str | None) -> list[float] | None:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise ScenarioError(f"--periods {text}: give numbers in s, such as 0.3,1,3") from None
+
+
+ALTERED = 1  # exit code
+
+ConvertedInput = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT", help="Input file of SW4, run folder of SPECFEM3D, or .npz of arrays."
+    ),
+]
+ConvertedOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="NAME.yaml", help="The scenario [default: INPUT's name]."
+    ),
+]
+ArrayAxes = Annotated[
+    Literal["zx", "xz", "zyx", "zxy", "yzx", "yxz", "xzy", "xyz"] | None,
+    typer.Option(help="Axes of the arrays of an .npz [default: zx, or zyx]."),
+]
+VelocityUnits = Annotated[
+    Literal["m/s", "km/s"] | None,
+    typer.Option(help="Units of its velocities [default: by their size]."),
+]
+
+
+def convert(
+    source: ConvertedInput, output: ConvertedOutput = None, axes: ArrayAxes = None,
+    units: VelocityUnits = None, force: ForceOption = False,
+) -> None:  # fmt: skip
+    """Make a scenario of a run of another program; list what cannot be carried over, and why.
+
+    Exit code 1 if the earth or a source is another one by it.
+    """
+    from seismo.formats.conversion.convert import convert as converted
+    from seismo.output.run_directory.atomic_file import write_file, write_new
+    from seismo.scenario import load
+
+    named = Path(os.path.realpath(source))
+    if named.name == "Par_file":
+        named = named.parents[1]  # the run of its folder DATA
+    target = output or Path(f"{named.stem}.yaml")
+    run = converted(source, target, axes, units)
+    if not force and (occupied := run.occupied()):
+        raise ScenarioError(f"{occupied[0]}: exists with other content; use --force to replace it")
+    write_new(target, run.text(), force)
+    for name, content in run.side_files.items():
+        write_file(target.parent / name, content)
+        print(target.parent / name)
+    print(target)
+    for message in run.messages():
+        print(printable(message), file=sys.stderr)
+    if run.left_out:
+        count = len(run.left_out)
+        print(f"{target}: {count} not carried over (listed in it, too)", file=sys.stderr)
+    try:
+        load(target)
+    except ScenarioError as error:
+        problem = f"{target}: was written, and needs your hand before it runs:"
+        raise ScenarioError(problem, *error.messages) from None
+    if run.is_altered:
+        raise typer.Exit(ALTERED)
+
+
+def examples(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="A file, such as quickstart, or all of a kind: scenarios, configs, scripts, "
+            "notebooks, ladder [default: list them].",
+        ),
+    ] = None,
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="Where to copy to; it is made.")
+    ] = Path(),
+    force: ForceOption = False,
+) -> None:
+    """List scenarios, machine profiles, scripts, notebooks and the ladder, or copy them."""
+    from seismo import examples as shipped
+
+    if name is not None:
+        for path in shipped.copy_examples(name, folder, force):
+            print(path)
+        return
+    for kind, members in groupby(shipped.examples(), key=lambda example: example.kind):
+        print(kind)
+        # The ladder is one program, of no use in parts; its first file says what it is.
+        for example in [next(members)] if kind == "ladder" else members:
+            name = "ladder" if kind == "ladder" else example.name
+            print(f"  {name:<30}{example.summary}".rstrip())
+    print("copy one with `seismo examples NAME`, all of a kind with `seismo examples scenarios`")

@@ -1,7 +1,9 @@
-"""The commands about machines: list devices, benchmark, tune."""
+"""Commands about machines: devices, benchmarks, tuning, compiled kernels."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
@@ -10,7 +12,22 @@ from typing import Annotated, Any, Literal, cast
 
 import typer
 
-from seismo.cli.arguments import BackendName, DeviceNumber, ThreadCount
+from seismo.cli.arguments import BackendName, DeviceNumber, ScenarioFile, ThreadCount
+from seismo.errors import DeviceError
+
+WIDE = 160  # columns of a table that goes to a file or another program
+
+
+def table_console() -> Any:
+    """Return the console of standard output, wide where no terminal or COLUMNS sets its width.
+
+    Rich would cut tables to 80 columns there.
+    """
+    from rich.console import Console
+
+    is_set = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if is_set else WIDE)
+
 
 WRONG = 1  # exit code of `verify`
 
@@ -78,7 +95,8 @@ def bench(
 ) -> None:
     """Measure the speed of this machine, and its memory bandwidth."""
     from seismo.backends.select import choose
-    from seismo.cli.console import table_console
+
+    pass
     from seismo.runs.tools import bench as benchmarks
 
     if ladder:
@@ -107,7 +125,7 @@ def _climb(row_names: list[str], output: Path | None, choose_backend: Callable[[
     """Measure rows of the ladder."""
     from rich.console import Console
 
-    from seismo.cli.console import table_console
+    pass
     from seismo.runs.tools.bench import find_ladder
 
     report = find_ladder()
@@ -181,3 +199,59 @@ def _with_bar(events: Iterable[Any]) -> Iterator[Any]:
                     bar.update(task, completed=event.number, description=str(event))
                     continue
             yield event
+
+
+# Compute capabilities that CUDA 13.0 compiles for.
+OLDEST = (7, 5)
+NEWEST = (12, 1)
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def show() -> None:
+    """Show what a run is made of."""
+
+
+@app.command()
+def kernel(
+    scenario: ScenarioFile,
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="[NUMBER]", help="Print the PTX of this one [default: a table]."),
+    ] = None,
+    architecture: Annotated[
+        str, typer.Option("--architecture", help="Of the GPU: 9.0 is Hopper, 8.0 Ampere.")
+    ] = "9.0",
+) -> None:
+    """List the GPU kernels of a scenario: registers, loads and stores, bytes; or print their PTX.
+
+    They are compiled here; no GPU is needed.
+    """
+    from seismo.backends.gpu.requirements import refuse_without_compiler
+    from seismo.scenario import load
+
+    version = re.fullmatch(r"(\d+)\.?(\d)", architecture)
+    target = (int(version[1]), int(version[2])) if version else (0, 0)
+    if not OLDEST <= target <= NEWEST:
+        oldest, newest = (".".join(map(str, limit)) for limit in (OLDEST, NEWEST))
+        raise DeviceError(f"--architecture {architecture}: give a number from {oldest} to {newest}")
+    refuse_without_compiler()
+    from seismo.backends.gpu.compile.code_cache import compile_ptx
+    from seismo.runs.tools.kernels import facts_of, launched
+
+    requests = launched(load(scenario), target)
+    if number is not None:
+        if not 1 <= number <= len(requests):
+            raise DeviceError(f"kernel {number}: there are 1 to {len(requests)}")
+        print(compile_ptx(requests[number - 1]))
+        return
+    print(
+        f"{'':>3} {'kernel':<28}{'points':<38}{'block, planes':<18}{'registers':>9}{'spilled':>8}"
+        f"{'loads':>6}{'stores':>7}{'bytes a point':>14}"
+    )
+    for n, one in enumerate(map(facts_of, requests), 1):
+        print(
+            f"{n:>3} {one.name:<28}{one.where:<38}{one.layout:<18}{one.registers:>9}"
+            f"{one.spilled:>8}{one.loads:>6}{one.stores:>7}{one.moved or '':>14}"
+        )

@@ -1,12 +1,15 @@
-"""The commands that run scenarios: from the start, from a checkpoint, or as a batch job."""
+"""Commands that start runs, and those that look at them from outside: status and watch."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,7 +27,7 @@ from seismo.cli.arguments import (
     ThreadCount,
     TimeLimit,
 )
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
     from seismo.runs.reporting.progress import Reporter
@@ -164,3 +167,53 @@ def submit(
     tasks = None if array is None else jobs.JobArray.read(array)
     script = jobs.write_script(load_placed(file), machine_profile, Path(), force, tasks)
     print(script if dry_run else f"{script}: job {jobs.submit(script)}")
+
+
+_RUN = "A results file, a run folder (RESULTS.run) or a scenario."
+LOST = 1  # exit code of `watch` where a run left nothing
+
+
+def status(
+    names: Annotated[list[Path], typer.Argument(metavar="RUN...", help=_RUN)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Report how far runs are: step, speed, time left, peaks, last checkpoint, dead or alive."""
+    from seismo.runs.reporting.status import status_of
+
+    states = [state for name in names for state in status_of(name)]
+    if as_json:
+        print(json.dumps([state.as_dict() for state in states], indent=1))
+        return
+    for state in states:
+        print(*map(printable, str(state).split("\n")), sep="\n")
+
+
+def watch(
+    name: Annotated[Path, typer.Argument(metavar="RUN", help=_RUN)],
+    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 5.0,
+) -> None:
+    """Follow a run to its end, a line at each look; on a terminal the line is overwritten.
+
+    Ends with the exit code of the run; 1 where it died or failed.
+    """
+    from seismo.runs.reporting.status import status_of
+
+    overwrite = sys.stdout.isatty()
+    states = status_of(name)
+    while any(state.running for state in states):
+        line = printable("; ".join(state.line for state in states))
+        if overwrite:
+            print(f"\r\x1b[K{line[: get_terminal_size().columns - 1]}", end="", flush=True)
+        else:
+            print(line, flush=True)
+        time.sleep(every)
+        try:
+            states = status_of(name)
+        except ScenarioError as error:
+            print("\n" * overwrite + str(error), file=sys.stderr)
+            raise typer.Exit(LOST) from None
+    if overwrite:
+        print("\r\x1b[K", end="")
+    for state in states:
+        print(*map(printable, str(state).split("\n")), sep="\n")
+    raise typer.Exit(max(state.exit_code for state in states))

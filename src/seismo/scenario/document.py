@@ -10,7 +10,6 @@ from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     PrivateAttr,
     ValidationError,
     ValidationInfo,
@@ -50,12 +49,7 @@ from seismo.scenario.quantities import (
     with_added,
     with_keys,
 )
-from seismo.scenario.sections import attenuation, output, receivers, sources
-from seismo.scenario.sections.attenuation import (
-    Attenuation,
-    attenuated_by,
-    resolved_law,
-)
+from seismo.scenario.sections import output, receivers, sources
 from seismo.scenario.sections.grid import (
     Boundaries,
     Geographic,
@@ -81,7 +75,6 @@ _OWN_RULES = (
     rock_rules.perturbations,
     rock_rules.seas,
     between_sections.options,
-    attenuation.attenuated_waves,
     between_sections.geometry,
     between_sections.heights,
     between_sections.lines,
@@ -138,9 +131,6 @@ class Scenario(ScenarioSection):
     model: Annotated[tuple[ModelPart, ...], Field(min_length=1)] = Field(
         description="parts of the earth model, applied in order"
     )
-    attenuation: Annotated[Attenuation | None, AfterValidator(resolved_law)] = Field(
-        None, validate_default=True, description="how media that lose energy (qp, qs) do so"
-    )
     averaging: Literal["effective", "point"] = Field(
         "effective",
         description="staggered properties: effective medium (averaged), or values at the points",
@@ -188,9 +178,14 @@ class Scenario(ScenarioSection):
             )
         return self
 
+    @property
+    def _required(self) -> set[str]:
+        """The parameters that the equation has to take."""
+        sections = (getattr(self, key) for key in type(self).model_fields)
+        return given_parameters(self.model).union(*(getattr(s, "gives", ()) for s in sections))
+
     def _draft(self) -> Draft:
         """Return the scenario as its rules take it, with all parts."""
-        required = given_parameters(self.model) | attenuated_by(self.attenuation)
         written = {key for key in type(self).model_fields if getattr(self, key) is not None}
         return Draft(
             physics=self.physics,
@@ -204,7 +199,7 @@ class Scenario(ScenarioSection):
             output=self.output,
             others={key: getattr(self, key) for key in written - OWN_KEYS},
             written=frozenset(written),
-            required=frozenset(required),
+            required=frozenset(self._required),
         )
 
     @property
@@ -250,8 +245,7 @@ class Scenario(ScenarioSection):
     @property
     def equation(self) -> Equation:
         """Return the wave equation: of the physics, the one that takes what the model gives."""
-        required = given_parameters(self.model) | attenuated_by(self.attenuation)
-        return equation_for(self.physics, self.dimensions, required)
+        return equation_for(self.physics, self.dimensions, self._required)
 
     @property
     def options(self) -> Any:

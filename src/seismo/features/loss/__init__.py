@@ -5,6 +5,8 @@ from seismo.features import Feature
 FEATURE = Feature(
     "loss",
     applies=lambda scenario: scenario.equation.attenuates,
+    key="section:KEY",
+    rules="section:RULES",
     relaxation="mechanisms:relaxation_of",
     stepping="mechanisms:stepping",
     physics="storage:relaxing",

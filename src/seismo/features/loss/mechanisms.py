@@ -8,10 +8,10 @@ from seismo.acquisition.spectra import dominant_frequency, frequency_bound
 from seismo.equations.loss.relaxation import Law, Relaxation, prescribed
 from seismo.equations.loss.relaxation_fit import fit
 from seismo.errors import SeismoError
+from seismo.features.loss.section import Attenuation
 from seismo.grid.time_step import Clock
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.scenario.sections.attenuation import Attenuation
 
 DECADE = 10.0  # the band reaches at least so far down from the highest frequency
 BELOW = 3.0  # and so far below the lowest dominant one

@@ -27,7 +27,6 @@ from seismo.scenario.draft import OWN_KEYS, Draft
 from seismo.scenario.earth.model_parts import ModelPart, given_parameters
 from seismo.scenario.overrides import plain
 from seismo.scenario.quantities import Mistake
-from seismo.scenario.sections.attenuation import attenuated_by
 from seismo.scenario.sections.grid import (
     Boundaries,
     GridSpec,
@@ -251,7 +250,9 @@ def draft_of_data(data: dict[str, Any], scenario: type[BaseModel]) -> Draft:
         for key in (data.keys() & scenario.model_fields.keys()) - OWN_KEYS
     }
     readable = [model_part for model_part in model or () if model_part is not None]
-    required = given_parameters(readable) | attenuated_by(others.get("attenuation"))
+    required = given_parameters(readable) | set().union(
+        *(getattr(section, "gives", ()) for section in others.values())
+    )
     # Of a part that cannot be read the keys still say what the equation has to take.
     unread = [data["model"][n] for n, model_part in enumerate(model or ()) if model_part is None]
     return Draft(

@@ -1,10 +1,10 @@
-"""How the earth attenuates: the law of its quality factors, or relaxation times."""
+"""Attenuation of the earth: the law of its quality factors, or relaxation times."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import AfterValidator, ValidationInfo, model_validator
 
 from seismo.equations.framework.registry import (
     parameters_of_physics,
@@ -13,6 +13,7 @@ from seismo.scenario import units
 from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.earth.model_parts import given_parameters
 from seismo.scenario.quantities import (
+    AddedKey,
     AutoOrCount,
     Field,
     Mistake,
@@ -52,12 +53,6 @@ class RelaxationTimes(ScenarioSection):
         return self
 
 
-def attenuated_by(attenuation: Attenuation | None) -> set[str]:
-    """Return the parameters that relaxation times give: an equation that attenuates is needed."""
-    prescribed = attenuation is not None and attenuation.relaxation is not None
-    return {"qp", "qs"} if prescribed else set()
-
-
 class Attenuation(ScenarioSection):
     """How media whose qp or qs the model gives attenuate."""
 
@@ -91,6 +86,11 @@ class Attenuation(ScenarioSection):
     relaxation: RelaxationTimes | None = Field(
         None, description="relaxation times of the whole model, in place of a law"
     )
+
+    @property
+    def gives(self) -> set[str]:
+        """Parameters that relaxation times give: an equation that attenuates is needed."""
+        return set() if self.relaxation is None else {"qp", "qs"}
 
     @model_validator(mode="after")
     def _consistent(self) -> Attenuation:
@@ -131,3 +131,12 @@ def attenuated_waves(draft: Draft) -> Mistakes:
         if moduli == {wave} and f"q{wave}" not in equation.needs:
             problem = f"physics {draft.physics} has no {wave.upper()} waves: give {other}"
             yield Mistake(("attenuation", "relaxation", wave), problem)
+
+
+KEY = AddedKey(
+    "attenuation",
+    "model",
+    Annotated[Attenuation | None, AfterValidator(resolved_law)],
+    Field(None, validate_default=True, description="how media that lose energy (qp, qs) do so"),
+)
+RULES = {"options": (attenuated_waves,)}
