@@ -79,6 +79,7 @@ def main(count: int, seed: int) -> int:
                 print(f"{kills} kills of {runs} runs", end="\r", flush=True)
                 if contents(output) != known[target]:
                     wrong.append(target.name)
+                    print(f"wrong: {target.name}", flush=True)
             assert worker.stdin is not None
             worker.stdin.close()
     took = time.monotonic() - began

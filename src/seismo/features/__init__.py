@@ -19,10 +19,16 @@ takes and returns plain objects, of types that the module of the core defines wh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
+
+# Features that are no part of seismo, behind all others: folders that hold theirs, as in `PATH`.
+ELSEWHERE = list(filter(None, os.environ.get("SEISMO_FEATURES", "").split(os.pathsep)))
+__path__ += ELSEWHERE
 
 # In the order in which they act, wherever they do; those that meet a pair stand behind the other.
 ORDER = (
@@ -66,7 +72,8 @@ class Feature:
 @cache
 def features() -> tuple[Feature, ...]:
     """Return all features in order."""
-    return tuple(import_module(f"{__name__}.{name}").FEATURE for name in ORDER)
+    others = sorted(module.name for module in iter_modules(ELSEWHERE) if module.ispkg)
+    return tuple(import_module(f"{__name__}.{name}").FEATURE for name in (*ORDER, *others))
 
 
 def giving(hook: str) -> list[Feature]:
