@@ -12,7 +12,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError, ScenarioWarning
-from seismo.features.topography.checks.report import ground_facts
+from seismo.features.topography.checks import ground_facts
 from seismo.features.topography.ground import ground_of
 from seismo.output.figures.sections.section import (
     chosen_section,

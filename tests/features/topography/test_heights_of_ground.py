@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seismo.features.topography.checks.ground import GROUND
+from seismo.features.topography.checks import GROUND
 from seismo.runs.prediction.assess import assess
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -14,8 +14,6 @@ n its own medium: `seismo.features.contacts.closure`,
 `seismo.features.contacts.operators`.
 Symbols: vp, vs, vx, vz velocities (m/s), rho density (kg/m3), lambda and mu moduli (Pa), rows
 counted from the first of the grid.
-
-The horizontal contacts of fluid and solid in an earth, and those whose rows are corrected.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""The rows at contacts of fluid and solid in one subdomain: their medium, and corrections.
+"""Rows at contacts of fluid and solid in a subdomain, and cells where fluids slip: corrections.
 
-Where fluids meet along a contact that dips: pressure gradients along x also move them along z.
+Rows that horizontal contacts of fluid and solid cut take the own medium of `Contact`, and weighted
+rows besides after the sweep (`seismo.features.contacts.operators` and
+`seismo.features.contacts.terms`).
 
-The inverse density of such a cell is a tensor B (`seismo.model.effective.density`). Its diagonal
-are the densities that the sweeps read; the rest couples velocities that stand at different points.
-With A_i the mean of the two half points along i beside a node and f_i what accelerates the fluid::
+Where fluids meet along a contact that dips, pressure gradients along x also move them along z. The
+inverse density of such a cell is a tensor B (`seismo.model.effective.density`). Its diagonal are
+the densities that the sweeps read; the rest couples velocities that stand at different points. With
+A_i the mean of the two half points along i beside a node and f_i what accelerates the fluid::
 
     v_i(n + 1/2) = ... + dt (f_i / rho_i + A_i^T [ sum over j of B_ij A_j f_j ])
 

@@ -20,8 +20,8 @@ FEATURE = Feature(
     halo="row_weights:halo",
     curved_rows="row_weights:weights_of",
     physics="curved_runs:curved",
-    causes="checks.causes:CAUSES",
-    checks="checks.ground:CHECKS",
-    reports="checks.report:REPORTS",
-    memory="checks.report:memory",
+    causes="error:CAUSES",
+    checks="checks:CHECKS",
+    reports="checks:REPORTS",
+    memory="checks:memory",
 )

@@ -1,16 +1,13 @@
 """Interpolation on ground that slopes, and beside it.
 
-Derivatives at constant z are sums of those along rows, which follow the ground, and across them::
+Derivatives at constant z are sums of those along rows, which follow the ground, and across them
+(`seismo.features.topography.rows`)::
 
     d_z = (1 / g) d_s,    d_x = d_x|s - (a / g) d_s
 
-(`seismo.features.topography.rows`). The slopes of velocities, and the shear stresses across level
-planes, are what the ground's traction prescribes (`seismo.features.topography.slopes`,
-`seismo.features.topography.interpolation`).
-
-The shear stresses across level planes on ground that slopes, by its zero traction.
-
-With N = (-f_x, -f_y, 1) across the ground, s_ab N_b = 0 is there::
+The ground's traction prescribes the slopes of velocities (`seismo.features.topography.slopes`) and
+the shear stresses across level planes. With N = (-f_x, -f_y, 1) across the ground, s_ab N_b = 0 is
+there::
 
     s_az = f_x s_ax + f_y s_ay,    a = x, y
 
@@ -44,6 +41,9 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.point_weights import PointInterpolation, PointRule
 from seismo.solver.surface.traction_free_slopes import MOST_ROWS
 
+# Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
+# rows next to it err more. Where the ground prescribes slopes few of them are read anyway.
+_ROWS_ACROSS = 4
 FITTED_ROWS = 4.0  # rows below the ground, in which strains are fitted
 _NO_SHARE = 1e-12  # what rounding leaves
 _DEGREE = 5  # of polynomials that are fitted
@@ -53,9 +53,119 @@ _ERRORS = {False: (4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
            True: (6.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)}  # fmt: skip
 
 
+def point_rule(discretization: Discretization) -> GroundRule | None:
+    """Return how fields are read on ground that slopes; None where it is flat."""
+    topography = discretization.topography
+    if topography is None:
+        return None
+    physics = discretization.physics
+    earth = discretization.earth
+    # Fluids have no traction that holds them.
+    has_stress = "stress" in physics.observables
+    # Over topography contacts may cross any row: six rows amplify a kink among them.
+    across = "p" in physics.gradients or not discretization.extremes.uniform
+    return GroundRule(
+        topography=topography,
+        traction=GroundTraction(physics, earth, topography) if has_stress else None,
+        slopes=ground_slopes(physics, earth, topography, discretization.stencil),
+        surface_rows=_ROWS_ACROSS if across else None,
+        by_depth=not has_stress,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroundRule(PointRule):
+    """Interpolation on ground that slopes.
+
+    Attributes:
+        topography: the ground.
+        traction: what it prescribes of shear stresses, or None.
+    """
+
+    topography: Topography
+    traction: GroundTraction | None
+
+    def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the heights g of cells."""
+        # g at the field's own points.
+        grid = self.topography.grid
+        at = [
+            grid.coordinate(a, n + 0.5 * (a in field.half))
+            for a, n in zip("zyx", (z, y, x), strict=True)
+        ]
+        return self.topography.height(*at)
+
+    def level_terms(self, term: Term, position) -> list[Term] | None:
+        """Return the terms along and across rows that a derivative is the sum of."""
+        if not term.along:
+            return None
+        # d_z = (1 / g) d_s alone; d_x = d_x|s - (a / g) d_s.
+        along = [term] if term.along != "z" else []
+        share = self._share_across(term.along, position)
+        across = [replace(term, along="z", factor=term.factor * share)] if share else []
+        return [*along, *across]
+
+    def _share_across(self, axis: str, position) -> float:
+        """Return by how much d_s is part of a derivative along an axis at a position in m."""
+        x, y, s = (np.asarray(p) for p in position)
+        g = float(self.topography.height(s, y, x))
+        if axis == "z":
+            return 1.0 / g
+        return -float(self.topography.surface(y, x, along=axis) * self.topography.share(s)) / g
+
+    def strain(
+        self, interpolation: PointInterpolation, field: Field, position
+    ) -> PointsByField | None:
+        """Return the points of the strain that a stress does work on."""
+        if self.traction is None or field.name not in self.traction.names:
+            return None
+        # Where no contact lies near: strains fitted to the first rows.
+        tilted = interpolation.tilted
+        is_even = tilted is not None and tilted.rows >= MOST_ROWS
+        if is_even and interpolation.index(position)[2] < FITTED_ROWS:
+            return self.traction.fitted_strain(field.name, position)
+        return self._under_ground(interpolation, field, position, self.traction.strain)
+
+    def stress(
+        self, interpolation: PointInterpolation, field: Field, position
+    ) -> PointsByField | None:
+        """Return the points that read a stress."""
+        if self.traction is None or field.name not in self.traction.names:
+            return None
+        return self._under_ground(interpolation, field, position, self.traction.stress)
+
+    def _under_ground(
+        self,
+        interpolation: PointInterpolation,
+        field: Field,
+        position,
+        on_ground: Callable[..., PointsByField],
+    ) -> PointsByField:
+        """Return the points of rows of the stress itself, and of its value on the ground.
+
+        Args:
+            interpolation: of the rows.
+            field: the stress.
+            position: x, y, s in m.
+            on_ground: function(name, position) of what prescribes that value.
+        """
+        # Rows of the stress, and the weight of its value on the ground.
+        points = interpolation.weights(field, position)
+        half = "z" in field.half
+        share = value_share(interpolation.index(position)[2], half, interpolation.surface(field))
+        if not share:
+            return {field.name: points}
+        # The value on the ground, a zero or that of the first row, is what its traction prescribes.
+        rows = np.where((points.z == 0) & (not half), 0.0, points.weights)
+        points_by_field = {field.name: points._replace(weights=rows)}
+        for name, prescribed in on_ground(field.name, position).items():
+            add_points(points_by_field, name, prescribed.times(share))
+        return points_by_field
+
+
 @dataclass(frozen=True)
 class GroundTraction:
-    """What the ground prescribes of shear stresses across z, and of the strains of these.
+    """Shear stresses across z that the ground prescribes, and the strains of these.
 
     Attributes:
         physics: the wave equation.
@@ -68,7 +178,7 @@ class GroundTraction:
     topography: Topography
 
     def stress(self, name: str, position) -> PointsByField:
-        """Return by its name what to read for a stress on the ground above a position."""
+        """Return the points, by their field, of a stress on the ground above a position."""
         return self._read(self._along_ground(position), name, position)
 
     def strain(self, name: str, position) -> PointsByField:
@@ -183,118 +293,3 @@ def _fit(
     solved = kept @ np.linalg.pinv(flat @ kept) * certainty.ravel()
     at_depth = (z_index / rows) ** powers
     return np.einsum("apbr,p->abr", solved.reshape(count, powers.size, count, rows), at_depth)
-
-
-# Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
-# rows next to it err more. Where the ground prescribes slopes few of them are read anyway.
-_ROWS_ACROSS = 4
-
-
-def point_rule(discretization: Discretization) -> GroundRule | None:
-    """Return how fields are read on ground that slopes; None where it is flat."""
-    topography = discretization.topography
-    if topography is None:
-        return None
-    physics = discretization.physics
-    earth = discretization.earth
-    # Fluids have no traction that holds them.
-    has_stress = "stress" in physics.observables
-    # Over topography contacts may cross any row: six rows amplify a kink among them.
-    across = "p" in physics.gradients or not discretization.extremes.uniform
-    return GroundRule(
-        topography=topography,
-        traction=GroundTraction(physics, earth, topography) if has_stress else None,
-        slopes=ground_slopes(physics, earth, topography, discretization.stencil),
-        surface_rows=_ROWS_ACROSS if across else None,
-        by_depth=not has_stress,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroundRule(PointRule):
-    """Interpolation on ground that slopes.
-
-    Attributes:
-        topography: the ground.
-        traction: what it prescribes of shear stresses, or None.
-    """
-
-    topography: Topography
-    traction: GroundTraction | None
-
-    def norm(self, field: Field, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the heights g of cells."""
-        # g at the field's own points.
-        grid = self.topography.grid
-        at = [
-            grid.coordinate(a, n + 0.5 * (a in field.half))
-            for a, n in zip("zyx", (z, y, x), strict=True)
-        ]
-        return self.topography.height(*at)
-
-    def level_terms(self, term: Term, position) -> list[Term] | None:
-        """Return the terms along and across rows that a derivative is the sum of."""
-        if not term.along:
-            return None
-        # d_z = (1 / g) d_s alone; d_x = d_x|s - (a / g) d_s.
-        along = [term] if term.along != "z" else []
-        share = self._share_across(term.along, position)
-        across = [replace(term, along="z", factor=term.factor * share)] if share else []
-        return [*along, *across]
-
-    def _share_across(self, axis: str, position) -> float:
-        """Return by how much d_s is part of a derivative along an axis at a position in m."""
-        x, y, s = (np.asarray(p) for p in position)
-        g = float(self.topography.height(s, y, x))
-        if axis == "z":
-            return 1.0 / g
-        return -float(self.topography.surface(y, x, along=axis) * self.topography.share(s)) / g
-
-    def strain(
-        self, interpolation: PointInterpolation, field: Field, position
-    ) -> PointsByField | None:
-        """Return the points of the strain that a stress does work on."""
-        if self.traction is None or field.name not in self.traction.names:
-            return None
-        # Where no contact lies near: strains fitted to the first rows.
-        tilted = interpolation.tilted
-        is_even = tilted is not None and tilted.rows >= MOST_ROWS
-        if is_even and interpolation.index(position)[2] < FITTED_ROWS:
-            return self.traction.fitted_strain(field.name, position)
-        return self._under_ground(interpolation, field, position, self.traction.strain)
-
-    def stress(
-        self, interpolation: PointInterpolation, field: Field, position
-    ) -> PointsByField | None:
-        """Return the points that read a stress."""
-        if self.traction is None or field.name not in self.traction.names:
-            return None
-        return self._under_ground(interpolation, field, position, self.traction.stress)
-
-    def _under_ground(
-        self,
-        interpolation: PointInterpolation,
-        field: Field,
-        position,
-        on_ground: Callable[..., PointsByField],
-    ) -> PointsByField:
-        """Return the points of rows of the stress itself, and of its value on the ground.
-
-        Args:
-            interpolation: of the rows.
-            field: the stress.
-            position: x, y, s in m.
-            on_ground: function(name, position) of what prescribes that value.
-        """
-        # Rows of the stress, and the weight of its value on the ground.
-        points = interpolation.weights(field, position)
-        half = "z" in field.half
-        share = value_share(interpolation.index(position)[2], half, interpolation.surface(field))
-        if not share:
-            return {field.name: points}
-        # The value on the ground, a zero or that of the first row, is what its traction prescribes.
-        rows = np.where((points.z == 0) & (not half), 0.0, points.weights)
-        points_by_field = {field.name: points._replace(weights=rows)}
-        for name, prescribed in on_ground(field.name, position).items():
-            add_points(points_by_field, name, prescribed.times(share))
-        return points_by_field

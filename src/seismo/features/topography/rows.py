@@ -1,4 +1,4 @@
-"""The ground, and how the rows of a grid follow it down to a depth.
+"""Topography: the ground over a grid, and how rows follow it down to a depth.
 
 The grid is flat in coordinates (x, y, s), s being the depth in m that rows have where the ground is
 level with the top row, at the `level`. Points stand at::
@@ -11,13 +11,12 @@ ground, and rows from a depth L on are flat. Derivatives at constant z and s are
     d/dz = (1 / g) d/ds,    d/dx|z = d/dx|s - (a / g) d/ds,    g = 1 + f B',    a = f_x B,
 
 and likewise along y (Fornberg 1988; O'Reilly et al. 2022 for staggered grids). f, f_x, f_y depend
-on x and y alone, B and B' on the row: no array has three dimensions. In absorbing layers at the
-sides the ground goes on level along the normal, so that a is 0 there.
+on x and y alone, B and B' on the row: no array has three dimensions. f is a quintic spline through
+heights at nodes. In absorbing layers at the sides the ground goes on level along the normal, so
+that a is 0 there.
 
 All of a run but what it reads and writes is in the coordinates (x, y, s): positions are moved into
 them, and the medium is sampled where points stand.
-
-The ground as a smooth function of x and y: a spline through heights at nodes.
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ import numpy as np
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.vertical_coordinate import POWER, remaining, share
 
+_STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
+_NEAR = 1e-12  # of the spacing, at which it ends
 _DEGREE = 5  # quintic: slopes are smooth enough for differences of high order
 _FEWEST = 256  # cells for which lines pay: there is a call of the spline for each of their samples
 _SPARSE = 4  # crossings of lines for each point that is asked for, beyond which points are single
@@ -129,10 +130,6 @@ def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray
     coordinate = np.asarray(coordinate, float)
     inside = np.clip(coordinate, nodes[0], nodes[-1])
     return inside, inside != coordinate
-
-
-_STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
-_NEAR = 1e-12  # of the spacing, at which it ends
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,0 @@
-"""Lines of `seismo check` about the ground, and errors that it causes."""
