@@ -18,7 +18,7 @@ import cases
 import numpy as np
 import scheme_dispersion as box
 
-from seismo.equations import acoustic_tti
+from seismo.equations.acoustic import tti as acoustic_tti
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.scenario import from_dict
 from seismo.solver.discretization import Discretization

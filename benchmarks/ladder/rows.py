@@ -198,7 +198,7 @@ ROWS = (
     Row(33, "F", "Store numbers in as few bits as the answer needs, and compute in more.",
         "with `precision: float16` fields and model have 16 bits, formulas compute in 32",
         ("features/half_precision/table.py:in_16_bits",
-        "equations/acoustic/increments.py:in_increments",
+        "equations/acoustic/constant_density.py:in_increments",
          "backends/kernels/rows.py:dither"),
         CARD, ("fewer_bits", "measure")),
     Row(34, "G", "Keep on the chip what the next step needs: the time loop within the kernel.",

@@ -11,7 +11,7 @@ import pytest
 
 import seismo
 import solver
-from seismo.equations.elastic_tti import definite
+from seismo.equations.elastic import definite
 from seismo.equations.rock.elastic_constants import named
 from seismo.grid.coefficients import MIDPOINT, Stencil
 from seismo.grid.interpolation import Midpoints

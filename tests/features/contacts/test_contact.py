@@ -6,7 +6,7 @@ import pytest
 import flat_layers
 import solver
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.equations.elastic import FLUID_Q
+from seismo.equations.elastic.isotropic import FLUID_Q
 from seismo.exact.medium import Medium
 from seismo.features.contacts.operators import contact_mass, contact_operators
 from seismo.scenario import from_dict

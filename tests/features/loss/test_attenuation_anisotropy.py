@@ -12,7 +12,7 @@ from seismo import check
 from seismo.equations.framework.registry import EQUATIONS, equation_for
 from seismo.equations.loss import anisotropic as anisotropic_loss
 from seismo.equations.rock import elastic_constants as constants
-from seismo.equations.viscoelastic_tti import losses
+from seismo.equations.viscoelastic.tti import losses
 from seismo.exact import acoustic, anisotropic, shear
 from seismo.grid.coefficients import MIDPOINT
 from seismo.model.build import build_earth

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from seismo.equations.acoustic_variable_density import masses, mean_masses
+from seismo.equations.acoustic.variable_density import masses, mean_masses
 from seismo.equations.rock.elastic_constants import named
 
 

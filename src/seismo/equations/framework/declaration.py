@@ -1,4 +1,4 @@
-"""What a wave equation says of itself: its name, what the model gives it, its tables, its cost.
+"""Declarations of wave equations: name, parameters, tables, cost.
 
 Whatever follows from the tables is derived there (`seismo.equations.framework.table.Physics`).
 """
@@ -83,10 +83,10 @@ class Collar:
 
 @dataclass(frozen=True)
 class Equation:
-    """One wave equation; the `EQUATION` of its folder.
+    """One wave equation; the `EQUATION` of its module.
 
     Attributes:
-        name: of the folder; value of `physics` in a scenario, unless it extends another.
+        name: value of `physics` in a scenario, unless it extends another.
         parameters: that it takes of the earth model.
         instead: further ones, which parts of the model may give in their place; its tables convert
             them (`seismo.equations.framework.parameters.Conversion`).

@@ -1,4 +1,6 @@
-"""The wave equations by name: every folder of `seismo.equations` that declares an `EQUATION`.
+"""The wave equations by name: those that folders of `seismo.equations` declare.
+
+A folder has one, its `EQUATION`, or several that are alike, its `EQUATIONS`.
 
 Folders that stand elsewhere are found, too: `SEISMO_EQUATIONS` lists, as `PATH` does, the folders
 that hold them.
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pkgutil import iter_modules
 from typing import Any
 
@@ -37,17 +40,29 @@ def declared(folders: Iterable[str]) -> dict[str, Equation]:
     """
     equations: dict[str, Equation] = {}
     for folder in folders:
-        # Every other folder is one equation.
+        # Every other folder has equations.
         names = sorted({m.name for m in iter_modules([folder]) if m.ispkg} - FRAMEWORK)
         if not names:
             raise ImportError(f"{folder} holds no folder of an equation; see SEISMO_EQUATIONS")
-        for name in names:
-            equation = getattr(import_module(f"seismo.equations.{name}"), "EQUATION", None)
-            if equation is None or equation.name in equations:
-                problem = "declares no EQUATION" if equation is None else "is there twice"
-                raise ImportError(f"{folder}: equation {name} {problem}")
+        for equation in _sorted(folder, names):
+            if equation.name in equations:
+                raise ImportError(f"{folder}: equation {equation.name} is there twice")
             equations[equation.name] = equation
     return equations
+
+
+def _sorted(folder: str, names: Iterable[str]) -> list[Equation]:
+    """Return the equations of some folders in one, by name."""
+    equations: list[Equation] = []
+    for name in names:
+        module = import_module(f"seismo.equations.{name}")
+        if hasattr(module, "EQUATIONS"):
+            equations += module.EQUATIONS
+        elif getattr(module, "EQUATION", None) is not None:
+            equations.append(module.EQUATION)
+        else:
+            raise ImportError(f"{folder}: equation {name} declares no EQUATION")
+    return sorted(equations, key=attrgetter("name"))
 
 
 def parameters_of(equations: Iterable[Equation]) -> dict[str, Parameter]:

@@ -1,7 +1,7 @@
 """Cell averages of parameters that have a mean of their own: arithmetic, or harmonic.
 
 `anellipticity` is that of vp^2 (epsilon - delta) (1 + 2 delta), which waves of one density feel
-where they cross thin layers aslant (`seismo.equations.acoustic_vti`). `axis_x`, `axis_y` and
+where they cross thin layers aslant (`seismo.equations.acoustic.vti`). `axis_x`, `axis_y` and
 `axis_z` are components of a unit vector along the symmetry axis: the principal axis of the mean of
 n n^T, where rock counts by how anisotropic it is, and an axis as its opposite. Of vp, vs and rho
 effective media are made (`seismo.model.effective.averaging`).

@@ -1,6 +1,6 @@
 """What the interpolation of coupled strains adds to the dispersion of rock of any anisotropy.
 
-The four-point mean P of `seismo.equations.elastic_tti` passes waves of wavenumber k along an axis
+The four-point mean P of `seismo.equations.elastic.tti` passes waves of wavenumber k along an axis
 of spacing h with 1 - 3/128 (k h)^4. So constants that couple a shear strain to a normal one act
 P times on a wave, along both axes of the shear strain, and those of two shear strains along the
 axes of both: with the loss C' of stiffness C, a wave's direction n, its motion e and velocity c

@@ -1,6 +1,6 @@
 """Elastic waves in transversely isotropic rock whose axis is tilted (TTI) and which attenuates.
 
-Fields, interpolation and contacts are those of `seismo.equations.elastic_tti`, where the model
+Fields, interpolation and contacts are those of `seismo.equations.elastic.tti`, where the model
 gives qp or qs besides. With the ratios p and s of complex moduli to unrelaxed ones the stiffness is
 s C + (p - s) v v^T, v the roots of P moduli (`seismo.equations.loss.anisotropic`): S waves lose in
 the proportion of C, and what v projects of a strain loses as P waves do. With the sums Z_l of old
@@ -23,6 +23,14 @@ Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilati
 lose as they do (`seismo.model.effective.losses`); beside nodes y of c_I is the mean weighted with
 1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for
 the loss of all constants, which is exact for shear across flat layers, and else approximate.
+
+**Rock of 21 constants** has the same equations, fields, stages and formulas: the stiffness relaxes
+to s C + (p - s) v v^T, with the ratios p and s of moduli of P and of S waves, and v about the axes
+of the rock the roots of c11, c22, c33 for xx, yy, zz, and 0 for shear strains
+(`seismo.equations.loss.anisotropic`). So P waves along these axes have qp in orthorhombic rock, and
+S waves along them qs. Rocks are given by Thomsen's or Tsvankin's parameters, or by elastic
+constants (`seismo.equations.rock.rock_parameters`), where the model gives qp or qs besides;
+constants are those at the frequency that velocities would be of.
 """
 
 from __future__ import annotations
@@ -34,10 +42,14 @@ from functools import partial
 
 import numpy as np
 
-from seismo.equations import elastic_tti
+from seismo.equations.elastic import tti as elastic_tti
 from seismo.equations.elastic.formulas import pairs
 from seismo.equations.framework.declaration import Equation
-from seismo.equations.framework.parameters import QP, QS
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    QP,
+    QS,
+)
 from seismo.equations.framework.table import Physics, Stage
 from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
 from seismo.equations.loss.memory_variables import (
@@ -50,8 +62,12 @@ from seismo.equations.loss.memory_variables import (
     responses_of_memory,
 )
 from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock import (
+    plane_waves,
+    rock_parameters,
+)
 from seismo.equations.rock.elastic_constants import named
-from seismo.equations.viscoelastic_tti import formulas
+from seismo.equations.viscoelastic import tti_formulas as formulas
 
 _LEAST_DISTORTION = 1e-9  # of the dilation's modulus, below which a medium is a fluid
 
@@ -211,5 +227,29 @@ EQUATION = Equation(
     parameters=(*elastic_tti.EQUATION.parameters, QP, QS),
     tables=tables,
     layered=elastic_tti.EQUATION.waves_in_layers.with_further(math.inf, math.inf),
+    extends="elastic",
+)
+
+
+def triclinic_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    return replace(
+        # All 21 constants relax as those of TTI rock do, the rocks are given otherwise.
+        tables(axes, options),
+        conversion=rock_parameters.lossy_rock(axes),
+        # Least qp for the qs of each rock, so that every strain loses energy.
+        derived={
+            "fastest": plane_waves.fastest,
+            SHEAR_SHARE: partial(shear_share, dimensions=len(axes)),
+        },
+        conditions=(),
+    )
+
+
+TRICLINIC = Equation(
+    name="viscoelastic_triclinic",
+    parameters=(*elastic_tti.TRICLINIC.parameters, QP, QS),
+    tables=triclinic_tables,
+    instead=(*rock_parameters.THOMSEN, *CONSTANTS.values()),
     extends="elastic",
 )

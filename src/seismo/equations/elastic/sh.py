@@ -10,21 +10,35 @@ The rock is isotropic; a cell that a contact cuts has a modulus for each stress:
 it, compliances across it (`seismo.model.effective.averaging`). `even` formulas, of planes that no
 contact cuts, read `q` only; `q_xy` is kept for the other planes alone, and stands `packed` numbers
 earlier.
+
+**VTI rock** has the same equations, fields and formulas, with the moduli
+
+    dsxy/dt = c66 d_x vy,    dsyz/dt = c44 d_z vy,    c44 = rho vs^2,  c66 = c44 (1 + 2 gamma)
+
+where vs is that along the axis (Thomsen 1986); c44 and c66 may be given, too, of any rock whose
+motion along y is not coupled to other motion in the plane of x and z. Wavefronts are ellipses.
+Planes z of isotropic rock alone keep one modulus, all others both.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations.elastic import FLUID_Q
+from seismo.equations.elastic.isotropic import FLUID_Q
 from seismo.equations.framework.declaration import (
     Equation,
     LayeredWaves,
     StoredEnergy,
 )
-from seismo.equations.framework.parameters import RHO, VS
+from seismo.equations.framework.parameters import (
+    CONSTANTS,
+    GAMMA,
+    RHO,
+    VS,
+)
 from seismo.equations.framework.table import (
     Field,
     IsotropicPlanes,
@@ -33,6 +47,8 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import plane_waves, rock_parameters
 
 
 def velocity(cell):
@@ -150,5 +166,54 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 1.4}},
     bandwidth_share={"gpu": {2: 0.68}},
     layered=LAYERED,
+    energy=energy,
+)
+
+
+def isotropic_throughout(extremes) -> bool:
+    """Whether an earth of these extremes is one isotropic medium."""
+    return extremes.uniform and extremes.others[GAMMA.name] == (0.0, 0.0)
+
+
+def of_rocks(table: Physics) -> Physics:
+    """Return the table of waves in these rocks, of that in isotropic rock."""
+    velocity, stress = table.stages
+    assert stress.even is not None
+    # One modulus tells a plane of isotropic rock only.
+    even = replace(stress.even, everywhere=isotropic_throughout, simple=constants.isotropic)
+    return replace(
+        table,
+        stages=(velocity, replace(stress, even=even)),
+        # vs is along the axis, the fastest wave sqrt(c66 / rho) or sqrt(c44 / rho).
+        conversion=rock_parameters.sh(),
+        derived={"fastest": plane_waves.fastest},
+        fastest=lambda extremes: extremes.others["fastest"][1],
+    )
+
+
+def vti_tables(axes: str, options: None) -> Physics:
+    """Return the table in x and z."""
+    return of_rocks(tables(axes, options))
+
+
+def _like(vs, rho, gamma):
+    """Return the P-SV medium of isotropic rock, whose contacts tell what those err, roughly."""
+    return EQUATION.waves_in_layers.medium(vs, rho)
+
+
+def _plain(vp, vs, rho):
+    return (*EQUATION.waves_in_layers.parameters(vp, vs, rho), 0.0)
+
+
+VTI = Equation(
+    name="elastic_sh_vti",
+    parameters=(VS, RHO, GAMMA),
+    tables=vti_tables,
+    instead=tuple(CONSTANTS[name] for name in ("c44", "c66")),
+    dimensions=(2,),
+    nanoseconds={"cpu": {2: 1.6}},
+    bandwidth_share={"gpu": {2: 0.68}},
+    layered=replace(EQUATION.waves_in_layers, medium=_like, parameters=_plain),
+    extends="elastic_sh",
     energy=energy,
 )

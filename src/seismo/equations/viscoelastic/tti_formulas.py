@@ -1,7 +1,7 @@
 """Updates of stresses in rock of any anisotropy that attenuates, one text for space and a plane.
 
-Symbols are those of `seismo.equations.viscoelastic_tti`. `pairs` of axes name shear components;
-coefficients are those of `seismo.equations.elastic_tti`, and besides `root` v, `y_p`, `y_s`, `qy`.
+Symbols are those of `seismo.equations.viscoelastic.tti`. `pairs` of axes name shear components;
+coefficients are those of `seismo.equations.elastic.tti`, and besides `root` v, `y_p`, `y_s`, `qy`.
 """
 
 from __future__ import annotations

@@ -2,20 +2,25 @@
 
     rho dvy/dt = d_x sxy + d_z syz,    ds/dt = mu (d vy less what its memory lacks)
 
-In place of `seismo.equations.elastic_sh`, whose grid, density and effective media it has, where the
+In place of `seismo.equations.elastic.sh`, whose grid, density and effective media it has, where the
 model gives qs (`seismo.equations.loss.memory_variables`). On the nodes stand `rho` / dt, unrelaxed
 `q_xy` = 1 / (mu_xy dt) and `q` = 1 / (mu_yz dt), and `qy_xy`, `qy`: these times the numbers y of
 the moduli.
+
+**VTI rock** has the same equations, fields and formulas, with the moduli
+c66 and c44 of `seismo.equations.elastic.sh`, which both relax with the weights of S waves: the
+quality factor is qs in all directions.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 
-from seismo.equations import elastic_sh
+from seismo.equations.elastic import sh as elastic_sh
 from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import (
     QS,
@@ -32,6 +37,7 @@ from seismo.equations.loss.memory_variables import (
     remember,
 )
 from seismo.equations.loss.relaxation import Relaxation
+from seismo.equations.rock import rock_parameters
 
 
 def stress(cell):
@@ -114,4 +120,22 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 2.8}},
     bandwidth_share={"gpu": {2: 0.68}},
     layered=elastic_sh.LAYERED.with_further(math.inf),
+)
+
+
+def vti_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table in x and z."""
+    table = elastic_sh.of_rocks(tables(axes, options))
+    return replace(table, conversion=rock_parameters.attenuating(rock_parameters.sh(), QS.name))
+
+
+VTI = Equation(
+    name="viscoelastic_sh_vti",
+    parameters=(*elastic_sh.VTI.parameters, QS),
+    tables=vti_tables,
+    instead=elastic_sh.VTI.instead,
+    dimensions=(2,),
+    extends="elastic_sh",
+    nanoseconds={"cpu": {2: 3.1}},
+    layered=elastic_sh.VTI.waves_in_layers.with_further(math.inf),
 )

@@ -2,7 +2,7 @@
 
     rho dv/dt = -grad p,    dp/dt = -kappa (div v less what its memory lacks)
 
-In place of `seismo.equations.acoustic_variable_density`, whose grid and density it has, where the
+In place of `seismo.equations.acoustic.variable_density`, whose grid and density it has, where the
 model gives qp (`seismo.equations.loss.memory_variables`). On the nodes stand unrelaxed `kappa` dt
 and the number `y` of its loss.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from seismo.equations import acoustic_variable_density as lossless
+from seismo.equations.acoustic import variable_density as lossless
 from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import (
     QP,

@@ -1,6 +1,6 @@
-"""Acoustic waves in VTI rock that attenuates; density is constant, second order in time.
+"""Acoustic waves in VTI and TTI rock that attenuates; density is constant.
 
-The equations and fields are those of `seismo.equations.acoustic_vti`, where the model gives qp
+The equations and fields are those of `seismo.equations.acoustic.vti`, where the model gives qp
 beside epsilon or delta. All moduli relax alike, so that Q is qp in all directions. What is
 remembered is H p, `across`, and Z r, `along`, at t = n dt, as in `seismo.equations.viscoacoustic`:
 with the memory xi of either,
@@ -8,6 +8,15 @@ with the memory xi of either,
     H p - sum Y_l xi^l,    Z r - sum Y_l xi^l
 
 stand in their places. `y` is the number of the loss of vp^2.
+
+**Tilted axes.** The equations and fields are those of `seismo.equations.acoustic.tti`, where the
+model gives qp beside theta. What is remembered is the curvature across the axis, H p, and along it,
+N r: vp^2 stands outside of both, so that with the memory xi of either
+
+    H p - sum Y_l xi^l,    N r - sum Y_l xi^l
+
+stand in their places. The slopes along the axis, which H and N are made of, remember nothing. In
+absorbing layers the medium turns to delta = epsilon as without loss, and keeps its Q.
 """
 
 from __future__ import annotations
@@ -15,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from seismo.equations import acoustic_vti
+from seismo.equations.acoustic import tti as acoustic_tti
+from seismo.equations.acoustic import vti as acoustic_vti
 from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import QP
 from seismo.equations.framework.table import Physics, Stage
@@ -102,4 +112,25 @@ EQUATION = Equation(
     tables=tables,
     extends="acoustic",
     nanoseconds={"cpu": {2: 2.9, 3: 7.4}},
+)
+
+
+def tilted_pressures(cell):
+    """Advance both pressures by what lasts of H p and N r."""
+    advance_by_what_lasts(cell, acoustic_tti.curvatures)
+
+
+def tti_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table along some axes."""
+    return with_loss(acoustic_tti.tables(axes, None), tilted_pressures, options or UNKNOWN)
+
+
+TTI = replace(
+    acoustic_tti.EQUATION,
+    name="viscoacoustic_tti",
+    parameters=(*acoustic_tti.EQUATION.parameters, QP),
+    tables=tti_tables,
+    nanoseconds={"cpu": {2: 6.2, 3: 19.0}},
+    bandwidth_share={},
+    energy=None,
 )

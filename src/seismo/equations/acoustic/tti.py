@@ -1,7 +1,7 @@
 """Acoustic waves in transversely isotropic rock whose axis is tilted; density is constant.
 
-`acoustic_vti` about an axis n that may change from point to point, in the self-adjoint form of
-Zhang, Zhang & Zhang (2011, Geophysics 76, WA3)::
+`seismo.equations.acoustic.vti` about an axis n that may change from point to point, in the
+self-adjoint form of Zhang, Zhang & Zhang (2011, Geophysics 76, WA3)::
 
     d2p/dt2 = vp^2 [ (1 + 2 epsilon) H p + sqrt(1 + 2 delta) N r ]
     d2r/dt2 = vp^2 [ sqrt(1 + 2 delta) H p + N r ]
@@ -40,7 +40,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.equations import acoustic_vti
+from seismo.equations.acoustic import vti as acoustic_vti
 from seismo.equations.framework.declaration import Collar, Equation
 from seismo.equations.framework.parameters import (
     DELTA,

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from seismo.equations import elastic
+from seismo.equations.elastic import isotropic
 from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import (
     DELTA,
@@ -98,7 +98,7 @@ def of_rocks(table: Physics) -> Physics:
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
-    return of_rocks(elastic.tables(axes, options))
+    return of_rocks(isotropic.tables(axes, options))
 
 
 EQUATION = Equation(
@@ -108,7 +108,7 @@ EQUATION = Equation(
     instead=rock_parameters.OF_VTI,
     nanoseconds={"cpu": {2: 3.9, 3: 10.5}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
-    layered=replace(elastic.EQUATION.waves_in_layers, medium=_like, parameters=_plain),
+    layered=replace(isotropic.EQUATION.waves_in_layers, medium=_like, parameters=_plain),
     extends="elastic",
-    energy=elastic.energy,
+    energy=isotropic.energy,
 )

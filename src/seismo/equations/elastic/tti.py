@@ -1,8 +1,8 @@
-"""Elastic waves in transversely isotropic rock whose axis is tilted (TTI).
+"""Elastic waves in rock of any anisotropy: with a tilted axis (TTI), or of 21 constants.
 
-The rocks are those of `elastic_vti`, each about an axis n of its own, so that normal stresses
-depend on shear strains, and shear stresses on normal strains. With n = xx, yy, zz and I, J = yz,
-xz, xy, strains e_n and g_I = d_a v_b + d_b v_a, and c_I for c44, c55, c66::
+The rocks are those of `seismo.equations.elastic.vti`, each about an axis n of its own, so that
+normal stresses depend on shear strains, and shear stresses on normal strains. With n = xx, yy, zz
+and I, J = yz, xz, xy, strains e_n and g_I = d_a v_b + d_b v_a, and c_I for c44, c55, c66::
 
     s_n' = sum over m of c_nm e_m + sum over I of c_nI g_I
     s_I' = c_I g_I + sum over n of c_nI e_n + sum over J of c_IJ g_J,  J not I
@@ -25,6 +25,12 @@ such that szz vanishes.
 Errors of velocities in a whole space (tilt 30 degrees, epsilon 0.2, delta 0.1, gamma 0.15) at 10
 points per shortest wavelength, two to three of these away: 0.01 % in 2-D at order 8, 0.03 % in 3-D
 at order 4.
+
+**Rock of 21 constants** has the same equations, fields, stages and formulas. Rocks are given by
+Thomsen's or Tsvankin's parameters, or by elastic constants, with theta, phi and azimuth
+(`seismo.equations.rock.rock_parameters`).
+
+Formulas are one text for space and for a plane. `pairs` of axes name shear components.
 """
 
 from __future__ import annotations
@@ -35,15 +41,20 @@ from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 
-from seismo.equations import elastic, elastic_vti
-from seismo.equations.acoustic_variable_density import inertia
-from seismo.equations.elastic import FLUID_Q
-from seismo.equations.elastic.formulas import pairs
-from seismo.equations.elastic_tti import definite, formulas
+from seismo.equations.acoustic.variable_density import inertia
+from seismo.equations.elastic import definite, isotropic
+from seismo.equations.elastic import vti as elastic_vti
+from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
+from seismo.equations.elastic.isotropic import FLUID_Q
 from seismo.equations.framework.declaration import Equation
 from seismo.equations.framework.parameters import (
+    CONSTANTS,
     PHI,
+    RHO,
     THETA,
+    TSVANKIN,
+    VP,
+    VS,
     Condition,
 )
 from seismo.equations.framework.table import (
@@ -52,7 +63,68 @@ from seismo.equations.framework.table import (
     Stage,
 )
 from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import (
+    plane_waves,
+    rock_parameters,
+)
 from seismo.equations.rock.elastic_constants import named
+
+
+def _modulus(cell, pair: str):
+    """Return the shear stiffness where the stress of a pair stands, the harmonic mean."""
+    return 4.0 / four_nodes(cell, named("q", pair), *pair)
+
+
+def strain(cell):
+    """h_ab = c_I (d_b v_a + d_a v_b): what the shear strain itself adds to a shear stress."""
+    # h_I = c_I g_I, g_ab = d_b v_a + d_a v_b
+    for a, b in pairs(cell.axes):
+        cell.put(f"h_{a}{b}", _modulus(cell, a + b) * (cell.d(b, f"v{a}") + cell.d(a, f"v{b}")))
+
+
+def node(cell):
+    """Update the normal stresses, and the coupling t on the nodes.
+
+    s_nn += sum over m of c_nm e_m + sum over I of a_nI P h_I,
+    t_I = sum over n of a_nI e_n + sum over J of b_IJ P h_J.
+    """
+    shear = pairs(cell.axes)
+    axes = sorted(cell.axes)
+    # e_n, and P h_I: shear stresses interpolated to the nodes.
+    strains = {a: cell.d(a, f"v{a}") for a in axes}
+    on_nodes = {pair: cell.mean(pair, f"h_{pair}") for pair in shear}
+    # Normal stresses: s_n += c_nm e_m + a_nI P h_I
+    for a, normal in normal_changes(cell, strains).items():
+        coupled = cell.sum(cell[named("a", a, pair)] * on_nodes[pair] for pair in shear)
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] + normal + coupled)
+    # Coupling: t_I = a_nI e_n + b_IJ P h_J, J not I
+    for pair in shear:
+        coupled = cell.sum(cell[named("a", a, pair)] * strains[a] for a in axes)
+        for other in shear:
+            if other != pair:
+                coupled = coupled + cell[named("b", pair, other)] * on_nodes[other]
+        cell.put(f"t_{pair}", coupled)
+
+
+def shear(cell):
+    """s_I += h_I + c_I P' t_I."""
+    for pair in pairs(cell.axes):
+        # P' t_I: the transpose of P, from nodes to shear points.
+        coupled = _modulus(cell, pair) * cell.mean(pair, f"t_{pair}")
+        cell.put(f"s{pair}", cell[f"s{pair}"] + cell[f"h_{pair}"] + coupled)
+
+
+def surface(cell):
+    """Szz = 0 on a free surface: what e_z would have to be less takes c_az e_z, a_zI e_z along."""
+    excess = cell["szz"]
+    # Excess strain e_z = szz / c33, that would have made szz of the step.
+    strain = excess / cell["c33"]
+    for a in sorted(cell.axes)[:-1]:
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - cell[named("c", a, "z")] * strain)
+    for pair in pairs(cell.axes):
+        cell.put(f"t_{pair}", cell[f"t_{pair}"] - cell[named("a", "z", pair)] * strain)
+    cell.put("szz", excess - excess)
+
 
 _ALONG = 1e-6  # component of an axis across a plane that is rounding
 IN_PLANE = Condition(
@@ -117,7 +189,7 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
     What shear strains themselves add to their stresses is a field of its own, h_I.
     """
     shear = medium.get("c44", medium["c55"])
-    plain = elastic.strain_responses(axes, medium | {"c44": shear})
+    plain = isotropic.strain_responses(axes, medium | {"c44": shear})
     through = {f"s{a}z": f"h_{a}z" for a in axes[:-1]}
     return {
         strain: {through.get(name, name): rate for name, rate in rates.items()}
@@ -129,34 +201,34 @@ def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     upright = elastic_vti.tables(axes, options)
     momentum = upright.stages[0]
-    shear = pairs(axes)
+    components = pairs(axes)
     v = momentum.writes
     normal = tuple(f"s{a}{a}" for a in axes)
     # h_I: stress of the shear strain itself; t_I: coupling on the nodes.
-    stresses, h, t = (tuple(f"{s}{p}" for p in shear) for s in ("s", "h_", "t_"))
+    stresses, h, t = (tuple(f"{s}{p}" for p in components) for s in ("s", "h_", "t_"))
     stiffness = tuple(named("c", *two) for two in combinations_with_replacement(axes, 2))
     couplings = _couplings(axes)
-    q = tuple(named("q", pair) for pair in shear)
-    every = combinations_with_replacement((*axes, *shear), 2)
-    across = tuple(named("a", "z", pair) for pair in shear)
+    q = tuple(named("q", pair) for pair in components)
+    every = combinations_with_replacement((*axes, *components), 2)
+    across = tuple(named("a", "z", pair) for pair in components)
     return replace(
         upright,
         fields=(
             # h_I stands where s_I does, t_I on the nodes; both are new in every step.
             *upright.fields,
             *(Field(n, p, "Pa", slope=True, vanishes="z" in p)
-              for n, p in zip(h, shear, strict=True)),
+              for n, p in zip(h, components, strict=True)),
             *(Field(n, "", "1/s", slope=True) for n in t),
         ),
         stages=(
             # Order of a step: velocities, h, normal stresses and t, then shear stresses.
             momentum,
-            Stage("strain", h, v, q, formulas.strain),
-            Stage("node", (*normal, *t), (*v, *h), (*stiffness, *couplings), formulas.node),
+            Stage("strain", h, v, q, strain),
+            Stage("node", (*normal, *t), (*v, *h), (*stiffness, *couplings), node),
             Stage("surface", (*normal, *t), (),
-                  (*(named("c", a, "z") for a in axes), *across), formulas.surface,
+                  (*(named("c", a, "z") for a in axes), *across), surface,
                   where="surface"),
-            Stage("shear", stresses, (*h, *t), q, formulas.shear),
+            Stage("shear", stresses, (*h, *t), q, shear),
         ),
         coefficients=coefficients,
         medium=("rho", *sorted(named("c", *two) for two in every)),
@@ -182,5 +254,27 @@ EQUATION = Equation(
     # Contacts err about as those of rock whose axis is upright, and as the axes differ
     # (`seismo.runs.prediction.contacts.turned_rock`).
     layered=elastic_vti.EQUATION.waves_in_layers.with_further(0.0, 0.0),
+    extends="elastic",
+)
+
+
+def triclinic_tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    return replace(
+        # All 21 constants: the tables are those of TTI rock, the rocks are given otherwise.
+        tables(axes, options),
+        conversion=rock_parameters.any_rock(axes),
+        derived={"fastest": plane_waves.fastest},
+        conditions=(),
+    )
+
+
+TRICLINIC = Equation(
+    name="elastic_triclinic",
+    parameters=(VP, VS, RHO, *TSVANKIN, *rock_parameters.ANGLES),
+    tables=triclinic_tables,
+    instead=(*rock_parameters.THOMSEN, *CONSTANTS.values()),
+    nanoseconds=EQUATION.nanoseconds,
+    bandwidth_share=EQUATION.bandwidth_share,
     extends="elastic",
 )

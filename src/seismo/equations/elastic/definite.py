@@ -1,6 +1,6 @@
 """Couplings of shear strains so weak that no motion sets energy free, however media contrast.
 
-The discrete energy of rock of any anisotropy is, in the symbols of `seismo.equations.elastic_tti`,
+The discrete energy of rock of any anisotropy is, in the symbols of `seismo.equations.elastic.tti`,
 
     sum over half points of h_I^2 / c_I  +  sum over nodes of e c e + 2 e a P h + P h b P h
 
