@@ -1,1 +1,1 @@
-"""What is done with a scenario: check, run, resume, batch jobs, benchmarks."""
+"""Uses of a scenario: check, run, resume, batch jobs, benchmarks."""

@@ -58,7 +58,7 @@ MemorySize = Annotated[
 
 
 class MachineProfile(ScenarioSection):
-    """The resources of one job."""
+    """The resources of a job."""
 
     backend: Literal["cpu", "gpu"] = Field("cpu", description="where the run goes")
     nodes: Count = Field(1, description="nodes of the job")
@@ -117,7 +117,7 @@ def load_profile(path: str | os.PathLike[str]) -> MachineProfile:
     return profile
 
 
-# All ranks end where one does, and each may use its share of the cores.
+# All ranks end where any does, and each may use its share of the cores.
 _STEP = ("srun", "--kill-on-bad-exit=1", "--cpu-bind=cores")
 _ENDING = f"""\
 # Asked to end, a run stops at a checkpoint and exits with {CHECKPOINTED}: the job is queued again.
@@ -292,12 +292,12 @@ def _refuse_too_many_tasks(scenario: Scenario, profile: MachineProfile, array: J
 def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
     """Refuse a job whose run would be refused when it begins."""
     ranks = profile.nodes * profile.ranks
-    what = "ranks"
+    sharers = "ranks"
     shares = profile.gpus
     settings = f"nodes: {profile.nodes}, ranks: {profile.ranks}"
     if ranks == 1 and scenario.survey is None:  # the GPUs of a node share a run too
         ranks = shares
-        what = "GPUs"
+        sharers = "GPUs"
         settings = f"gpus: {shares}"
     if max(ranks, shares) <= 1:
         return
@@ -310,7 +310,7 @@ def _refuse_too_many(scenario: Scenario, profile: MachineProfile) -> None:
             )
     elif not feasible.suits(ranks):
         raise ScenarioError(
-            f"{settings}: {ranks} {what} cannot share {scenario.path}, whose grid has "
+            f"{settings}: {ranks} {sharers} cannot share {scenario.path}, whose grid has "
             f"{feasible.points} points with its layers: use at most {feasible.most(ranks)}; see "
             "grid.decomposition, and survey.spread of a survey"
         )

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,10 +36,12 @@ from seismo.runs.coordinates import (
     metres_of,
     size_and_depth,
 )
-from seismo.runs.prediction.assess import Assessment
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Simulation
+
+if TYPE_CHECKING:
+    from seismo.runs.prediction.assess import Assessment
 
 _DERIVED = ("x_azimuth", "depth", "elevation")  # of coordinates
 _PARTIAL = (
@@ -124,7 +126,7 @@ def model_of(
 
 
 def write_sources(writer: ResultsWriter, discretization: Discretization) -> None:
-    """Store where the sources are, what they are, and their wavelets at the solver's steps."""
+    """Store the sources: their places, kinds, and wavelets at the solver's steps."""
     several = len(discretization.shots) > 1
     shots = [(shot, source) for shot in discretization.shots for source in shot.summaries]
     coordinates = coordinates_of(discretization, np.array([source.position for _, source in shots]))
@@ -147,7 +149,7 @@ def write_sources(writer: ResultsWriter, discretization: Discretization) -> None
 
 
 def _units(discretization: Discretization, kinds: set[str]) -> dict[str, str]:
-    """Return the units of what sources of some kinds are strong by; in 2-D it is per metre of y."""
+    """Return the units of the strengths of kinds of sources; in 2-D they are per metre of y."""
     flat = discretization.grid.axes == "xz"
     amounts = {"pressure": ("Pa m", "Pa"), "volume_rate": ("m3/s", "m2/s"),
                "plane_wave": ("m/s", "m/s")}  # fmt: skip
@@ -272,21 +274,21 @@ def create_traces(writer: ResultsWriter, discretization: Discretization) -> None
 
 def create_maps(writer: ResultsWriter, discretization: Discretization) -> None:
     """Lay out all maps."""
-    for one in discretization.all_maps:
+    for maps in discretization.all_maps:
         writer.create_maps(
-            one.name,
+            maps.name,
             shots=[shot.name for shot in discretization.shots],
-            axes=one.cut.axes,
-            quantities={q.name: q.unit for q in one.quantities},
-            plane=one.cut.plane,
-            facts={"damping": one.damping} if one.periods else {},
+            axes=maps.cut.axes,
+            quantities={q.name: q.unit for q in maps.quantities},
+            plane=maps.cut.plane,
+            facts={"damping": maps.damping} if maps.periods else {},
         )
 
 
 def traces_of(
     simulation: Simulation, shot: int, shot_name: str, steps: int
 ) -> Iterator[tuple[str, Callable[[], np.ndarray]]]:
-    """Return the datasets of one shot of the batch, and what finishes their traces, in any thread.
+    """Return the datasets of a shot of the batch, and functions that finish their traces.
 
     All ranks have to ask for them; the first gets them: (receiver, time), of so many steps.
 
@@ -309,7 +311,7 @@ def traces_of(
 def _with_dropped(
     finish: Callable[[np.ndarray], np.ndarray], raw: np.ndarray, recording: np.ndarray
 ) -> np.ndarray:
-    """Finish the traces (receiver, time) of those that record; others are masked."""
+    """Finish the traces (receiver, time) of recording receivers; others are masked."""
     if recording.all():
         return finish(raw)
     finished = finish(raw[recording] if recording.any() else np.zeros_like(raw[:1]))
@@ -327,7 +329,7 @@ def _traces(
     steps: int,
     raw: np.ndarray,
 ) -> np.ndarray:
-    """Finish the traces (receiver, time) of one component, some receivers at a time."""
+    """Finish the traces (receiver, time) of a component, in blocks of receivers."""
     clock = discretization.clock
     terms = group.terms(discretization.physics, base, component)
     late = discretization.physics.named(terms[0].field).late
@@ -344,7 +346,7 @@ def _traces(
 
 
 def temporary_results(name: str, write: Callable[[Path], None]) -> Results:
-    """Return what a function writes to a temporary file of a name; what fails leaves nothing."""
+    """Return results that a function writes to a temporary file; a failure leaves none."""
     folder = tempfile.mkdtemp(prefix="seismo-")
     path = Path(folder) / name
     try:

@@ -93,7 +93,7 @@ def run(
             refuse where there is a checkpoint.
         shots: a share of the shots, such as "2/4", the second of four; all when None.
         time_limit: seconds after which the run has to have stopped at a checkpoint.
-        signals: what the outside asks of the run meanwhile.
+        signals: requests from outside during the run.
         profile: whether a timeline of the run is written beside the results, a Chrome trace.
 
     Raises:
@@ -119,7 +119,7 @@ def run(
 
 
 def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request) -> Results | None:
-    """Run a scenario on some ranks, all of which call this alike; give the results to the first.
+    """Run a scenario on ranks, all of which call this alike; give the results to the first.
 
     Args:
         ranks: the processes that take part (`seismo.backends.communicator.join`). The
@@ -137,7 +137,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         request.share,
     )  # fmt: skip
 
-    def one(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
+    def run_rank(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
         rank_request = request if rank.first else replace(request, report=silent)
         where, _, reason = choice.note.partition("; ")
         each = f" for each of {ranks.count} ranks" if ranks.has_others else ""
@@ -147,7 +147,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
             rank_request.report(Progress("caution", note=choice.caution))
         return _run(rank, choice, checked, rank_request, known)
 
-    return spread(ranks, choices, one)
+    return spread(ranks, choices, run_rank)
 
 
 def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Results:
@@ -170,7 +170,7 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
 def resume_on(
     ranks: SerialCommunicator, folder: str | os.PathLike[str], request: Request
 ) -> Results | None:
-    """Go on with an unfinished run on some ranks, as many as there are; give results to the first.
+    """Go on with an unfinished run on ranks, as many as there are; give results to the first.
 
     Args:
         ranks: see `run_on`.
@@ -209,7 +209,7 @@ def _run(
     request: Request,
     known: Discretization | None,
 ) -> Results | None:
-    """Run a scenario on one rank."""
+    """Run a scenario on a rank."""
     backend = choice.make(checked.precision)
     report = request.report
     share = request.share
@@ -314,7 +314,7 @@ def _run_in_passing(
 
 
 def _is_complete(final: Path, identity: Mapping[str, Any], scenario: Scenario, begun: bool) -> bool:
-    """Whether the results are there, and those of this very run.
+    """Whether the results are there, and belong to this very run.
 
     Raises:
         ScenarioError: they are those of another run, and this one has not begun to replace them.

@@ -13,6 +13,7 @@ FEATURE = Feature(
     refuse_level="levels:refuse_unrefined",
     halo="operators:halo",
     refined_rows="levels:rows_of",
+    field_size="levels:field_size",
     assess="error:assess",
     reports="report:REPORTS",
 )

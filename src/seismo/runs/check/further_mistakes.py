@@ -45,7 +45,7 @@ def load_placed(source: ScenarioInput) -> Scenario:
 
 
 def _further(scenario: Scenario) -> Iterator[str]:
-    """Yield what is wrong with the files and positions of a scenario."""
+    """Yield mistakes in the files and positions of a scenario."""
     try:
         region = make_grid(scenario)
         # Of two grids the coarser one has rows of all depths, the finer one the ground.

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import io
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
+from typing import Literal
 
 from seismo.backends.select import BackendChoice, choose
 from seismo.errors import InsufficientMemoryError, SeismoError, StorageError
-from seismo.features import giving
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
-from seismo.runs.coordinates import size_and_depth
-from seismo.runs.prediction.accuracy import Expected
-from seismo.runs.prediction.assess import Assessment, Finding, assess
-from seismo.runs.prediction.cheaper_grid import CheaperGrid, cheaper_grid
-from seismo.runs.prediction.remedy import (
-    points_needed,
-    uncarried,
-)
-from seismo.runs.prediction.resolution import LayerResolution, layers_of
+from seismo.runs.check.planned_run import PlannedRun, described
 from seismo.runs.resources import speed
-from seismo.runs.resources.memory import Memory, OutputSize, memory_of, output_of
+from seismo.runs.resources.memory import memory_of, output_of
 from seismo.runs.resources.memory_fit import (
     HypotheticalRanks,
     MemoryDemand,
@@ -35,7 +25,7 @@ from seismo.runs.resources.memory_fit import (
 from seismo.runs.resources.placement import place_run, select_backends, step_seconds
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
-from seismo.solver.parallel.partition import Partition, divide
+from seismo.solver.parallel.partition import divide
 
 __all__ = ["Plan", "check", "make_plan"]
 
@@ -44,115 +34,8 @@ PAGE = 100  # characters of a table's line
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
-    """What a scenario comes down to: its demands, and how good it will be where that is asked.
-
-    Attributes:
-        discretization: grid, physics, earth, clock, geometry.
-        memory: bytes in memory.
-        demands: what is needed of each memory that takes part, and free there.
-        output: bytes on the disk.
-        device: name of the processor or card that it is planned for.
-        division: of the grid among as many of them as share the run.
-        sharing: why they share it so, where there was a choice.
-        points_per_second: expected point updates a second, on all of them.
-        seconds: expected time of stepping, maps included.
-        map_seconds: of it for maps of largest values.
-        refusals: why the run would not start on this machine.
-        exit_code: that `run` would end with for that, 0 where it would start.
-    """
-
-    discretization: Discretization
-    memory: Memory
-    demands: list[MemoryDemand]
-    output: OutputSize
-    device: str
-    division: Partition
-    sharing: str
-    points_per_second: float
-    seconds: float
-    map_seconds: float
-    refusals: list[str]
-    exit_code: int = 0
-
-    @cached_property
-    def _assessment(self) -> Assessment:
-        return assess(self.discretization)
-
-    @property
-    def f_max(self) -> float:
-        """Highest frequency of the sources in Hz."""
-        return self._assessment.f_max
-
-    @property
-    def f_dominant(self) -> float:
-        """Lowest dominant frequency of the sources in Hz."""
-        return self.discretization.dominant_frequency
-
-    @property
-    def layers(self) -> list[LayerResolution]:
-        """Media of the earth and how the grid carries their waves."""
-        return self._assessment.layers
-
-    @property
-    def expected(self) -> Expected:
-        """Error of the traces, and what it comes from."""
-        return self._assessment.expected
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a seismologist would ask about, and what follows; refusals last."""
-        return self._assessment.warnings + self.refusals
-
-    @cached_property
-    def errors(self) -> list[str]:
-        """Why the grid does not carry the waves at all."""
-        grids = self.discretization.grids_of_spacing
-        lines = (text for grid in grids for text in uncarried(grid, layers_of(grid, self.f_max)))
-        return list(dict.fromkeys(lines))
-
-    @cached_property
-    def points_needed(self) -> float:
-        """Points per wavelength with which dispersion keeps to the wanted accuracy."""
-        # Of the grid whose waves have the fewest.
-        each = [
-            (grid, layers_of(grid, self.f_max)) for grid in self.discretization.grids_of_spacing
-        ]
-        return points_needed(
-            *min(each, key=lambda one: min(layer.points_per_wavelength for layer in one[1]))
-        )
-
-    @cached_property
-    def cheaper(self) -> CheaperGrid | None:
-        """A grid that keeps to the wanted accuracy by much less work, if there is one."""
-        return cheaper_grid(self.discretization, self.expected)
-
-    @cached_property
-    def findings(self) -> dict[Finding, Any]:
-        """Facts that features find; None where there is nothing to say."""
-        return {
-            finding: finding.find(self.discretization, self.expected)
-            for feature in giving("findings")
-            for finding in feature["findings"]
-        }
-
-    @property
-    def longer_steps(self) -> Any:
-        """How many steps bounded differences save, if these keep to the wanted accuracy."""
-        return self._fact("longer_steps")
-
-    @property
-    def attenuation(self) -> Any:
-        """How well media attenuate, of two grids those that do so more; None where none does."""
-        return self._fact("attenuation")
-
-    def _fact(self, key: str) -> Any:
-        return next(fact for finding, fact in self.findings.items() if finding.key == key)
-
-    @cached_property
-    def remedy(self) -> str:
-        """What keeps to the wanted accuracy, where that is missed and no warning says so."""
-        return self._assessment.remedy(self.discretization, self.expected)
+class Plan(PlannedRun):
+    """The plan of a run, which prints as the page of `seismo check`."""
 
     def __str__(self) -> str:
         """The page that `seismo check` prints."""
@@ -167,7 +50,7 @@ class Plan:
     def __repr__(self) -> str:
         """Name the plan, its grid and its expected error in a line."""
         discretization = self.discretization
-        size = " x ".join(str(n) for n in _described(discretization)["points"].values())
+        size = " x ".join(str(n) for n in described(discretization)["points"].values())
         count = len(self.warnings)
         return (
             f"<Plan {discretization.scenario.title!r}: {size} points, "
@@ -178,65 +61,6 @@ class Plan:
     def _repr_html_(self) -> str:
         """Return the page as notebooks show it."""
         return f"<pre>{escape(str(self))}</pre>"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        discretization = self.discretization
-        return {
-            **_described(discretization),
-            "f_max": self.f_max,
-            "f_dominant": self.f_dominant,
-            "layers": [layer.as_dict() for layer in self.layers],
-            "points_needed": self.points_needed,
-            "order": discretization.stencil.order,
-            "stencil_tolerance": discretization.stencil.tolerance,
-            "stencil_bounds": discretization.stencil.bounds,
-            "expected": self.expected.as_dict(),
-            "remedy": self.remedy,
-            "cheaper": self.cheaper and asdict(self.cheaper),
-            **{finding.key: fact and fact.as_dict() for finding, fact in self.findings.items()},
-            "memory_bytes": self.memory.as_dict(),
-            "memory_needed": [demand.as_dict() for demand in self.demands],
-            "output_bytes": self.output.as_dict(),
-            "device": self.device,
-            "division": self.division.describe(),
-            "sharing": self.sharing,
-            "points_per_second": self.points_per_second,
-            "seconds": self.seconds,
-            "map_seconds": self.map_seconds,
-            "warnings": self.warnings,
-            "errors": self.errors,
-            "refusals": self.refusals,
-            "exit_code": self.exit_code,
-        }
-
-
-def _described(discretization: Discretization) -> dict[str, Any]:
-    """Describe grid, time steps, sources and receivers as plain data."""
-    grid = discretization.grid
-    clock = discretization.clock
-    points = dict(zip("xyz", grid.points, strict=True))
-    return {
-        "title": discretization.scenario.title,
-        "physics": discretization.scenario.physics,
-        "equation": discretization.scenario.equation.name,
-        "dimensions": grid.dimensions,
-        "points": {a: points[a] for a in grid.axes},
-        "grid_points": discretization.points,
-        "dt": clock.dt,
-        "dt_limit": clock.limit,
-        "steps": clock.steps,
-        "extra_steps": discretization.extra_steps,
-        "duration": clock.steps * clock.dt,
-        "shots": len(discretization.shots),
-        "shots_together": discretization.batch,
-        "sources": [
-            {"name": s.name, "type": s.kind, "wavelet": s.wavelet.type, "start": s.start,
-             "centre": s.centre, **size_and_depth(discretization, s)}
-            for s in discretization.shots[0].summaries
-        ],
-        "receivers": {g.name: len(g) for g in discretization.groups},
-    }  # fmt: skip
 
 
 def check(
@@ -308,7 +132,7 @@ def make_plan(
 def _resource_problems(
     discretization: Discretization, needs: list[MemoryDemand], checkpoints: int
 ) -> list[tuple[int, str]]:
-    """Describe what `run` would refuse, in its order, each with the exit code.
+    """Describe the refusals of `run`, in its order, each with the exit code.
 
     Results that cannot be written, too little memory or disk.
     """

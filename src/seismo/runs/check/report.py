@@ -15,7 +15,7 @@ from seismo.model.volumes.gridded import Gridded
 from seismo.model.volumes.volume import Volume
 from seismo.output.reports.source_facts import ranged, source_lines
 from seismo.output.store.quantities import timing
-from seismo.runs.check.plan import Plan
+from seismo.runs.check.planned_run import PlannedRun
 from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors
 from seismo.runs.prediction.lines import facts_of_features, percent
@@ -115,7 +115,7 @@ MOST_SETS = 6  # of receivers whose errors are listed
 _OF_SPACING = 0.01  # to which z of media is rounded
 
 
-def print_plan(plan: Plan, console: Console) -> None:
+def print_plan(plan: PlannedRun, console: Console) -> None:
     """Print the plan: facts, layers, warnings."""
     for label, text in _facts(plan):
         console.print(f"{label:<12}{text}", markup=False, highlight=False, soft_wrap=True)
@@ -134,7 +134,7 @@ def print_plan(plan: Plan, console: Console) -> None:
         console.print("[red]this run will not start here[/red], as said above; elsewhere it may")
 
 
-def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
+def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     discretization = plan.discretization
     grid = discretization.grid
     clock = discretization.clock
@@ -178,7 +178,7 @@ def _facts(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 def _damping(discretization: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield what layers do against guided waves, from when on, and what they reflect."""
+    """Yield the damping of layers against guided waves, its beginning, and reflections."""
     if discretization.guided_damping.averaged:
         yield "boundaries", "side layers have the mean of beds between which waves would grow"
     (_, before), *later = layer_errors(discretization)
@@ -205,7 +205,7 @@ def _rows(discretization: Discretization) -> str:
     )
 
 
-def _coefficients(plan: Plan) -> str:
+def _coefficients(plan: PlannedRun) -> str:
     stencil = plan.discretization.stencil
     texts = [f"along {a} bounded by {most:g}, to {100 * e:g} %" for a, most, e in stencil.bounds]
     if set(plan.discretization.grid.axes) > set(stencil.bounded):
@@ -214,7 +214,7 @@ def _coefficients(plan: Plan) -> str:
     return ", ".join(texts)
 
 
-def _resources(plan: Plan) -> Iterator[tuple[str, str]]:
+def _resources(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     memory = plan.memory
     needed = [f"{with_unit(need.need, 'B')} on {need.where}" for need in plan.demands]
     faults = f", faults on the host {with_unit(memory.faults, 'B')}" if memory.faults else ""
@@ -244,7 +244,7 @@ def _resources(plan: Plan) -> Iterator[tuple[str, str]]:
     )
 
 
-def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
+def _speed(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     devices = plan.device
     division = plan.division
     if division.ranks.has_others:
@@ -269,7 +269,7 @@ def _speed(plan: Plan) -> Iterator[tuple[str, str]]:
     )
 
 
-def _resolution(plan: Plan) -> str:
+def _resolution(plan: PlannedRun) -> str:
     """Compare the points per wavelength with what the accuracy needs over these paths."""
     worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
     wanted = plan.discretization.scenario.grid.accuracy
@@ -281,8 +281,8 @@ def _resolution(plan: Plan) -> str:
     )
 
 
-def _accuracy(plan: Plan) -> str:
-    causes = [f"{what} {percent(error)}" for what, error in plan.expected.causes[:MOST_CAUSES]]
+def _accuracy(plan: PlannedRun) -> str:
+    causes = [f"{name} {percent(error)}" for name, error in plan.expected.causes[:MOST_CAUSES]]
     wanted = plan.discretization.scenario.grid.accuracy
     missed = ""
     if plan.expected.error > wanted:
@@ -293,7 +293,7 @@ def _accuracy(plan: Plan) -> str:
     return f"expected trace error {plan.expected} ({', '.join(causes)}){each}{missed}"
 
 
-def _geometry(plan: Plan) -> Iterator[tuple[str, str]]:
+def _geometry(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     discretization = plan.discretization
     yield from source_facts(discretization)
     groups = [f"{g.name}: {len(g)} ({', '.join(g.quantities)}){_motion(discretization, g)}"
@@ -311,7 +311,7 @@ def _motion(discretization: Discretization, group: ReceiverGroup) -> str:
     return " moving with the source" + lost * (dropped > 0)
 
 
-def _files(plan: Plan) -> Iterator[tuple[str, str]]:
+def _files(plan: PlannedRun) -> Iterator[tuple[str, str]]:
     """Describe how axes of gridded files and depths were taken, which files do not tell."""
     discretization = plan.discretization
     descriptions = []
@@ -345,7 +345,7 @@ def _rounded(value: float, unit: float) -> float:
     return round(value / unit) * unit + 0.0  # 0 is no -0
 
 
-def _layers(plan: Plan) -> Table:
+def _layers(plan: PlannedRun) -> Table:
     """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
     many = any(layer.stands_for for layer in plan.layers)
     title = f"resolution at {plan.f_max:.4g} Hz"

@@ -66,12 +66,12 @@ class RunContext:
     """What a run works with.
 
     Attributes:
-        simulation: what steps.
+        simulation: of the run.
         snapshots: takes them.
         pipeline: where results go.
         timer: counts steps and their time.
         report: told of the progress.
-        noted: told what is done when.
+        noted: records the spans of actions.
         total: steps of all batches.
     """
 
@@ -105,7 +105,7 @@ class RunContext:
 
 
 class Prefetcher:
-    """Load batches of shots, each prepared during the one before; use as a context manager."""
+    """Load batches of shots, each prepared during the batch before; use as a context manager."""
 
     def __init__(self, simulation: Simulation, batches: list[list[Shot]]) -> None:
         """Prepare nothing yet: the first batch was loaded when the simulation was built."""
@@ -119,7 +119,7 @@ class Prefetcher:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Let go of what nobody waits for."""
+        """Cancel preparations that nobody waits for."""
         self._pool.shutdown(cancel_futures=True)
 
     def load(self, number: int) -> list[Shot]:
@@ -130,7 +130,7 @@ class Prefetcher:
         return self._batches[number]
 
     def look_ahead(self, number: int) -> None:
-        """Begin to prepare the batch that follows one."""
+        """Begin to prepare the batch that follows."""
         if number + 1 < len(self._batches):
             self._begin(number + 1)
 
@@ -166,7 +166,7 @@ class SendMaps:
         """Act after a step."""
         pipeline = self.context.pipeline
         shots = range(len(self.batch.names))
-        for maps, shot in product((one.maps for one in self.context.simulation.levels), shots):
+        for maps, shot in product((level.maps for level in self.context.simulation.levels), shots):
             for name, peaks in maps.peaks(shot).items():
                 pipeline.write(f"maps/{name}", self.batch.first + shot, partial(np.asarray, peaks))
 
@@ -229,7 +229,7 @@ class StoreCheckpoint:
     Attributes:
         batch: that is under way, or comes next.
         checkpoints: those of the run.
-        confirm: sees to it that the wavefield of a step is sound, and returns what goes with it;
+        confirm: sees to it that the wavefield of a step is sound, and returns facts about it;
             None between two batches, where there is no wavefield to keep.
     """
 

@@ -1,4 +1,4 @@
-"""One run from its discretization to its results file: build, step, send what is due.
+"""A run from its discretization to its results file: build, step, send what is due.
 
     model -> [batch of shots: steps, snapshots, traces; checkpoints on the way] -> file
 
@@ -6,7 +6,7 @@ Results appear under their name when the run is complete. A run whose wavefield 
 error, but what was recorded until then is kept, and says so: every earlier batch of shots, the
 traces of this one up to the last look that found it sound, and the snapshots taken. A run that ends
 in any other way leaves its last checkpoint and the results up to it, if there are any.
-Of several ranks the first writes what all have found; the others run along.
+Of several ranks the first writes the results of all; the others run along.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ from seismo.runs.loop.time_loop import (
     TimeLoop,
     act,
 )
-from seismo.runs.prediction.assess import assess
 from seismo.runs.reporting import progress
 from seismo.runs.reporting.progress import Progress, Reporter
 from seismo.runs.reporting.telemetry import REPORT_EVERY, UNITS, Compiling, StepTimer, Telemetry
@@ -63,16 +62,16 @@ from seismo.solver.simulation import Simulation
 
 @dataclass(eq=False)
 class Run:
-    """The state of one run.
+    """The state of a run.
 
     Attributes:
-        discretization: what to run.
-        memory: what it takes.
+        discretization: of the run.
+        memory: its bytes.
         path: the results file.
         report: told of the progress.
         profile: where to run, and who is told what is done when.
         ranks: that take part.
-        identity: what tells this run from others, for the results.
+        identity: digest that tells this run from others, for the results.
         start: where it begins.
         checkpoints: written on the way; a run without them leaves nothing unless it is done.
     """
@@ -117,6 +116,9 @@ class Run:
 
     def write(self) -> None:
         """Run everything and publish the results file."""
+        # Runs in memory, and those that are refused, go without an assessment.
+        from seismo.runs.prediction.assess import assess
+
         scenario = self.discretization.scenario
         assessment = assess(self.discretization)
         for warning in assessment.warnings if self.start.done is None else ():
@@ -178,7 +180,7 @@ class Run:
             raise failure
 
     def _lay_out(self, writer: ResultsWriter) -> None:
-        """Write what is known before the first step, and create what the steps fill."""
+        """Write the facts known before the first step, and create the datasets that steps fill."""
         self.report(Progress("model"))
         if self.discretization.scenario.output.model:
             writer.write_model(*file_contents.model_of(self.discretization))
@@ -191,9 +193,9 @@ class Run:
         simulation = Simulation(self.discretization, self.backend, ranks=self.ranks, from_rest=True)
         names = [shot.name for shot in self.discretization.shots]
         series = [
-            (one, level.sampled)
+            (series, level.sampled)
             for level in simulation.levels
-            for one in level.discretization.series
+            for series in level.discretization.series
         ]
         return simulation, SnapshotRecorder(writer, series, names)
 
@@ -265,7 +267,7 @@ class Run:
     def _plan(
         self, context: RunContext, batch: Batch, monitor: StabilityMonitor
     ) -> ScheduledActions:
-        """Return what is done during a batch, and when; in the order of what is due at one halt."""
+        """Return the actions of a batch and their schedules, in their order at a halt."""
         last = context.simulation.total_steps
         checks = {*range(stability_monitor.EVERY, last, stability_monitor.EVERY), last}
         telemetry = self.telemetry
@@ -285,7 +287,7 @@ class Run:
     def _checkpointing(
         self, context: RunContext, batch: Batch, confirm: Callable[[int], dict[str, Any]] | None
     ) -> ScheduledActions:
-        """Return the part of the plan that stores checkpoints, and stops the run at one."""
+        """Return the part of the plan that stores checkpoints, and stops the run there."""
         if self.checkpoints is None:
             return []
         store = StoreCheckpoint(context, batch, self.checkpoints, confirm)

@@ -1,4 +1,4 @@
-"""The time loop of a batch of shots: it halts between steps, and does what is due there.
+"""The time loop of a batch of shots: it halts between steps, where actions are due.
 
     for halt in halts:                      # after planned steps, and whenever the queue is done
         for schedule, action in plan:
@@ -53,12 +53,12 @@ ScheduledActions = Sequence[tuple[Schedule, *tuple[Action, ...]]]
 
 @dataclass(frozen=True)
 class AtSteps:
-    """After some steps."""
+    """After given steps."""
 
     steps: Collection[int]
 
     def is_due(self, halt: Halt) -> bool:
-        """Whether this is one of them."""
+        """Whether the halt is after such a step."""
         return halt.is_planned and halt.step in self.steps
 
 
@@ -85,7 +85,7 @@ class EverySeconds:
 
 
 def act(plan: ScheduledActions, halt: Halt) -> None:
-    """Do what is due, in the order of the plan."""
+    """Act as due, in the order of the plan."""
     for schedule, *actions in plan:
         if schedule.is_due(halt):
             for action in actions:
@@ -105,9 +105,9 @@ class TimeLoop:
         """Advance a simulation.
 
         Args:
-            simulation: what steps.
+            simulation: of the batch.
             timer: counts steps and their time.
-            check: raises what went wrong in other threads; called between steps.
+            check: raises errors of other threads; called between steps.
             first_step: takes the very first step of a run, which may compile and is not timed.
         """
         self._simulation = simulation
@@ -119,7 +119,7 @@ class TimeLoop:
         """Take the steps of a batch, and act as planned.
 
         Args:
-            plan: what to do, and when; in the order of what is due at one halt.
+            plan: actions and their schedules, in the order in which they act at a halt.
             begun: step up to which all has been done, -1 where nothing has.
             shots: that advance.
         """

@@ -1,4 +1,4 @@
-"""What the interpolation of coupled strains adds to the dispersion of rock of any anisotropy.
+"""Dispersion by the interpolation of coupled strains, in rock of any anisotropy.
 
 The four-point mean P of `seismo.equations.elastic.tti` passes waves of wavenumber k along an axis
 of spacing h with 1 - 3/128 (k h)^4. So constants that couple a shear strain to a normal one act

@@ -1,4 +1,4 @@
-"""How maps of largest values and snapshots err by time stepping, which is removed from traces only.
+"""Errors of peak maps and snapshots by time stepping, which is removed from traces only.
 
 A wave of true spectrum U(f) that has travelled for a time T is, on a grid of time step dt,
 

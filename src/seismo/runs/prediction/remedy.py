@@ -1,18 +1,21 @@
 """Remedies of errors: the grid with which the traces of a run keep to the wanted accuracy.
 
 At another spacing dispersion, the free surface and the weights between grid points err as at their
-points per wavelength there. What contacts leave falls with the square of the spacing at least
+points per wavelength there. Errors by contacts fall with the square of the spacing at least
 (measured powers are 2 to 3.2). Sources beside contacts where the earth varies sideways err by their
 distance in points: a finer grid does not mend that for sure. Absorbing layers of as many points are
-thinner on a finer grid, so that their points are sought for the spacing that is named. What
-mechanisms err by that are no law is the same on any grid.
+thinner on a finer grid, so that their points are sought for the spacing that is named. Errors by
+mechanisms that are no law are the same on any grid.
+
+Where a run takes much more work than the wanted accuracy asks for, the order and spacing that take
+least are sought in the same way.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from seismo.acquisition.wavelet_shapes import half_duration_of
@@ -23,15 +26,15 @@ from seismo.runs.prediction.accuracy import (
     Expected,
     cause_of,
     expected_error,
-    percent,
     placing_error,
     sent_back,
 )
 from seismo.runs.prediction.checks.odd_media import medium_name
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING
 from seismo.runs.prediction.layers.thicker import MOST_TRIED, thicker
-from seismo.runs.prediction.lines import WarningLines, rounded_down
+from seismo.runs.prediction.lines import WarningLines, percent, rounded_down
 from seismo.runs.prediction.resolution import LayerResolution, of_spacing
+from seismo.runs.resources.speed import order_factor
 from seismo.solver.accuracy.stencil import (
     best_stencil,
     dispersion_error,
@@ -98,7 +101,7 @@ def inaccurate(
 
 
 def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
-    """Return what keeps to the wanted accuracy, where it is missed by too little for a warning."""
+    """Return the remedy where the wanted accuracy is missed by too little for a warning."""
     if expected.error <= discretization.scenario.grid.accuracy or warned_of(
         discretization, expected
     ):
@@ -107,7 +110,7 @@ def remedy_of_a_miss(discretization: Discretization, expected: Expected) -> str:
 
 
 def warned_of(discretization: Discretization, expected: Expected) -> str:
-    """Return what `inaccurate` warns of: "stencil", "dispersion", "error" of all causes, or ""."""
+    """Return the subject of a warning: "stencil", "dispersion", "error" of all causes, or ""."""
     spec = discretization.scenario.grid
     if spec.stencil == "minmax":
         return "stencil"
@@ -186,7 +189,7 @@ def _lower_frequencies(discretization: Discretization, share: float) -> str:
 def _with_layers(
     discretization: Discretization, expected: Expected
 ) -> tuple[float, Expected, float]:
-    """Return a spacing in m, what is expected there, and what that leaves to absorbing layers.
+    """Return a spacing in m, the errors expected there, and the error left to absorbing layers.
 
     Layers of as many points are thinner on a finer grid: where they send back more than that, a
     finer one leaves more to them.
@@ -206,10 +209,10 @@ def _with_layers(
 def _finer(
     discretization: Discretization, expected: Expected, wanted: float
 ) -> tuple[float, Expected]:
-    """Return the spacing in m that mends what a spacing mends, and what is expected there.
+    """Return the spacing in m that mends errors, and the errors expected there.
 
     Where the earth varies with depth only, spacings are tried from that on which suits dispersion:
-    what contacts leave follows no law, and sources leave the rows of the surface. In others they
+    errors by contacts follow no law, and sources leave the rows of the surface. In others they
     are tried from that on which suits all laws, on grids that are soon prepared.
 
     Args:
@@ -323,7 +326,7 @@ def coarsest(within: Callable[[float], bool]) -> float:
 
 
 def _undispersed(discretization: Discretization, wanted: float) -> float:
-    """Return by how much larger the spacing may be for dispersion to err by what is wanted."""
+    """Return by how much larger the spacing may be for dispersion to err as much as is wanted."""
     return coarsest(
         partial(_disperses_within, discretization, discretization.stencil.order, wanted)
     )
@@ -338,7 +341,7 @@ def _scaled(discretization: Discretization, factor: float) -> Waves:
 def _disperses_within(
     discretization: Discretization, order: int, accuracy: float, factor: float
 ) -> bool:
-    """Whether waves on a grid so many times as coarse disperse by no more than some error."""
+    """Whether waves on a grid so many times as coarse disperse by no more than an error."""
     waves = _scaled(discretization, factor)
     stencils = stencils_for(discretization.scenario.grid.stencil, order)
     return any(dispersion_error(waves, stencil) <= accuracy for stencil in stencils)
@@ -363,3 +366,76 @@ def all_causes_within(
     # What they leave to dispersion; of nothing no stencil has less.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))
     return others <= wanted and _disperses_within(discretization, order, remaining, factor)
+
+
+# Time of a simulated second beside order 8 on the same grid (`seismo.solver.accuracy.stencil`): of
+# a step, over the length of its time.
+_ORDER_COST = {8: 1.0, 12: 1.3 / 0.94, 16: 1.65 / 0.91}
+_CHEAPER = 0.7  # share of the work from which on a coarser grid is named
+_TOO_COARSE = 0.92  # factor of the spacing after a grid that errs by too much
+
+
+@dataclass(frozen=True)
+class CheaperGrid:
+    """A grid that keeps to the wanted accuracy by less work.
+
+    Attributes:
+        order: of the differences.
+        spacing: in m.
+        work: beside that of the run as it is.
+        error: of the traces, expected.
+    """
+
+    order: int
+    spacing: float
+    work: float
+    error: float
+
+    def __str__(self) -> str:
+        """Name the two keys, and the work that they save."""
+        return (
+            f"a grid.spacing of about {self.spacing:g} m with grid.order {self.order} is expected "
+            f"to err by {percent(self.error)}, and takes {self.work:.2g} of the work"
+        )
+
+
+def cheaper_grid(discretization: Discretization, expected: Expected) -> CheaperGrid | None:
+    """Return the grid that takes least work for the wanted accuracy, if it saves a third.
+
+    Each order is tried on the coarsest grid whose causes of errors together keep to it, and what is
+    expected of that grid is asked as of any other.
+    """
+    spec = discretization.scenario.grid
+    refined = bool(discretization.scenario.grid.planes)
+    if expected.error > spec.accuracy or spec.stencil != "fitted" or refined:
+        return None
+    kept = mended(discretization, expected)
+    factors = {
+        order: coarsest(partial(all_causes_within, discretization, kept, order=order))
+        for order in _ORDER_COST
+    }
+    order = min(factors, key=lambda order: _work(discretization, order, factors[order]))
+    coarser = factors[order]
+    largest = max(discretization.waves.spacing)
+    for _ in range(TRIALS):
+        spacing = dividing(discretization, rounded_down(coarser * largest))
+        work = _work(discretization, order, spacing / largest)
+        points = discretization.grid.size * (largest / spacing) ** discretization.grid.dimensions
+        if work > _CHEAPER or not (discretization.earth.layered or points < MOST_TRIED):
+            return None
+        try:
+            scenario = of_spacing(discretization, spacing / largest).changed({"grid.order": order})
+            error = expected_error(discretize(scenario)).error
+        except SeismoError:
+            return None
+        if error <= spec.accuracy:
+            return CheaperGrid(order, spacing, work, error)
+        coarser *= _TOO_COARSE
+    return None
+
+
+def _work(discretization: Discretization, order: int, coarser: float) -> float:
+    """Return the work of an order on a grid so many times as coarse, beside that of the run."""
+    current = discretization.stencil.order
+    now = _ORDER_COST.get(current, order_factor(current))
+    return _ORDER_COST[order] / now / coarser ** (discretization.grid.dimensions + 1)

@@ -26,7 +26,7 @@ COMPILING = "compiling kernels (first run of this kind) ..."
 
 @dataclass(frozen=True)
 class WavefieldPeak:
-    """Largest absolute value of one field on the grid, as the stability check finds it.
+    """Largest absolute value of a field on the grid, as the stability check finds it.
 
     Attributes:
         field: such as vx.
@@ -51,7 +51,7 @@ class Progress:
     """Where a run is.
 
     Attributes:
-        phase: what it does: "device", "model", "build", "compile", "step", "checkpoint" or "done";
+        phase: its activity: "device", "model", "build", "compile", "step", "checkpoint" or "done";
             "profile", "caution" or "warning".
         step: steps taken, over all batches of shots.
         steps: steps to take.
@@ -61,7 +61,7 @@ class Progress:
         share: of the bandwidth that copies reach; 0 before it has been measured.
         shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
         health: of the device (`seismo.backends.base.Backend.health`).
-        note: what to say: in the phase "device" where the run goes, and why.
+        note: a text: in the phase "device" where the run goes, and why.
         peak: of the wavefield; None before the first look.
         work: share of the point updates done, where steps differ in them; 0 where it is not known.
     """
@@ -162,7 +162,7 @@ def warnings_only(progress: Progress) -> None:
 
 
 def label(progress: Progress) -> str:
-    """Describe what a run does."""
+    """Describe the activity of a run."""
     text = _SAID[progress.phase](progress) if progress.phase in _SAID else ""
     return text or _PHASES.get(progress.phase) or facts(progress)
 

@@ -69,7 +69,7 @@ class Heartbeat:
 
         Args:
             folder: the run directory, which is there and locked.
-            facts: what does not change during the run, as JSON holds it.
+            facts: of the run, which do not change, as JSON holds them.
             report: told of the progress, too.
         """
         self._folder = folder
@@ -129,7 +129,7 @@ class Heartbeat:
         )
         new = self._folder / _new(NAME)
         with contextlib.suppress(OSError):
-            new.unlink(missing_ok=True)  # what a dead run left; a link is not followed
+            new.unlink(missing_ok=True)  # of a dead run; a link is not followed
             with new.open("x", encoding="utf-8") as file:
                 file.write(text)
             new.replace(self._folder / NAME)
@@ -155,7 +155,7 @@ def progress_of(beat: Mapping[str, Any]) -> Progress:
     """Return the progress that a sign of life tells.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: it tells none.
     """
     numbers = {f.name: _NUMBER for f in fields(Progress) if f.type == "float"}
     counts = {f.name: int for f in fields(Progress) if f.type == "int"}
@@ -163,7 +163,7 @@ def progress_of(beat: Mapping[str, Any]) -> Progress:
     _refuse_types(entries, numbers | counts | {"phase": str, "shots": str, "health": dict})
     _refuse_types(entries["health"], dict.fromkeys(entries["health"], _NUMBER))
     peak = entries.get("peak")
-    if peak is not None:  # NaN and inf are what broken waves have
+    if peak is not None:  # broken waves have NaN and inf
         wave_numbers = dict.fromkeys(("latest", "largest"), _NUMBER)
         _refuse_types(peak, {"field": str, "unit": str} | wave_numbers, any_float=True)
     try:
@@ -173,7 +173,7 @@ def progress_of(beat: Mapping[str, Any]) -> Progress:
 
 
 def _refuse_types(entries: Any, types: Mapping[str, Any], any_float: bool = False) -> None:
-    """Raise ValueError where entries are of other types, or numbers are beyond what is counted."""
+    """Raise ValueError where entries are of other types, or numbers are too large."""
     if not isinstance(entries, dict):
         raise ValueError(f"it has {entries!r:.{_SHOWN}} where entries were expected")
     for name, kind in types.items():
@@ -203,20 +203,20 @@ _EXIT_CODES = {"complete": 0, "unstable": UnstableError.exit_code, "stopped": CH
 
 @dataclass(frozen=True)
 class RunStatus:
-    """The state of one run.
+    """The state of a run.
 
     Attributes:
         results: its results file, which need not be there yet.
         state: "running"; "complete" or "unstable", with results; "stopped" at a checkpoint,
             "interrupted" or "failed"; "died", where the process is gone without a word; "unknown",
             of a silent process on another machine.
-        explanation: what the state does not say.
+        explanation: of the state.
         progress: the latest; None where nothing is known of it.
         duration: simulated time in s, 0 where it is not known.
         age: seconds since the latest sign of life; None without one.
-        checkpoint: the steps done at the last one, None without one.
+        checkpoint: the steps done at the last checkpoint, None without any.
         checkpoint_age: seconds since then.
-        process: pid, host, job, since: what runs it, or did.
+        process: pid, host, job, since: of the process that runs it, or did.
         device: where it runs.
     """
 
@@ -384,7 +384,7 @@ def _unfinished(results: Path, folder: Path) -> RunStatus:
 def _judged(
     folder: Path, beat: Mapping[str, Any], process: Mapping[str, Any], age: float | None
 ) -> tuple[str, str]:
-    """Return the state of a run that has its folder, and what explains it."""
+    """Return the state of a run that has its folder, and its explanation."""
     if is_held(folder):
         return "running", ""
     if beat and beat["state"] != "running":
@@ -414,7 +414,7 @@ def _last_checkpoint(folder: Path) -> tuple[int | None, float]:
 
 
 def _advance(progress: Progress, checkpoint: int | None, running: bool = True) -> str:
-    """Describe the step and, while it runs, the speed; or what is done before the first step."""
+    """Describe the step and, while it runs, the speed; or the activity before the first step."""
     if not progress.steps:
         return progress.phase if checkpoint is None else (
             f"{progress.phase}, to go on from step {checkpoint}"

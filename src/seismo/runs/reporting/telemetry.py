@@ -25,7 +25,7 @@ _FASTER = 16  # the most by which the next stretch may be longer than the last
 
 
 class StepTimer:
-    """Queue steps, and count those that are done and the time they took.
+    """Queue steps, and count the steps that are done and their time.
 
     Attributes:
         started: clock (s) after the very first step, 0 before.
@@ -58,7 +58,7 @@ class StepTimer:
 
     @property
     def elapsed(self) -> float:
-        """Wall-clock time in s since the run began, the one before included."""
+        """Wall-clock time in s since the run began, an earlier run included."""
         return self._before + time.perf_counter() - self._created
 
     @property
@@ -85,7 +85,7 @@ class StepTimer:
         self._points += updates
 
     def settle(self) -> None:
-        """Wait until what is queued is done, and count it."""
+        """Wait until the queued steps are done, and count them."""
         if not self._steps:
             return
         self._backend.wait()
@@ -112,7 +112,7 @@ UNITS = {
 
 
 class Telemetry:
-    """Collect samples of what is in `UNITS`; not every machine has all of it.
+    """Collect samples of the quantities in `UNITS`; not every machine has all of them.
 
     Attributes:
         health: of the device in the last sample.
@@ -136,7 +136,7 @@ class Telemetry:
         self._seen = 0
 
     def share(self, moved: float) -> float:
-        """Return the share that `moved` bytes a second are of what copies move.
+        """Return the share that `moved` bytes a second are of the bandwidth of copies.
 
         That is measured once the run has stepped for a while; 0 before, and on several ranks.
         """
@@ -161,7 +161,7 @@ class Telemetry:
         self.add(time, {"points_per_second": speed, **known, **self.health, **waiting})
 
     def add(self, time: float, quantities: Mapping[str, float]) -> None:
-        """Keep a sample, if it is one of those to be kept."""
+        """Keep a sample, if its turn has come."""
         self._seen += 1
         if self._seen % self._every:
             return
@@ -171,7 +171,7 @@ class Telemetry:
             self._every *= 2
 
     def series(self) -> dict[str, np.ndarray]:
-        """Return the samples by name, `time` (s) first; what a sample did not have is NaN."""
+        """Return the samples by name, `time` (s) first; missing quantities are NaN."""
         names = ["time", *(n for n in UNITS if any(n in row for row in self._rows))]
         return {n: np.array([row.get(n, np.nan) for row in self._rows], float) for n in names}
 
@@ -192,7 +192,7 @@ class Compiling:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Report if what is done meanwhile takes long, and what was wrong with the kernel cache."""
+        """Report if the block takes long, and problems of the kernel cache."""
         timer = threading.Timer(self._after, self._tell)
         timer.daemon = True
         timer.start()

@@ -38,8 +38,8 @@ WORK_BYTES = 12 * 2**20  # packing of chunks and finishing of traces work in blo
 SCIPY_BYTES = 64 * 2**20  # of which topography takes splines and filters
 CELLS_BYTES = 64 * 2**20  # and so does averaging of cells that contacts cut, in 3-D
 SENT = 2  # copies of the traces of a batch: as recorded, and finished or packed
-POINT_BYTES = 24  # what a recorded point keeps: index, slot, weight, value
-PREPARED_POINT_BYTES = 120  # and what it takes while the recorder is made
+POINT_BYTES = 24  # kept for a recorded point: index, slot, weight, value
+PREPARED_POINT_BYTES = 120  # and taken while the recorder is made
 _SAMPLED_RECEIVERS = 16
 
 
@@ -49,7 +49,7 @@ class Memory:
 
     Attributes:
         wavefield: the fields of all shots of a batch.
-        renewed: of these, those that are new in every step, which no checkpoint keeps.
+        renewed: of these, the fields that are new in every step, which no checkpoint keeps.
         model: the coefficients of the equations, and planes of the ground.
         layers: memory variables of the absorbing layers.
         sources: points that they act on, and their signals.
@@ -62,7 +62,7 @@ class Memory:
             finish and pack.
         averages: float64 copies of the averaged model, while its arrays are made.
         recording: the record and its points, while the recorder is made.
-        preparing: what the moment of preparation needs, instead of wavefield and layers.
+        preparing: needed at the moment of preparation, instead of wavefield and layers.
         array: the largest single array of the model.
     """
 
@@ -108,7 +108,7 @@ class Memory:
 
     @property
     def checkpoints(self) -> int:
-        """Bytes of disk for those that are kept and the one that is written."""
+        """Bytes of disk for the checkpoints that are kept and the next."""
         return (KEPT + 1) * self.state
 
     @property
@@ -170,7 +170,7 @@ class FeatureMemory(NamedTuple):
 
 
 class _Counting:
-    """A backend that counts what it is asked for."""
+    """A backend that counts the bytes that it is asked for."""
 
     name = "counting"
 
@@ -183,7 +183,7 @@ class _Counting:
         self.bytes = 0
 
     def zeros(self, size: int, short: bool = False) -> np.ndarray:
-        """Count the bytes of an array, all of whose numbers are one in memory."""
+        """Count the bytes of an array, all of whose numbers are the same in memory."""
         kind = np.dtype(SHORT if short else self.precision)
         self.bytes += size * kind.itemsize
         return np.broadcast_to(np.zeros((), kind), size)
@@ -205,7 +205,7 @@ def memory_of(discretization: Discretization, backend: Backend | None = None) ->
 
 
 def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
-    """Count the bytes of one of the grids of a run."""
+    """Count the bytes of a grid of a run."""
     scenario = discretization.scenario
     physics = discretization.physics
     fields: Any = _Counting(scenario.arithmetic, backend)
@@ -323,7 +323,7 @@ def _points(
     base: str,
     component: str,
 ) -> int:
-    """Count the points of a component at all receivers, from some of them."""
+    """Count the points of a component at all receivers, from a sample of them."""
     positions = group.all_positions
     read_here = positions[discretization.reads(positions)]
     if not len(read_here):
@@ -345,8 +345,8 @@ def _points(
 
 def _frames(discretization: Discretization) -> list[int]:
     """List the points of a frame of every component, of the shots that advance together."""
-    series = (one for grid in discretization.grids_of_spacing for one in grid.series)
-    return [s.cut.points * discretization.batch for s in series for _ in s.components]
+    every = (series for grid in discretization.grids_of_spacing for series in grid.series)
+    return [s.cut.points * discretization.batch for s in every for _ in s.components]
 
 
 def ring_of(discretization: Discretization) -> int:
@@ -364,7 +364,7 @@ def output_of(discretization: Discretization) -> OutputSize:
             discretization.clock.steps // discretization.clock.steps_between(group.interval) + 1
         )
         traces += 4 * samples * len(group) * len(group.components(discretization.physics))
-    series = [one for grid in discretization.grids_of_spacing for one in grid.series]
+    series = [series for grid in discretization.grids_of_spacing for series in grid.series]
     snapshots = sum(4 * s.cut.points * len(s.steps) * len(s.components) for s in series)
     maps = sum(4 * m.cut.points * len(m.quantities) for m in discretization.all_maps)
     model = 4 * discretization.grid.extent.size * len(discretization.earth.needs)

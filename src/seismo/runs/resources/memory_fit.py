@@ -1,7 +1,7 @@
 """The fit of a run to the memory and disk that are free, and the number of shots that do.
 
 On a backend with memory of its own (a GPU), fields, model, layers and record live there; the host
-prepares them, and takes what is fetched. Elsewhere everything is the host's.
+prepares them, and takes the results. Elsewhere everything is the host's.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
-from seismo.features.refinement.levels import field_size
+from seismo.features import acting
 from seismo.output.run_directory.partial_files import run_folder
 from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
 from seismo.scenario import Scenario
@@ -29,11 +29,11 @@ from seismo.solver.grid_layout import make_grid
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
-LIBRARY_BYTES = 800 * 2**20  # what a device's driver and libraries take of the host
+LIBRARY_BYTES = 800 * 2**20  # of the host, for a device's driver and libraries
 
 
 class HypotheticalRanks(SerialCommunicator):
-    """As many ranks of one machine as a plan reckons with; nobody is there."""
+    """A communicator that counts ranks of a machine without starting them."""
 
     def __init__(self, count: int) -> None:
         """Return how many."""
@@ -42,7 +42,7 @@ class HypotheticalRanks(SerialCommunicator):
 
 @dataclass(frozen=True)
 class MemoryDemand:
-    """What a run needs of one memory.
+    """The demand of a run on a memory.
 
     Attributes:
         where: whose memory.
@@ -64,7 +64,7 @@ class MemoryDemand:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Describe what is needed and what there is."""
+        """Describe the bytes that are needed and those that are free."""
         text = f"the run needs {with_unit(self.need, 'B')} of memory on {self.where}"
         return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
 
@@ -72,7 +72,7 @@ class MemoryDemand:
 def demands(
     memory: Memory, backend: Backend, ranks: SerialCommunicator | None = None
 ) -> list[MemoryDemand]:
-    """List what a run needs of each memory that takes part: of this machine, for its ranks."""
+    """List the demands of a run on each memory that takes part: of this machine, for its ranks."""
     device_free = backend.free_memory()
     host = machine.available_memory()
     node_ranks, all_ranks = (ranks.node_ranks, ranks.count) if ranks else (1, 1)
@@ -89,7 +89,7 @@ def demands(
 
 
 def remedy(discretization: Discretization, devices: int | None = None) -> str:
-    """Describe what makes a run smaller, and how many devices would hold it, if any number does."""
+    """Describe how to make a run smaller, and how many devices would hold it, if any do."""
     fewer = "a smaller survey.batch, " * (discretization.batch > 1)
     more = f"{devices} GPUs of this kind (--gpus {devices}), " if devices else ""
     return f"use {more}{fewer}a coarser grid.spacing, a smaller grid.extent, or a larger machine"
@@ -114,7 +114,7 @@ def prepared(
 
     Args:
         scenario: a checked scenario.
-        backend: one of those that it will run on.
+        backend: of a device that it will run on.
         ranks: that share it.
         share: of the shots, all when None.
         known: the same, prepared for another backend.
@@ -136,6 +136,16 @@ def prepared(
             "or use a coarser grid.spacing"
         )
     return known or discretize(scenario, backend.batch_points, share)
+
+
+def field_size(scenario: Scenario) -> int:
+    """Return the numbers of a field on all grids of a run.
+
+    A feature that makes several grids counts them by the hook `field_size`.
+    """
+    for count in acting("field_size", scenario):
+        return int(count(scenario))
+    return make_grid(scenario).size
 
 
 def _roomiest(backend: Backend) -> tuple[str, int | None]:
@@ -163,10 +173,10 @@ def fitted(
         for n in (discretization.grids, most * discretization.grids)
     ]
     fitting = most
-    for one, all_of_them in zip(*needs, strict=True):
-        each = max(1, (all_of_them.need - one.need) // (most - 1))
-        if one.have is not None:
-            fitting = min(fitting, 1 + max(0, one.have - one.need) // each)
+    for least, largest in zip(*needs, strict=True):
+        each = max(1, (largest.need - least.need) // (most - 1))
+        if least.have is not None:
+            fitting = min(fitting, 1 + max(0, least.have - least.need) // each)
     return discretization.sharing(
         evenly(len(discretization.shots), fitting, discretization.grids), discretization.grids
     )
@@ -180,13 +190,13 @@ def refuse_what_does_not_fit(
     beside: int = 0,
     ranks: SerialCommunicator | None = None,
 ) -> None:
-    """Compare what a run needs with what the machines have.
+    """Compare the demands of a run with the memory and disk of the machines.
 
     Args:
         discretization: the run.
-        memory: what it takes.
+        memory: its bytes.
         backend: where it runs.
-        path: the results file; what its run directory holds already counts as room.
+        path: the results file; files that its run directory holds already count as room.
         beside: bytes of disk that checkpoints take.
         ranks: that share the run.
 
@@ -203,7 +213,7 @@ def refuse_what_does_not_fit(
 
 
 def _size_of(file: Path) -> int:
-    """Return the bytes of a file; 0 of one that is renamed meanwhile, as the run's state is.
+    """Return the bytes of a file; 0 of a file that is renamed meanwhile, as the run's state is.
 
     A link that leads nowhere has none either.
     """
@@ -213,7 +223,7 @@ def _size_of(file: Path) -> int:
 
 
 def lack_of_disk(discretization: Discretization, path: Path, beside: int) -> str:
-    """Describe what a run lacks of the disk, nothing where there is room; see above."""
+    """Describe the lack of room on the disk, "" where there is room; see above."""
     folder = path.parent
     size = output_of(discretization).total
     free = machine.free_disk(folder)

@@ -1,4 +1,4 @@
-"""How devices share a run, and how many it is worth: none of the GPUs, one, or several.
+"""Placement of a run: how devices share it, and how many of the GPUs it is worth.
 
 They cut the grid between them, or each has the whole grid and some of the shots of a survey, or
 there are several grids side by side, each cut between a few devices. What a step of all shots takes
@@ -7,11 +7,11 @@ tells which::
     step = largest part / speed + halos / LINK + exchanges * EXCHANGE_SECONDS + launching
     all  = step * batches of shots
 
-Halos and exchanges are those of several devices that share a grid: in each stage that changes what
-others hold, devices wait for one another. Halos travel while the core is updated, but edges by
-themselves take longer, and messages that are packed take room from the core: what two and four
-H200s take is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
-measured by what their points cost. A small run is over on the CPU before a GPU has been started.
+Halos and exchanges are those of several devices that share a grid: in each stage that changes
+points of others, devices wait for one another. Halos travel while the core is updated, but edges by
+themselves take longer, and messages that are packed take room from the core: the time of two and
+four H200s is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
+measured by the costs of their points. A small run is over on the CPU before a GPU has been started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose_all, optional_gpu
 from seismo.errors import ScenarioError
-from seismo.features.refinement.levels import field_size
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.runs.resources import speed
@@ -37,6 +36,7 @@ from seismo.runs.resources.memory_fit import (
     HypotheticalRanks,
     MemoryDemand,
     demands,
+    field_size,
     fitted,
     prepared,
 )
@@ -61,12 +61,12 @@ SMALL = 1 << 20  # points of a grid whose earth is looked at before anybody look
 def step_seconds(
     discretization: Discretization, backend: Backend, rate: float, division: Partition
 ) -> float:
-    """Estimate the time of a step on some devices.
+    """Estimate the time of a step on devices.
 
     Args:
-        discretization: what to run.
-        backend: one of them.
-        rate: point updates a second of one.
+        discretization: the run.
+        backend: of a device.
+        rate: point updates a second of a device.
         division: of the grid among them.
     """
     computing = division.largest * discretization.points * discretization.each / rate
@@ -89,8 +89,8 @@ def _exchange_seconds(
         if stage.writes
     ]
     numbers = discretization.each * max(
-        sum(len(stage.writes) * _edges(one, box) for stage, box in exchanged)
-        for one in division.subdomains
+        sum(len(stage.writes) * _edges(subdomain, box) for stage, box in exchanged)
+        for subdomain in division.subdomains
     )
     exchanges = sum(box.size > 0 for _, box in exchanged)
     bytes_ = numbers * np.dtype(backend.precision).itemsize
@@ -107,7 +107,7 @@ class PlacementOption:
 
     Attributes:
         discretization: the run so shared.
-        seconds: what a step of all shots is expected to take.
+        seconds: expected time of a step of all shots.
         lack: a memory that is too small for it, None where it fits.
     """
 
@@ -117,7 +117,7 @@ class PlacementOption:
 
     @property
     def order(self) -> tuple[float, float]:
-        """Less for a better one: what fits, or lacks least; then what is faster."""
+        """Less for a better option: first by the memory that it lacks, then by time."""
         return (self.lack.need if self.lack else 0, self.seconds)
 
 
@@ -127,11 +127,11 @@ def place_run(
     ranks: SerialCommunicator,
     batch: int | None = None,
 ) -> tuple[Discretization, str]:
-    """Choose how many grids stand side by side on some ranks, and how many shots on them.
+    """Choose how many grids stand side by side on ranks, and how many shots on them.
 
     Args:
         discretization: the run.
-        backend: of one of the ranks.
+        backend: of a rank.
         ranks: that share it.
         batch: shots that advance together, where that is no longer open.
 
@@ -189,7 +189,7 @@ def _on_grids(
     grids: int,
     batch: int | None,
 ) -> Discretization:
-    """Let some grids stand side by side, with as many shots as fit if that is open."""
+    """Let grids stand side by side, with as many shots as fit if that is open."""
     if batch is not None:
         return discretization.sharing(batch, grids)
     return fitted(batched(discretization, backend.batch_points, grids), backend, ranks)
@@ -224,7 +224,7 @@ def _placement_options(
 
 
 def _reason(best: PlacementOption, options: list[PlacementOption], ranks: int) -> str:
-    """Describe how ranks share a survey, and what the other ways would be like."""
+    """Describe how ranks share a survey, and the times of the other ways."""
     grids = best.discretization.grids
     shots = len(best.discretization.shots)
     how = f"shots are spread over {grids} grids on" if grids > 1 else "the grid is cut between"
@@ -262,7 +262,7 @@ def reason_for_cpu(discretization: Discretization, backend: Backend, card: str) 
     """Explain why a run is sooner done on the CPU than on a GPU; nothing where it may not be.
 
     Args:
-        discretization: what to run.
+        discretization: the run.
         backend: the CPU.
         card: name of the GPU.
     """
@@ -289,7 +289,7 @@ def select_backends(
     ranks: SerialCommunicator | None = None,
     share: Share | None = None,
 ) -> tuple[list[BackendChoice], str, Discretization | None]:
-    """Choose where a scenario runs, say why where that is not plain, and give what it took to know.
+    """Choose where a scenario runs; return the reason, and a discretization if that was needed.
 
     Args:
         scenario: a checked scenario.
@@ -301,7 +301,7 @@ def select_backends(
         share: of the shots, all when None.
 
     Raises:
-        DeviceError: what is wanted is not there, or cannot be used.
+        DeviceError: a wanted device is not there, or cannot be used.
         ScenarioError: the scenario cannot be run as written.
     """
     known = None

@@ -1,9 +1,9 @@
-"""How long a run will take: what it computes, or what it moves, whichever takes longer.
+"""Time that a run will take: its arithmetic, or its memory traffic, whichever takes longer.
 
 An equation declares how long one core computes on a point at order 8, outside absorbing layers
 (`Equation.nanoseconds`). A point in a layer takes `PML_COST` times as long, and other orders
-(0.48 + 0.065 order) times; one in a row that follows the ground `CURVED_COST` times. Measured on
-two cores of an AMD EPYC: the acoustic and elastic equations from the cases of `seismo bench`
+(0.48 + 0.065 order) times; a point in a row that follows the ground `CURVED_COST` times. Measured
+on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of `seismo bench`
 (benchmarks/results/comparison.json), others by their ratio to these on one core, with three
 mechanisms where they attenuate. What is moved follows from the bandwidth of the backend, with the
 same factors for layers and curved rows; a GPU moves what it computes, and reaches
@@ -11,8 +11,8 @@ inside the part of its bandwidth that the equation declares: on an H200 the mean
 (benchmarks/results/h200.json) times their layers' factor, in 3-D that of the one case there is for
 others (benchmarks/README.md), and in 2-D that of the equation without attenuation.
 
-Maps of largest values cost by what they read of every point of the map at every step, a component
-at the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than one where it stands, an oscillator once
+Maps of largest values cost by their reads of every point of the map at every step, a component at
+the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than at its own points, an oscillator once
 for each part of a step, RotD50 once for each direction.
 
 It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
@@ -53,7 +53,7 @@ class Machine(Protocol):
 
     @property
     def name(self) -> str:
-        """Which one it is."""
+        """Its name: cpu or gpu."""
 
     def bandwidth(self) -> float:
         """Return the bytes a second that plain copies move."""
@@ -64,7 +64,7 @@ class Machine(Protocol):
 
 @dataclass(frozen=True)
 class RooflineMachine:
-    """A machine whose memory is as fast as one likes, such as caches are to small runs."""
+    """A machine whose memory takes no time, such as caches are to small runs."""
 
     name: str
     facts: dict[str, Any] = field(default_factory=dict)
@@ -74,19 +74,19 @@ class RooflineMachine:
         return math.inf
 
     def describe(self) -> dict[str, Any]:
-        """Describe what is known."""
+        """Return the known facts."""
         return self.facts
 
 
 def points_per_second(discretization: Discretization, backend: Machine) -> float:
     """Estimate the point updates a second on a backend (measures its bandwidth, 0.2 s)."""
     grids = discretization.grids_of_spacing
-    seconds_each = (one.live.size / _rate(one, backend) for one in grids)
+    seconds_each = (grid.live.size / _rate(grid, backend) for grid in grids)
     return discretization.points / sum(seconds_each)
 
 
 def _rate(discretization: Discretization, backend: Machine) -> float:
-    """Estimate the point updates a second of one of the grids."""
+    """Estimate the point updates a second of a grid of a run."""
     item = np.dtype(discretization.scenario.arithmetic).itemsize
     declared = discretization.scenario.equation.bandwidth_share.get(backend.name, {})
     share = declared.get(discretization.grid.dimensions, 1.0)
@@ -134,21 +134,21 @@ def map_seconds(discretization: Discretization, backend: Machine) -> float:
     threads = int(backend.describe().get("threads", 1))
     moving = 3.0 * np.dtype(discretization.scenario.arithmetic).itemsize / backend.bandwidth()
     once = sum(
-        one.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
-        for one in discretization.all_maps
-        for kind, count in _passes(one, discretization.clock.dt).items()
+        maps.cut.points * count * max(moving, pass_nanoseconds.get(kind, 0.0) * 1e-9 / threads)
+        for maps in discretization.all_maps
+        for kind, count in _passes(maps, discretization.clock.dt).items()
     )
     return once * discretization.clock.steps * len(discretization.shots)
 
 
-def _passes(one: PeakMapSet, dt: float) -> Counter[str]:
-    """Count how often a step of dt (s) goes over the points of some maps, for what."""
-    passes = Counter(changed=len(one.channels) * one.changing)
-    for component, at_nodes in one.channels:
+def _passes(maps: PeakMapSet, dt: float) -> Counter[str]:
+    """Count the passes of a step of dt (s) over the points of maps, by purpose."""
+    passes = Counter(changed=len(maps.channels) * maps.changing)
+    for component, at_nodes in maps.channels:
         passes["read at nodes" if at_nodes else "read"] += len(component.terms)
-    substeps_by_period = dict(zip(one.periods, one.substeps(dt), strict=True))
-    passes["oscillated"] = sum(substeps_by_period.values()) * len(one.oscillating)
-    for quantity in one.quantities:
+    substeps_by_period = dict(zip(maps.periods, maps.substeps(dt), strict=True))
+    passes["oscillated"] = sum(substeps_by_period.values()) * len(maps.oscillating)
+    for quantity in maps.quantities:
         kind = "raised along" if quantity.along_directions else "raised"
         passes[kind] += quantity.peaks * (
             1 if quantity.period is None else substeps_by_period[quantity.period]
@@ -164,8 +164,8 @@ def seconds(discretization: Discretization, speed: float, backend: Machine) -> f
     a_step = STEP_SECONDS[backend.name] + at_surface * SURFACE_STAGE_SECONDS
     launching = discretization.total_steps * batches * a_step
     moving = sum(
-        updates(phases(one, from_rest=True), 0, discretization.total_steps)
-        for one in discretization.grids_of_spacing
+        updates(phases(grid, from_rest=True), 0, discretization.total_steps)
+        for grid in discretization.grids_of_spacing
     )
     stepping = moving * len(discretization.shots) / speed + launching
     counts = acting("seconds", discretization.scenario)

@@ -43,7 +43,7 @@ class Start:
 
     Attributes:
         paths: the files of the checkpoint, one for each rank that wrote it.
-        header: what the first says of itself.
+        header: of the first.
     """
 
     paths: tuple[Path, ...] = ()
@@ -60,7 +60,7 @@ class Start:
         return self.header.get("batch", 0)
 
     def step_of(self, batch: int) -> int | None:
-        """Return the step of a batch that is under way, None for one that begins."""
+        """Return the step of a batch that is under way, None where a batch begins."""
         return self.header.get("step") if batch == self.batch else None
 
     def fill(self, ranks: SerialCommunicator, state: checkpoint.State, put: Callable) -> None:
@@ -81,14 +81,14 @@ def take_up(
 
     Args:
         folder: the run directory.
-        wanted: True to go on from it, False to remove what there is; None where nobody chose.
+        wanted: True to go on from it, False to remove it; None where nobody chose.
         identity: of the run, as `identity_of` has it.
         report: told of damaged ones.
         ranks: that take it up.
 
     Raises:
         ScenarioError: nobody chose, and there is one; or it is of another number of ranks.
-        StorageError: none of those there are is sound.
+        StorageError: no checkpoint is sound.
     """
     if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
         raise ScenarioError(f"{folder}: {_undecided(folder, identity)}")
@@ -134,8 +134,8 @@ def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | N
     try:
         header = checkpoint.header_of(path)
         paths = _paths(path, header)
-        for one in paths[ranks.number :: ranks.count]:
-            checkpoint.verify(one)
+        for path in paths[ranks.number :: ranks.count]:
+            checkpoint.verify(path)
     except DamagedError as error:
         problem = str(error)
     problems = [text for text in ranks.allgather(problem) if text]
@@ -151,9 +151,9 @@ def _paths(path: Path, header: Mapping[str, Any]) -> list[Path]:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether all ranks have written a checkpoint, or what is there is damaged."""
+    """Whether all ranks have written a checkpoint, or a damaged file is there."""
     try:
-        return all(one.exists() for one in _paths(path, checkpoint.header_of(path)))
+        return all(file.exists() for file in _paths(path, checkpoint.header_of(path)))
     except DamagedError:
         return True
 
@@ -164,7 +164,7 @@ def own_folder(folder: Path, number: int) -> Path:
 
 
 def last_header(folder: Path) -> dict[str, Any]:
-    """Read what the newest readable checkpoint of a run says of itself.
+    """Return the header of the newest readable checkpoint of a run.
 
     Raises:
         ScenarioError: there is none.
@@ -197,8 +197,8 @@ def _lack(folder: Path) -> str:
 def remove_later(folder: Path, than: Path) -> None:
     """Remove the checkpoints of a run, of all ranks, that are later than one.
 
-    A run that goes on from the one before drops the results that a damaged one needs: whether or
-    not it can be read again, it must not be taken.
+    A run that goes on from the checkpoint before drops the results that a damaged one needs:
+    whether or not it can be read again, it must not be taken.
     """
     for rank_folder in (folder, *folder.glob("rank-*")):
         for path in checkpoint.checkpoint_files(rank_folder):
@@ -220,7 +220,7 @@ class Checkpoints:
 
     Attributes:
         folder: the run directory.
-        steps: of a batch after which one is due.
+        steps: of a batch after which a checkpoint is due.
         ending: why the run has to stop at the latest halt, as all ranks agree; else nothing.
     """
 
@@ -233,7 +233,7 @@ class Checkpoints:
         Args:
             folder: the run directory.
             wanted: how often.
-            facts: what every checkpoint says.
+            facts: of the run, which every checkpoint holds.
             stop: why the run has to stop.
             ranks: that write them together.
             steps: of a batch.
@@ -255,7 +255,7 @@ class Checkpoints:
 
     @property
     def exist(self) -> bool:
-        """Whether there is one to go on from."""
+        """Whether there is a checkpoint to go on from."""
         return bool(checkpoint.checkpoint_files(self.folder))
 
     def remove(self) -> None:
@@ -267,7 +267,7 @@ class Checkpoints:
         self._stop.signals.stepping = True
 
     def is_due(self, halt: Halt) -> bool:
-        """Whether one is due on any rank; asked of several ranks where all of them halt."""
+        """Whether a checkpoint is due on any rank; several ranks are asked where all halt."""
         self.ending = ""
         if halt.is_last or (self._ranks.has_others and not halt.is_planned):
             return False
@@ -282,7 +282,7 @@ class Checkpoints:
         self, done: int, facts: Mapping[str, Any], state: checkpoint.State, fetch: Callable,
         begin: float,
     ) -> None:  # fmt: skip
-        """Store one, whose making began at a `time.monotonic`; see `output.checkpoint.write`."""
+        """Store a checkpoint, begun at a `time.monotonic`; see `output.checkpoint.write`."""
         rank_folder = own_folder(self.folder, self._ranks.number)
         rank_folder.mkdir(exist_ok=True)
         checkpoint.write(rank_folder, done, {**self._facts, **facts}, state, fetch)
@@ -294,7 +294,7 @@ class Checkpoints:
         self._stop.wrote(self._last - begin)
 
     def _remove_others(self) -> None:
-        """Remove what more ranks than these have left, once the checkpoints that it is of are."""
+        """Remove files of more ranks than these, once their checkpoints are gone."""
         kept = {path.name for path in checkpoint.checkpoint_files(self.folder)}
         for rank_folder in self.folder.glob("rank-*"):
             remaining = [
@@ -308,7 +308,7 @@ _NEEDED = ("results", "backend", "text", "file")
 
 
 def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any]:
-    """Return what every checkpoint says of the beginning of a run, with what was chosen then."""
+    """Return the facts of a run's beginning, its choices included, for every checkpoint."""
     scenario = discretization.scenario
     name = "scenario.yaml" if scenario.path is None else scenario.path.name
     return {
@@ -321,11 +321,11 @@ def beginning_of(discretization: Discretization, **chosen: Any) -> dict[str, Any
 
 
 def read_beginning(folder: Path) -> dict[str, Any]:
-    """Return what the newest readable checkpoint of a run says of itself.
+    """Return the header of the newest readable checkpoint of a run, complete.
 
     Raises:
         ScenarioError: there is none.
-        StorageError: none can be read, or it does not say what it takes to go on.
+        StorageError: none can be read, or it lacks an entry that is needed to go on.
     """
     header = last_header(folder)
     if lacking := [name for name in _NEEDED if not isinstance(header.get(name), str)]:
@@ -337,7 +337,7 @@ def read_beginning(folder: Path) -> dict[str, Any]:
 
 
 def _is_as_file(scenario: Scenario) -> bool:
-    """Whether a scenario is what its file says; one that was changed in Python is not."""
+    """Whether a scenario is that of its file, not changed in Python."""
     path = scenario.path
     return (
         path is not None

@@ -42,14 +42,14 @@ def identity_of(discretization: Discretization, backend: Backend) -> dict[str, A
         "files": {label: _digest(discretization.scenario, *file)
                   for label, file in _files(discretization.scenario).items()},
         "run": {"dt": clock.dt, "steps": discretization.total_steps,
-                "points": [list(one.grid.points) for one in discretization.grids_of_spacing],
+                "points": [list(grid.grid.points) for grid in discretization.grids_of_spacing],
                 "shots": [shot.name for shot in discretization.shots],
-                "differences": [_differences(one) for one in discretization.grids_of_spacing]},
+                "differences": [_differences(grid) for grid in discretization.grids_of_spacing]},
     }  # fmt: skip
 
 
 def _differences(discretization: Discretization) -> str:
-    """Return a digest of the difference coefficients, and of those of the surface."""
+    """Return a digest of the difference coefficients, and of those at the surface."""
     closure = discretization.closure
     arrays = [*map(discretization.stencil.along, discretization.stencil.bounded)]
     arrays += [discretization.stencil.first, discretization.stencil.second]
@@ -58,7 +58,7 @@ def _differences(discretization: Discretization) -> str:
 
 
 def digest(identity: Mapping[str, Any]) -> str:
-    """Return the identity as one short text."""
+    """Return the identity as a short text."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
@@ -119,7 +119,7 @@ def refuse_another(
     stored: Mapping[str, Any], identity: Mapping[str, Any], scenario: Scenario,
     what: str = _OWN,
 ) -> None:  # fmt: skip
-    """Compare a run with the one a checkpoint is of.
+    """Compare a run with the run of a checkpoint.
 
     Args:
         stored: the identity in the checkpoint.
@@ -172,7 +172,7 @@ def _refuse_changes(before: Any, now: Any, scenario: Scenario, what: str) -> Non
 
 
 def differences(before: Any, now: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any, Any]]:
-    """Walk through the leaves that differ, with None for one that is missing."""
+    """Walk through the leaves that differ, with None for a missing leaf."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
             yield from differences(before.get(key), now.get(key), (*path, key))
@@ -188,7 +188,7 @@ def _dumped(scenario: Scenario) -> dict[str, Any]:
 
 
 def _plain(plain: dict[str, Any]) -> dict[str, Any]:
-    """Take what may change out of a resolved scenario."""
+    """Remove the keys that may change from a resolved scenario."""
     plain.pop("checkpoint")
     plain["output"].pop("path", None)
     plain["grid"].pop("decomposition", None)

@@ -50,7 +50,7 @@ class VerificationCase:
 
     Attributes:
         name: of it.
-        document: its scenario, with one source and one set of receivers, `line`.
+        document: its scenario, with a source and a set of receivers, `line`.
         components: of the traces that are compared.
         exact: gives them (receiver, component, time) for the source's wavelet (time) and the step
             (s) of both.
@@ -292,7 +292,7 @@ def _whole_space(
     physics: str, rock: dict[str, float], offset: np.ndarray, points: float, quantity: str,
     **mechanism: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Put one source and one receiver, both between the grid points, in a box around them."""
+    """Put a source and a receiver, both between the grid points, in a box around them."""
     slowest = rock.get("vs", rock.get("vp", 0.0))
     h = slowest / (2.5 * FREQUENCY) / points
     margin = 6 * h
@@ -329,7 +329,7 @@ def _half_space(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out of one case.
+    """The outcome of a case.
 
     Attributes:
         case: its name.
@@ -362,7 +362,7 @@ class Verdict:
 
 
 def select_cases(words: Sequence[str] = ()) -> list[VerificationCase]:
-    """Return the cases whose names contain one of some words; all without any.
+    """Return the cases whose names contain any of the words; all without words.
 
     Raises:
         ScenarioError: a word is in no name.
@@ -388,7 +388,7 @@ def targets_of(backend: str, device: int | None, threads: int | None) -> list[Ta
     """Return where to verify: for "auto" on the CPU and, where one can be used, on a GPU.
 
     Raises:
-        DeviceError: what is asked for is not there, or cannot be used.
+        DeviceError: a requested device is not there, or cannot be used.
     """
     if backend != "auto":
         keys = {"device": device, "threads": threads}
@@ -407,7 +407,7 @@ def _target(choice: BackendChoice, keys: dict[str, Any]) -> Target:
 
 
 def verify(cases: Iterable[VerificationCase], target: Target) -> Iterator[Verdict]:
-    """Run cases and yield what came out of each."""
+    """Run cases and yield the outcome of each."""
     for case in cases:
         start = time.perf_counter()
         error = float("nan")

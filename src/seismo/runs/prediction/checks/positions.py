@@ -43,8 +43,8 @@ def _moved(discretization: Discretization) -> WarningLines:
     """A plane between nodes becomes that of the nearest ones."""
     moved: dict[tuple[str, float, float], list[str]] = {}
     level = level_of(discretization.scenario, discretization.grid)
-    cuts = {one.name: one.cut for one in discretization.series} | {
-        one.name: one.cut for one in discretization.maps
+    cuts = {series.name: series.cut for series in discretization.series} | {
+        maps.name: maps.cut for maps in discretization.maps
     }
     for key in ("snapshots", "maps"):
         for entry in (e for e in getattr(discretization.scenario.output, key) if e.name in cuts):
@@ -78,7 +78,7 @@ def _edges(discretization: Discretization) -> WarningLines:
 
 
 def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> WarningLines:
-    """Name how many of so many sources or receivers are too near the layers at some faces."""
+    """Name how many of so many sources or receivers are too near the layers, and at which faces."""
     if not near_count:
         return
     many = f"{near_count} of {count} " if count > 1 else ""
@@ -95,7 +95,7 @@ def _named_edges(name: str, near_count: int, count: int, faces: list[str]) -> Wa
 def _near_a_layer(
     discretization: Discretization, positions: np.ndarray
 ) -> tuple[np.ndarray, list[str]]:
-    """Return which positions (n, 3) m lie in or beside absorbing layers, and those faces."""
+    """Return which positions (n, 3) m lie in or beside absorbing layers, and the faces of these."""
     grid = discretization.grid
     is_near = np.zeros(len(positions), bool)
     named = []
@@ -203,9 +203,9 @@ def _close_maps(discretization: Discretization) -> WarningLines:
     """Name maps that a source lies on, or just below: their peaks are wrong next to it."""
     least = CLOSE_POINTS * discretization.coarsest_spacing
     sources = {s.position: s for shot in discretization.shots for s in shot.sources if s.is_local}
-    for one in discretization.maps:
-        nodes = dict(one.cut.axes) | {
-            a: np.array([v]) for a, v in one.cut.plane.items() if a in discretization.grid.axes
+    for maps in discretization.maps:
+        nodes = dict(maps.cut.axes) | {
+            a: np.array([v]) for a, v in maps.cut.plane.items() if a in discretization.grid.axes
         }
         close = 0
         for position in sources:
@@ -213,13 +213,13 @@ def _close_maps(discretization: Discretization) -> WarningLines:
             close += bool(np.linalg.norm(nearest) < least)
         if close:
             yield (
-                f"maps {one.name}: {close} of the sources within {CLOSE_POINTS:g} points, where "
+                f"maps {maps.name}: {close} of the sources within {CLOSE_POINTS:g} points, where "
                 "the grid's source is not yet a point: peaks nearer than that are wrong"
             )
 
 
 def _at_the_surface(discretization: Discretization) -> WarningLines:
-    """Name what acts on, or records, the pressure or stress of a fluid's free surface."""
+    """Name sources and receivers of pressure or stress on a fluid's free surface."""
     if discretization.scenario.boundaries.top != "free_surface":
         return
     # The ground has a z of its own in each place.

@@ -30,17 +30,17 @@ from seismo.solver.discretization import Discretization
 
 _KM = 1e3  # m
 # Of the spacing:
-_LEAST = 0.1  # of one length
+_LEAST = 0.1  # of a length
 _LEAST_BODY = 0.5  # of the longest side of a body
 _LEAST_DEPTHS = 1.0  # of all depths of a part, where they lie in the grid as km
 _LEAST_REACH = 2.0  # of all coordinates of an interface
 
 
 class _Length(NamedTuple):
-    """A length in m, its key, what it is, and how many spacings it has at least."""
+    """A length in m, its key and kind, and how many spacings it has at least."""
 
     path: KeyPath
-    what: str
+    kind: str
     length: float
     least: float = _LEAST
 
@@ -49,11 +49,11 @@ def tiny_lengths(discretization: Discretization) -> WarningLines:
     """Name lengths far below the spacing, and ask for their unit."""
     scenario = discretization.scenario
     spacing = _spacing(discretization)
-    for path, what, length, least in _lengths(discretization):
+    for path, kind, length, least in _lengths(discretization):
         if 0.0 < length < least * spacing:
             remedy = meant_in_km(length, spacing) or "check its unit"
             yield (
-                f"{scenario.named(*path)}: {what} of {length:.6g} m, in a grid with points "
+                f"{scenario.named(*path)}: {kind} of {length:.6g} m, in a grid with points "
                 f"every {spacing:.6g} m; {remedy}"
             )
 
@@ -158,11 +158,11 @@ def _crossing(points: Sequence[OutlinePoint]) -> str:
     pairs = np.argwhere(np.triu(parted & parted.T))
     if not pairs.size:
         return ""
-    one, other = (_written(edges[k]) for k in pairs[0])
+    first_edge, other = (_written(edges[k]) for k in pairs[0])
     more = f", and {len(pairs) - 1} more pairs" if len(pairs) > 1 else ""
     return (
-        f"the edges {one} and {other} cross{more}: parts between crossing edges lie outside of the "
-        "polygon; list the corners one after the other around it"
+        f"the edges {first_edge} and {other} cross{more}: parts between crossing edges lie outside "
+        "of the polygon; list the corners one after the other around it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Bodies thinner than a cell, or smaller, in an earth that varies sideways: what they err by.
+"""Errors by bodies thinner than a cell, or smaller, in an earth that varies sideways.
 
 The averages of cells have all of its compliance, but the differences across one soft cell strain it
 by more than waves do. With d the thickness of a sheet, r the ratio of moduli and k the wavenumber
@@ -97,7 +97,7 @@ def thin_fluids(discretization: Discretization) -> WarningLines:
 
 
 def _bodies(discretization: Discretization) -> list[tuple[int | None, Faces]]:
-    """Return what is thin in each part of the model that has an extent, and in all others."""
+    """Return the thin bodies in each part of the model that has an extent, and in all others."""
     bodies = bodies_of(discretization)
     boxes = [body.box for body in bodies]
     count = len(boxes) + 1
@@ -113,7 +113,7 @@ def _thin(
     discretization: Discretization, box: NodeBox, lines: int, most: tuple[int, int],
     without: Sequence[NodeBox] = (),
 ) -> Faces:  # fmt: skip
-    """Return what is thin in a box of nodes, but for other boxes.
+    """Return the thin bodies in a box of nodes, but for other boxes.
 
     Args:
         discretization: of the run.
@@ -128,8 +128,8 @@ def _thin(
         index = lattice(box, axis, 1, lines, most[0])
         uneven = _uneven(discretization, axis, index) & ~within(index, without)
         z, y, x = np.nonzero(uneven)
-        some = slice(None, None, -(-x.size // most[1]) or 1)
-        nodes = {a: index[a][n[some]] for a, n in (("x", x), ("y", y), ("z", z)) if a in index}
+        sample = slice(None, None, -(-x.size // most[1]) or 1)
+        nodes = {a: index[a][n[sample]] for a, n in (("x", x), ("y", y), ("z", z)) if a in index}
         contrasts = _contrasts(discretization, axis, nodes)
         sides = [grid.spacing[AXES.index(a)] * (box[a][1] - box[a][0] + 1) / index[a].size
                  for a in index if a != axis]  # fmt: skip
@@ -168,7 +168,7 @@ def _uneven(discretization: Discretization, axis: str, index: dict[str, np.ndarr
 def _contrasts(
     discretization: Discretization, axis: str, nodes: dict[str, np.ndarray]
 ) -> np.ndarray:
-    """Return the contrasts (2, n) of what is thin about nodes (n), as `_LAWS` have them."""
+    """Return the contrasts (2, n) of thin bodies about nodes (n), as `_LAWS` have them."""
     across = _ACROSS[discretization.grid.dimensions]
     offsets = (np.arange(across) + 0.5) / across - 0.5
     others = [a for a in nodes if a != axis]
@@ -204,7 +204,7 @@ def _contrasts(
 
 
 def hidden_error(discretization: Discretization, between: int, share: float) -> float:
-    """Return the relative error of what lies between nodes.
+    """Return the relative error of bodies between nodes.
 
     Args:
         discretization: of the run.

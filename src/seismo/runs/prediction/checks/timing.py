@@ -134,7 +134,7 @@ def _begun_source(discretization: Discretization) -> WarningLines:
 
 
 def _later(discretization: Discretization, number: int, source: PointSource) -> str:
-    """Return what to set so that a source begins with the run."""
+    """Return the key to set so that a source begins with the run."""
     section = discretization.scenario.sources[number]
     event = discretization.scenario.event
     if event is not None and section.type in ("event", "finite_fault"):
@@ -251,15 +251,15 @@ def unlike_the_motion(discretization: Discretization) -> Iterator[str]:
     """Name periods that are shorter than the sources' waves, or longer than the run."""
     highest = discretization.highest_frequency
     duration = discretization.clock.steps * discretization.clock.dt
-    for one in discretization.all_maps:
-        if short := [f"{period:g}" for period in one.periods if period * highest < 1.0]:
+    for maps in discretization.all_maps:
+        if short := [f"{period:g}" for period in maps.periods if period * highest < 1.0]:
             yield (
-                f"maps {one.name}: periods of {', '.join(short)} s are below those of the sources' "
-                f"waves ({1.0 / highest:.3g} s, {highest:.3g} Hz): SA there tends to PGA, and says "
-                "nothing of the ground motion at these periods"
+                f"maps {maps.name}: periods of {', '.join(short)} s are below those of the "
+                f"sources' waves ({1.0 / highest:.3g} s, {highest:.3g} Hz): SA there tends to "
+                "PGA, and says nothing of the ground motion at these periods"
             )
-        if long := [f"{period:g}" for period in one.periods if period > duration]:
+        if long := [f"{period:g}" for period in maps.periods if period > duration]:
             yield (
-                f"maps {one.name}: periods of {', '.join(long)} s are longer than the run: SA is "
+                f"maps {maps.name}: periods of {', '.join(long)} s are longer than the run: SA is "
                 f"the largest response within {duration:.4g} s; use a longer time.duration"
             )

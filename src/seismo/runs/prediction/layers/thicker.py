@@ -1,4 +1,4 @@
-"""How many points absorbing layers need for the wanted accuracy, and what these cost."""
+"""Points that absorbing layers need for the wanted accuracy, and their cost."""
 
 from __future__ import annotations
 
