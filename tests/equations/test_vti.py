@@ -8,9 +8,9 @@ from pydantic import TypeAdapter
 
 import solver
 from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock.upright_rock import Rock
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import acoustic, anisotropic
-from seismo.features.contacts.contact import Rock
 from seismo.model.build import build_earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells

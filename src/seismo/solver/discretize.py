@@ -36,7 +36,14 @@ from seismo.solver.accuracy.time_step import (
 )
 from seismo.solver.accuracy.waves import Waves, waves_of
 from seismo.solver.discretization import Discretization
-from seismo.solver.grid_layout import Level, ground_over, make_grid, refuse_thin, refuse_unfit
+from seismo.solver.grid_layout import (
+    Level,
+    ground_over,
+    make_grid,
+    refuse_thin,
+    refuse_unfit,
+    settled,
+)
 from seismo.solver.interpolation.channels import refuse_unreadable
 from seismo.solver.medium.earth_samples import even_planes, read_earth
 from seismo.solver.sampling.field_sampling import refuse_empty_boxes
@@ -59,9 +66,7 @@ def discretize(
     Raises:
         ScenarioError: a model file, position or time step will not do.
     """
-    # What the scenario leaves to the earth, such as the plane of a refinement.
-    for settled in acting("settle", scenario):
-        scenario = settled(scenario)
+    scenario = settled(scenario)
     on_level = partial(_on_level, share=share)
     on_grids = (grids(scenario, on_level) for grids in acting("grids", scenario))
     discretization = next((run for run in on_grids if run is not None), None)

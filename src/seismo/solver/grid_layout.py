@@ -107,6 +107,21 @@ def make_grid(scenario: Scenario, on_coarse_rows: bool = False) -> Grid:
     )
 
 
+def settled(scenario: Scenario) -> Scenario:
+    """Return a scenario with what it leaves to the earth, such as the plane of a refinement."""
+    for settle in acting("settle", scenario):
+        scenario = settle(scenario)
+    return scenario
+
+
+def levels_of(scenario: Scenario) -> tuple[Level, ...]:
+    """Return the grids of a scenario that is settled, the finest one first."""
+    for levels in acting("levels", scenario) if scenario.grid.planes else ():
+        grids: tuple[Level, ...] = levels(scenario)
+        return grids
+    return (Level(scenario, make_grid(scenario)),)
+
+
 def ground_over(scenario: Scenario, grid: Grid) -> Any:
     """Return the ground that the rows of a grid follow; None where it is flat."""
     for ground in acting("ground", scenario):

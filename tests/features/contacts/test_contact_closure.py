@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from seismo.equations.rock.upright_rock import Rock
 from seismo.features.contacts.checks import scholte_error, scholte_velocity
 from seismo.features.contacts.closure import closed_rows, contact_closure
-from seismo.features.contacts.contact import Contact, Rock
+from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.interpolation import side_weights
 from seismo.features.contacts.operators import (
     contact_operators,

@@ -12,11 +12,11 @@ import pytest
 
 import flat_layers
 import solver
+from seismo.equations.rock.upright_rock import Rock
 from seismo.exact import metrics
 from seismo.exact.layers import interface, layered_plane
 from seismo.exact.layers.stack import Stack as Layers
 from seismo.exact.medium import Medium
-from seismo.features.contacts.contact import Rock
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.contacts import (
     layered_error,

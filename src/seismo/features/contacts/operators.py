@@ -32,9 +32,10 @@ from seismo.equations.framework.row_terms import (
     RowSlope,
     RowSums,
 )
+from seismo.equations.rock.upright_rock import Rock
 from seismo.features.contacts import terms as fluid_solid_terms
 from seismo.features.contacts.closure import ContactClosure, contact_closure
-from seismo.features.contacts.contact import Contact, Rock
+from seismo.features.contacts.contact import Contact
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

@@ -9,6 +9,7 @@ FEATURE = Feature(
     indirect_reading="plane_strains:indirect_reading",
     exchange="exchange:RefinedExchange",
     settle="plane:with_plane",
+    levels="levels:levels",
     grids="grids:discretize_grids",
     refuse_level="levels:refuse_unrefined",
     halo="operators:halo",

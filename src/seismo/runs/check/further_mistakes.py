@@ -15,12 +15,10 @@ from typing import Any
 from seismo.acquisition.geometry import Geometry
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import KeyPath, ScenarioError, SeismoError, gathered
-from seismo.features.loss.mechanisms import relaxation_of
-from seismo.features.refinement.levels import levels
-from seismo.features.topography.ground import topography_of
+from seismo.features import acting
 from seismo.scenario import Scenario, ScenarioInput, load
 from seismo.scenario.document import filled
-from seismo.solver.grid_layout import make_grid
+from seismo.solver.grid_layout import ground_over, levels_of, make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.field_sampling import refuse_empty_boxes
 
@@ -49,12 +47,13 @@ def _further(scenario: Scenario) -> Iterator[str]:
     try:
         region = make_grid(scenario)
         # Of two grids the coarser one has rows of all depths, the finer one the ground.
-        grids = levels(scenario) if scenario.grid.planes else ()
-        fine, coarse = (level.grid for level in grids) if grids else (region, region)
+        grids = levels_of(scenario)
+        fine = grids[0].grid
+        coarse = grids[-1].grid
         # The ground, from which depths count.
-        ground = topography_of(scenario, fine)
+        ground = ground_over(scenario, fine)
         # Parameters of the equation, which files of the model have to give.
-        relaxation = relaxation_of(scenario)
+        relaxation = next((fit(scenario) for fit in acting("relaxation", scenario)), None)
         options = relaxation or scenario.options
         name = scenario.equation.name
         physics = physics_for(name, region.dimensions, options, ground is not None)

@@ -14,15 +14,19 @@ from itertools import count
 from seismo.acquisition.geometry import Geometry
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
-from seismo.features.refinement.levels import levels
-from seismo.features.refinement.plane import with_plane
-from seismo.features.topography.ground import topography_of
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid
 from seismo.runs.resources.placement import grids_of
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import AUTO_ORDERS
-from seismo.solver.grid_layout import halo_of, image_faces, make_grid
+from seismo.solver.grid_layout import (
+    ground_over,
+    halo_of,
+    image_faces,
+    levels_of,
+    make_grid,
+    settled,
+)
 from seismo.solver.parallel.partition import never_cut_axes
 
 
@@ -40,15 +44,15 @@ class FeasibleRanks:
         Raises:
             ScenarioError: a position in it will not do.
         """
-        self._scenario = scenario = with_plane(scenario)
+        self._scenario = scenario = settled(scenario)
         region = make_grid(scenario)
-        topography = topography_of(scenario, region)
+        topography = ground_over(scenario, region)
         slopes = topography is not None
         name = scenario.equation.name
         physics = physics_for(name, region.dimensions, scenario.options, slopes)
         # Of two grids the coarser one is cut, and the finer one with it.
         refined = bool(scenario.grid.planes)
-        grid = levels(scenario)[1].grid if refined else region
+        grid = levels_of(scenario)[1].grid if refined else region
         uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
         halo = _widest_halo(scenario, slopes)
         # Rows that follow the ground, and those that they read.

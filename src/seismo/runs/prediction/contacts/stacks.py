@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from seismo.equations.framework.declaration import LayeredWaves
-from seismo.features.contacts.contact import Contact, Rock
+from seismo.equations.rock.upright_rock import Rock
+from seismo.features.contacts.contact import Contact
 from seismo.features.contacts.operators import contact_operators
 from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
