@@ -11,7 +11,13 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import acoustic_vti, metrics, viscoelastic
+from seismo.exact import (
+    acoustic_vti,
+    metrics,
+)
+from seismo.exact import (
+    medium as viscoelastic,
+)
 
 VELOCITY, FREQUENCY = 2000.0, 10.0
 WAVELENGTH = VELOCITY / FREQUENCY

@@ -15,7 +15,13 @@ import numpy as np
 
 from seismo.equations.loss import anisotropic as anisotropic_loss
 from seismo.equations.rock import elastic_constants
-from seismo.exact import anisotropic, metrics, viscoelastic
+from seismo.exact import (
+    anisotropic,
+    metrics,
+)
+from seismo.exact import (
+    medium as viscoelastic,
+)
 
 ROCK = {"vp": 3000.0, "vs": 1700.0, "rho": 2300.0, "epsilon": 0.2, "delta": 0.08, "gamma": 0.15}
 QUALITY = {"qp": 40.0, "qs": 20.0}

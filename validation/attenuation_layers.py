@@ -15,8 +15,7 @@ import numpy as np
 from seismo.exact import metrics
 from seismo.exact.layers import layered_plane
 from seismo.exact.layers.stack import Stack
-from seismo.exact.medium import Medium
-from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
 
 MEDIA = (Medium(1500.0, 700.0, 1900.0), Medium(3000.0, 1700.0, 2300.0))
 QUALITIES = ((40.0, 20.0), (120.0, 60.0))  # Qp, Qs

@@ -13,7 +13,15 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import acoustic, metrics, shear, viscoelastic, whole_space
+from seismo.exact import (
+    acoustic,
+    metrics,
+    shear,
+    whole_space,
+)
+from seismo.exact import (
+    medium as viscoelastic,
+)
 from seismo.exact.medium import Medium
 
 FREQUENCY, PPW = 18.0, 12

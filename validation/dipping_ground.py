@@ -23,8 +23,7 @@ import numpy as np
 from seismo.exact import metrics, shear
 from seismo.exact.layers import layered, layered_plane
 from seismo.exact.layers.stack import Stack
-from seismo.exact.medium import Medium
-from seismo.exact.viscoelastic import AttenuatingMedium
+from seismo.exact.medium import AttenuatingMedium, Medium
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 HALF_SPACE = Stack((ROCK,), (0.0,))

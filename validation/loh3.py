@@ -18,8 +18,7 @@ from seismo.backends.select import choose
 from seismo.exact import metrics
 from seismo.exact.layers import layered
 from seismo.exact.layers.stack import Stack
-from seismo.exact.medium import Medium
-from seismo.exact.viscoelastic import AttenuatingMedium, kolsky
+from seismo.exact.medium import AttenuatingMedium, Medium, kolsky
 
 QUALITIES = ((120.0, 40.0), (155.9, 69.3))  # Qp, Qs
 SIGMA, REFERENCE = 0.05, 2.5  # s, Hz, at h = 50 m

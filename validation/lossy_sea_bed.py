@@ -15,8 +15,7 @@ import numpy as np
 from seismo.exact import metrics
 from seismo.exact.layers import layered, layered_plane
 from seismo.exact.layers.stack import Stack
-from seismo.exact.medium import Medium
-from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
 
 WATER, ROCK = Medium(1500.0, 0.0, 1020.0), Medium(2400.0, 1200.0, 2200.0)
 QP, QS, FREQUENCY = 40.0, 20.0, 10.0

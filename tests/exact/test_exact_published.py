@@ -17,8 +17,10 @@ import pytest
 from seismo.exact import (
     acoustic,
     metrics,
-    viscoelastic,
     whole_space,
+)
+from seismo.exact import (
+    medium as viscoelastic,
 )
 from seismo.exact.layers import layered, layered_plane
 from seismo.exact.layers.stack import Stack

@@ -9,7 +9,7 @@ from seismo.exact import (
     shear,
     whole_space,
 )
-from seismo.exact import viscoelastic as anelastic
+from seismo.exact import medium as anelastic
 from seismo.exact.layers import layered, layered_plane
 from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium

@@ -6,9 +6,11 @@ import pytest
 from seismo.errors import SeismoError
 from seismo.exact import scheme
 from seismo.exact.layers import (
-    interface,
     layered_plane,
     surface_waves,
+)
+from seismo.exact.layers import (
+    stack as interface,
 )
 from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium

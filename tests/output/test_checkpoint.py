@@ -19,9 +19,9 @@ import pytest
 from seismo.errors import ScenarioError, StorageError
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
 from seismo.output.run_directory import checkpoint, lock
+from seismo.output.run_directory.atomic_file import sealed, unsealed
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.lock import Lock
-from seismo.output.run_directory.sealed_json import sealed, unsealed
 
 FACTS = {"batch": 2, "dt": 0.1 + 0.2}
 

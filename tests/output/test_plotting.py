@@ -38,16 +38,15 @@ from seismo.output.figures import (
 from seismo.output.figures.maps.map_marks import beach_ball, round_length
 from seismo.output.figures.sections.geometry_marks import _by_distance
 from seismo.output.figures.sections.section import CrossSection, sections
-from seismo.output.figures.seismograms.abscissa import abscissa, spread
-from seismo.output.figures.seismograms.processing import reduced, with_gain
+from seismo.output.figures.seismograms.gather import abscissa, reduced, spread, with_gain
 from seismo.output.figures.seismograms.spectra import (
     amplitude_spectrum,
     highest_frequency,
     limit_axes,
     tapered,
+    wavelets,
 )
 from seismo.output.figures.seismograms.traces import _draw_column, _print_peaks
-from seismo.output.figures.seismograms.wavelets import wavelets
 from seismo.output.figures.style import STYLE, clip_level, panels
 from seismo.output.results import Results, open_results
 from seismo.output.results_file import ResultsWriter

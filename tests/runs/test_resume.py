@@ -21,8 +21,8 @@ import yaml
 import seismo
 from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableError
 from seismo.output.run_directory import checkpoint
+from seismo.output.run_directory.atomic_file import sealed, unsealed
 from seismo.output.run_directory.lock import Lock
-from seismo.output.run_directory.sealed_json import sealed, unsealed
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
 from seismo.runs.request import Request

@@ -10,7 +10,7 @@ import pytest
 
 import seismo
 from seismo.errors import ScenarioError, StoppedError
-from seismo.output.run_directory.sealed_json import sealed, unsealed
+from seismo.output.run_directory.atomic_file import sealed, unsealed
 from seismo.runs.loop import run_loop
 from seismo.runs.reporting import status
 from seismo.runs.reporting.progress import Progress, WavefieldPeak

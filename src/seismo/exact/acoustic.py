@@ -7,7 +7,8 @@ First-order system with density, injecting volume at the rate q(t) [m3/s; m2/s i
     so that p solves the first equation with s(t) = rho q'(t).
 An explosion of moment M(t) in an elastic code whose vs is zero injects q = M'(t) / (rho c^2).
 
-c [m/s], or a function of s where waves attenuate (``viscoelastic``); rho [kg/m3]; p [Pa]; v [m/s].
+c [m/s], or a function of s where waves attenuate (`seismo.exact.medium`); rho [kg/m3];
+p [Pa]; v [m/s].
 Accuracy: 1e-9 of the peak for a band-limited source.
 Literature: Morse & Feshbach (1953) 7.3; Aki & Richards (2002) 4.1.
 """

@@ -15,7 +15,7 @@ are symmetric about it, so that the principal value remains.
 
 Stiffness (6, 6) [Pa] for xx yy zz yz xz xy; the rest as in `seismo.exact.whole_space`. Accuracy:
 1e-9 of the peak. Rock that attenuates has a complex stiffness for each s (correspondence principle,
-`seismo.exact.viscoelastic`): speeds and A_m are those of its complex Christoffel matrix.
+`seismo.exact.medium`): speeds and A_m are those of its complex Christoffel matrix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the discrete equations themselves do to a plane wave, to tell scheme error from defect.
+"""Plane waves of the discrete equations themselves, to tell scheme error from defect.
 
 On a staggered grid of spacing h with leapfrog steps dt, a plane wave with wavenumbers k_a obeys
     sin^2(omega dt/2) = (c dt)^2 sum_a [ sum_m c_m sin((m - 1/2) k_a h_a) / h_a ]^2

@@ -2,7 +2,7 @@
 
 rho u_tt = div(mu grad u) + f(t) delta(x) delta(z), the scalar wave equation once more.
 u [m]; f [N/m]; moment [N]; stress [Pa]; vs [m/s], or a function of s where waves attenuate
-(``viscoelastic``). Literature: Aki & Richards (2002) problem 4.4; Eringen & Suhubi (1975) 5.12.
+(`seismo.exact.medium`). Aki & Richards (2002) problem 4.4; Eringen & Suhubi (1975) 5.12.
 Accuracy as in ``acoustic``: 1e-9 of the peak.
 """
 

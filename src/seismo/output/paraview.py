@@ -21,13 +21,13 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import (
     final_path,
     plain_name,
     refusal,
     write_file,
 )
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet, SnapshotSeries
 from seismo.output.store.ground import GroundRecord
 
@@ -35,7 +35,7 @@ Format = Literal["vtkhdf", "xdmf"]
 UNEVEN = 1e-6  # of a spacing, by which distances along an axis may differ
 
 
-def write_side_files(results: Results, kind: Format = "vtkhdf") -> list[Path]:
+def write_side_files(results: RunResults, kind: Format = "vtkhdf") -> list[Path]:
     """Write ``<results>-<name>.<kind>`` for all snapshots and maps; give the paths.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The reader of results: what a run left on disk, opened with one call.
+"""The reader of results: a results file, opened with one call, described, drawn and exported.
 
 Use it as::
 
@@ -10,44 +10,13 @@ Units are SI and every array carries its own.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from html import escape
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
-import yaml
-
-from seismo.errors import ScenarioError
 from seismo.output.reports.report import report
-from seismo.output.results_file import COMPLETE
-from seismo.output.store.array_sets import (
-    MapSet,
-    Model,
-    SnapshotSeries,
-    TelemetryRecord,
-    TraceSet,
-    Wavelets,
-)
-from seismo.output.store.arrays import (
-    AGAIN,
-    NamedArrays,
-    NamedItems,
-    children,
-    reading,
-    text_attribute,
-)
-from seismo.output.store.ground import GroundRecord
-from seismo.output.store.opening import opened
-from seismo.output.store.trace_hash import hash_of_file
-from seismo.output.store.verify import verified
-
-PREVIEW = "preview"  # status of results of which nothing has been computed
+from seismo.output.run_results import RunResults
 
 
 def open_results(path: str | os.PathLike[str]) -> Results:
@@ -59,172 +28,8 @@ def open_results(path: str | os.PathLike[str]) -> Results:
     return Results(path)
 
 
-class Results:
+class Results(RunResults):
     """One results file, open for reading; arrays are read when they are asked for."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open the file and check that it is ours."""
-        self.path = Path(path)
-        self._file = opened(self.path)
-
-    def __enter__(self) -> Results:
-        """Return itself; the file is closed on leaving."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close the file."""
-        self.close()
-
-    def __repr__(self) -> str:
-        """Name the file, its title and its content."""
-        ended = "" if self.status == COMPLETE else f"{self.status.upper()}, "
-        return (
-            f"<Results {self.path.name} {self.title!r}: {ended}{self.physics}, "
-            f"traces {list(self.traces)}, snapshots {list(self.snapshots)}>"
-        )
-
-    def close(self) -> None:
-        """Close the file; what has been read stays valid."""
-        self._file.close()
-
-    @cached_property
-    def attributes(self) -> dict[str, Any]:
-        """Every attribute of the root."""
-        with reading(self._file):
-            return dict(self._file.attrs)
-
-    @property
-    def title(self) -> str:
-        """The title of the scenario."""
-        return text_attribute(self._file, "title")
-
-    @property
-    def status(self) -> str:
-        """How the run ended: "complete", "unstable"; of its parts "unfinished" (see `message`)."""
-        return text_attribute(self._file, "status") or COMPLETE
-
-    @property
-    def message(self) -> str:
-        """What went wrong in a run that is not complete, and what was kept of it."""
-        return text_attribute(self._file, "message")
-
-    @property
-    def physics(self) -> str:
-        """The wave equation; of files of 0.1.0 the physics of the scenario."""
-        return text_attribute(self._file, "equation") or text_attribute(self._file, "physics")
-
-    @property
-    def dt(self) -> float:
-        """The time step in s, NaN where the file does not say."""
-        value = self.attributes.get("dt", np.nan)
-        return float(value) if isinstance(value, float | int | np.number) else float("nan")
-
-    @property
-    def scenario_text(self) -> str:
-        """The scenario as the user wrote it, or as `scenario` where it was made in Python."""
-        return text_attribute(self._file, "scenario_text")
-
-    @property
-    def scenario(self) -> str:
-        """The scenario with every default filled in, as YAML."""
-        return text_attribute(self._file, "scenario")
-
-    @property
-    def azimuth(self) -> float | None:
-        """Azimuth of +x at x = 0, y = 0 in degrees; None where the grid has no place on earth."""
-        geographic = self.section("geographic")
-        return float(geographic["azimuth"]) if geographic else None
-
-    @property
-    def event(self) -> dict[str, Any]:
-        """The event of the scenario: time (UTC, ISO 8601), at (s), id, name; empty without one."""
-        return self.section("event")
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """Versions, machine, command line and time of the run."""
-        return self._json("provenance", {})
-
-    @property
-    def warnings(self) -> list[str]:
-        """What `check` frowned at in the scenario."""
-        return [str(line) for line in self._json("warnings", [])]
-
-    @property
-    def traces_hash(self) -> str:
-        """SHA-256 of all traces: equal where they are equal to the last bit."""
-        return text_attribute(self._file, "traces_sha256")
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """What the run reported at its end: steps, seconds, speed."""
-        return self._json("summary", {})
-
-    @cached_property
-    def traces(self) -> Mapping[str, TraceSet]:
-        """Receiver sets by name."""
-        groups = self._groups("traces")
-        sets = {name: TraceSet(group, name, lambda: self.sources) for name, group in groups}
-        return NamedItems("traces", sets)
-
-    @cached_property
-    def snapshots(self) -> Mapping[str, SnapshotSeries]:
-        """Snapshot series by name; of several shots as ``name/shot_000``."""
-        by_name: dict[str, SnapshotSeries] = {}
-        for name, group in self._groups("snapshots"):
-            shots = list(children(group, h5py.Group))
-            groups = {f"{name}/{shot}": one for shot, one in shots} or {name: group}
-            by_name |= {key: SnapshotSeries(one, key, self.ground) for key, one in groups.items()}
-        return NamedItems("snapshots", by_name)
-
-    @cached_property
-    def maps(self) -> Mapping[str, MapSet]:
-        """Maps of largest values by name."""
-        return NamedItems("maps", {k: MapSet(g, k, self.ground) for k, g in self._groups("maps")})
-
-    @cached_property
-    def model(self) -> Model:
-        """The earth model on the grid; empty when it was not written."""
-        return Model(self._group("model"), "model", self.ground)
-
-    @cached_property
-    def ground(self) -> GroundRecord | None:
-        """The ground, whose rows the grid follows; None where it is flat."""
-        group = self._group("ground")
-        return None if group is None else GroundRecord(group)
-
-    @cached_property
-    def wavelets(self) -> Wavelets | None:
-        """The source time functions as injected, None when they were not written."""
-        wavelets = Wavelets(self._group("wavelets"), "wavelets")
-        return wavelets if "wavelet" in wavelets else None
-
-    @cached_property
-    def telemetry(self) -> TelemetryRecord:
-        """Speed, and how the device was, while it ran; empty when it was not written."""
-        return TelemetryRecord(self._group("telemetry"), "telemetry")
-
-    @cached_property
-    def sources(self) -> list[dict[str, Any]]:
-        """The sources, one dictionary each (name, type, x, y, z in m, shot ...)."""
-        table = NamedArrays(self._group("sources"), "sources")
-        columns = {name: table.column(name) for name in table.columns}
-        count = min((len(c) for c in columns.values() if c is not None), default=0)
-        cells = {k: c.tolist() for k, c in columns.items() if c is not None}
-        table_rows = [{k: column[i] for k, column in cells.items()} for i in range(count)]
-        return [{k: v for k, v in row.items() if v == v and v != ""} for row in table_rows]
-
-    @property
-    def shots(self) -> list[str]:
-        """Names of the shots that left traces, maps or snapshots."""
-        shot_names = [arrays.shots for arrays in self.traces.values()]
-        shot_names += [arrays.shots for arrays in self.maps.values()]
-        shot_names += [[arrays.shot] for arrays in self.snapshots.values() if arrays.shot]
-        return list(dict.fromkeys(chain(*shot_names)))
-
-    def sources_of(self, shot: str | None) -> list[dict[str, Any]]:
-        """Return the sources that fire in one shot (None: all of them)."""
-        return [s for s in self.sources if shot is None or s.get("shot", shot) == shot]
 
     def to_obspy(
         self, receivers: str | None = None, shot: str | None = None, quantity: str | None = None
@@ -301,49 +106,3 @@ class Results:
     def info(self) -> str:
         """Describe the file in plain text: what, when, by which version, grid, steps, peaks."""
         return report(self)
-
-    def verify(self, without: Collection[str] = ()) -> int:
-        """Read all there is, but for some groups, through the checksums; count the numbers.
-
-        The traces are held to their hash too.
-
-        Raises:
-            ScenarioError: something is not as it was written.
-        """
-        _ = self.attributes
-        members = children(self._file, h5py.HLObject)
-        count = sum(verified(member) for name, member in members if name not in without)
-        if "traces" not in without and self.traces_hash:
-            self._check_hash()
-        return count
-
-    def _check_hash(self) -> None:
-        computed = hash_of_file(self._file)
-        if computed != self.traces_hash:
-            raise ScenarioError(
-                f"{self.path}: the hash of the traces is {computed}, not {self.traces_hash!r} of "
-                f"the attribute traces_sha256: one of them was changed; {AGAIN}"
-            )
-
-    def section(self, name: str) -> dict[str, Any]:
-        """Return a section of the scenario, empty where it has none."""
-        return self._resolved.get(name) or {}
-
-    @cached_property
-    def _resolved(self) -> dict[str, Any]:
-        """The scenario with every default filled in."""
-        return yaml.safe_load(self.scenario) or {}
-
-    def _json(self, name: str, default: Any) -> Any:
-        """Read an attribute of the root that is JSON of the type of `default`."""
-        try:
-            value = json.loads(text_attribute(self._file, name) or "null")
-        except ValueError:
-            return default
-        return value if isinstance(value, type(default)) else default
-
-    def _groups(self, name: str) -> list[tuple[str, h5py.Group]]:
-        return list(children(self._group(name), h5py.Group))
-
-    def _group(self, name: str) -> h5py.Group | None:
-        return dict(children(self._file, h5py.Group)).get(name)

@@ -13,6 +13,8 @@ attached as an HDF5 dimension scale with units, so that xarray opens each group:
     /wavelets/wavelet             (source, time)
     /telemetry/<quantity>         (time), in wall-clock time
     /ground/ground                ([y,] x), z of ground that is not flat
+
+Ranks other than 0 have a writer that writes nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from seismo.backends.base import Copy
 from seismo.output.reports.provenance import provenance
 from seismo.output.run_directory.atomic_file import HiddenFile, final_path
 from seismo.output.run_directory.partial_files import PartialFiles
@@ -362,3 +365,31 @@ def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     return str(value)
+
+
+class NullWriter:
+    """Writer and pipeline of ranks other than 0, which write nothing."""
+
+    def create_snapshots(self, name: str, **layout: Any) -> str:
+        """Lay nothing out; see `ResultsWriter.create_snapshots`."""
+        return name
+
+    def write(self, name: str, index: int, make: Callable) -> None:
+        """Write nothing; see `Pipeline.write`."""
+
+    def drain(self) -> None:
+        """Wait for nothing; see `Pipeline.drain`."""
+
+    def send(self, array: Any, names: Sequence[str], index: int) -> Copy:
+        """Send nothing; see `Pipeline.send`."""
+        raise ValueError("only rank 0 sends gathered arrays")
+
+    def check(self) -> None:
+        """Find nothing wrong; see `Pipeline.check`."""
+
+    def waiting(self) -> dict[str, float]:
+        """Hold nothing; see `Pipeline.waiting`."""
+        return {}
+
+    def seal(self, until: int, marks: Mapping[str, object]) -> None:
+        """Seal nothing; see `Pipeline.seal`."""

@@ -17,9 +17,8 @@ import numpy as np
 from seismo.backends.base import Copy
 from seismo.backends.kernels.slices import shorten
 from seismo.grid.global_index import CheckpointArray
-from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
-from seismo.output.results_file import ResultsWriter
+from seismo.output.results_file import NullWriter, ResultsWriter
 from seismo.solver.fields import RankFields
 from seismo.solver.sampling.field_sampling import Component, FieldSampler
 from seismo.solver.sampling.snapshot_series import MANTISSA_BITS, Series

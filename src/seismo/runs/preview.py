@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from seismo.output.results import PREVIEW, Results
+from seismo.output.results import Results
 from seismo.output.results_file import ResultsWriter
+from seismo.output.run_results import PREVIEW
 from seismo.runs import file_contents
 from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.file_contents import temporary_results

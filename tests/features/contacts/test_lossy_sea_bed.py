@@ -8,8 +8,7 @@ import pytest
 import flat_layers
 import solver
 from seismo.errors import ScenarioError
-from seismo.exact.medium import Medium
-from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
 from seismo.features.contacts import contact as fluid_solid_contact
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -17,7 +17,7 @@ from seismo.equations.framework.registry import (
 )
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
-from seismo.exact.viscoelastic import AttenuatingMedium, constant_q
+from seismo.exact.medium import AttenuatingMedium, constant_q
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.losses import effective_medium
 from seismo.runs.prediction.lines import in_percent

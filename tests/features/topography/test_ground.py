@@ -16,11 +16,11 @@ from seismo.features.topography.checks import ground_facts
 from seismo.features.topography.ground import ground_of
 from seismo.output.figures.sections.section import (
     chosen_section,
+    on_even_rows,
     sections,
     source_position,
     surface_of,
 )
-from seismo.output.figures.sections.section_image import on_even_rows
 from seismo.output.figures.style import length_unit
 from seismo.output.paraview import write_side_files
 from seismo.runs.coordinates import true_positions

@@ -1,6 +1,6 @@
 """What contacts scatter on the grid, and the error expected of it beside the one that is found.
 
-Exact coefficients are those of `seismo.exact.layers.interface`, exact traces those of a stack of
+Exact coefficients are those of `seismo.exact.layers.stack`, exact traces those of a stack of
 layers (`seismo.exact.layers.layered_plane`). Predictions are to be right to a factor of three.
 """
 
@@ -14,7 +14,8 @@ import flat_layers
 import solver
 from seismo.equations.rock.upright_rock import Rock
 from seismo.exact import metrics
-from seismo.exact.layers import interface, layered_plane
+from seismo.exact.layers import layered_plane
+from seismo.exact.layers import stack as interface
 from seismo.exact.layers.stack import Stack as Layers
 from seismo.exact.medium import Medium
 from seismo.runs.prediction.accuracy import expected_error

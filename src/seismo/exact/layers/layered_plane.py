@@ -1,4 +1,4 @@
-"""Exact 2-D waves (P-SV and fluids) in a stack of layers: Lamb's problem and its relatives.
+"""Exact 2-D waves in a stack of layers: line sources (Lamb's problem), and plane waves from below.
 
 Line sources along y in plane strain; the wave straight from the source is the closed form of
 ``whole_space``, everything the interfaces add is an integral over horizontal wavenumber of the
@@ -7,22 +7,38 @@ Line sources along y in plane strain; the wave straight from the source is the c
 x, z [m], z down; force [N/m], moment [N]; displacement [m], pressure [Pa].
 Accuracy: 1e-6 of the peak or better for a band-limited source. Cost: some 10 ms per frequency.
 Literature: Lamb (1904); Aki & Richards (2002) ch. 6, 7 and 9.
+
+The integral of f(k) times an oscillating function over 0..infinity is cut in two (`paths`). Up to a
+corner, beyond every branch point and pole, it runs along the real axis in Gauss panels as fine as
+the damping (the singularities lie Re(s)/c off the axis). Beyond, where f only decays with depth,
+the oscillating function is split into its two travelling parts (cos into exp(+-ikx), J into H1 and
+H2) and each is integrated along the ray at +-45 degrees on which it decays, so that source and
+receiver may both be at the surface. Receivers more below than beside the source stay on the axis.
+
+A plane wave comes from the half-space below a stack of solid layers under a free surface: P, SV and
+SH waves of any incidence, with all reflections and conversions, by the amplitudes of up
+and down going waves in every layer (global matrix method, Knopoff 1964; `stack`). With the slowness
+p = sin(incidence) / c everything goes as exp(-s p x), the wavenumber k = i s p of `stack`.
+
+x, z [m], z down; the wave goes towards +x; velocity [m/s]. P is positive along its direction, SV
+along (cos, sin of the incidence) in x and z, SH along y.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
-from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
-from seismo.exact.layers.stack import Stack, solve
-from seismo.exact.layers.wavenumber import (
-    IntegrationPath,
-    paths,
-    steep,
+from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond, transform
+from seismo.exact.layers.stack import (
+    Stack,
+    psv_waves,
+    sh_waves,
+    solve,
 )
 from seismo.exact.medium import Medium
 
@@ -30,6 +46,77 @@ from seismo.exact.medium import Medium
 _EVEN = np.array([False, True, True, False, True])
 _SUPPRESSION = 1e-8  # of waves that come one period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "stress": 0, "stress_rate": 1}
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_REACH = 34.0  # exp(-34) = 2e-15
+_LONGER = 4  # periods of the transform where waves are evanescent, at less damping
+_ABOVE = 1e-3  # of the damping: frequency that stands for zero
+_SUPPRESSED = (1e-10, 1e-4)
+
+
+@dataclass(frozen=True)
+class IntegrationPath:
+    """Nodes k (node) with weights; travelling is 0 for the axis, +1 or -1 for the two rays."""
+
+    k: np.ndarray
+    weights: np.ndarray
+    travelling: int
+
+
+def paths(
+    s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarray
+) -> list[IntegrationPath]:
+    """Return the paths of integration for receivers that share one kind of path.
+
+    offsets (receiver) m horizontal; depths (receiver) m: the vertical way over which f decays;
+    either all offsets exceed their depths or none does (see `steep`).
+    """
+    slowest = min(speeds)
+    fastest = max(speeds)
+    distance = offsets + depths
+    corner = 1.7 * abs(s) / slowest
+    step = min(2.0 * s.real / fastest, 6.0 / max(offsets.max(), 1e-3 * depths.max()))
+    if steep(offsets, depths).all():
+        end = corner + _REACH / depths.min()
+        return [IntegrationPath(*_panels(_edges(corner, end, step, 6.0 / distance.max())), 0)]
+    corner = max(corner, 2.0 / offsets.min())
+    k, weights = _panels(_edges(corner, corner, step, step))
+    result = [IntegrationPath(k, weights, 0)]
+    length = np.sqrt(2) * _REACH / distance.min()
+    tail, tail_weights = _panels(_growing(length, min(6.0 / distance.max(), corner / 4)))
+    for sign in (1, -1):
+        rotation = np.exp(0.25j * np.pi * sign)
+        result.append(IntegrationPath(corner + rotation * tail, rotation * tail_weights, sign))
+    return result
+
+
+def steep(offsets: np.ndarray, depths: np.ndarray) -> np.ndarray:
+    """Return which receivers are better integrated along the axis (receiver) bool."""
+    return offsets < depths
+
+
+def _edges(corner: float, end: float, step: float, far_step: float) -> np.ndarray:
+    edges = np.linspace(0.0, corner, int(np.ceil(corner / step)) + 1)
+    if end <= corner:
+        return edges
+    first = min(far_step, max(step, corner / 4))
+    return np.concatenate([edges, corner + _growing(end - corner, first)[1:]])
+
+
+def _growing(length: float, first: float) -> np.ndarray:
+    """Return panel edges from 0 to length, of width `first`, later a sixth of the way gone."""
+    edges = [0.0]
+    while edges[-1] < length:
+        edges.append(edges[-1] + max(first, edges[-1] / 6))
+    return np.array(edges)
+
+
+def _panels(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    half = np.diff(edges)[:, None] / 2
+    centre = edges[:-1, None] + half
+    return (centre + half * _NODES).ravel(), (half * _WEIGHTS).ravel()
+
+
+# Order and shape of the azimuthal weights, the columns of every field below.
 
 
 def force_response(
@@ -192,3 +279,115 @@ def _direct(
         elif strength.any():
             total += field(x, s, 0)
     return total
+
+
+def velocity(
+    stack: Stack,
+    wave: str,
+    incidence: float,
+    receivers: np.ndarray,
+    source: np.ndarray,
+    dt: float,
+    reference: np.ndarray,
+) -> np.ndarray:
+    """Return the particle velocity (receiver, component, time) that an incident wave makes.
+
+    wave: "P", "SV" or "SH"; incidence in radians; receivers (receiver, 2) m; source (time): the
+    velocity of the incident wave alone at the point reference (2) m of the half-space; dt s.
+    Components x, z for P and SV, y for SH.
+
+    Where waves of this slowness are evanescent in some layer motion begins before all waves arrive,
+    and the source has to be zero for a while at both ends.
+    """
+    if not stack.free_surface or any(medium.is_fluid for medium in stack.media):
+        raise SeismoError("plane waves from below need solid layers under a free surface")
+    receivers = np.atleast_2d(np.asarray(receivers, float))
+    half_space = stack.media[-1]
+    c = half_space.vp if wave == "P" else half_space.vs
+    slowness = np.sin(incidence) / c
+    speeds = [medium.vs if wave == "SH" else medium.vp for medium in stack.media]
+    evanescent = bool(slowness * max(speeds) >= 1.0)
+    extended = np.pad(source, (0, (_LONGER - 1) * len(source))) if evanescent else source
+    spectrum = transform(extended, dt, _SUPPRESSED[evanescent])
+    components = 1 if wave == "SH" else 2
+    total = np.zeros((len(receivers), components, spectrum.s.size), complex)
+    for column, s in enumerate(spectrum.s):
+        if evanescent and s.imag == 0.0:
+            s += _ABOVE * 1j * s.real  # at s itself waves neither grow nor decay with depth
+        field = _Column(stack.at(s), wave, s, slowness).field
+        # Up from the reference: exp(s q (z - z0)), unit velocity there.
+        for n, (x, z) in enumerate(receivers):
+            total[n, :, column] = field(z, reference[1]) * np.exp(
+                -s * slowness * (x - reference[0])
+            )
+    return spectrum.to_time(total)[..., : len(source)]
+
+
+class _Column:
+    """Amplitudes of all waves for one s and slowness."""
+
+    def __init__(self, stack: Stack, wave: str, s: complex, slowness: float) -> None:
+        self._stack = stack
+        self._wave = wave
+        k = np.array([1j * s * slowness])
+        waves = sh_waves if wave == "SH" else psv_waves
+        solved = [waves(medium, s, k) for medium in stack.media]
+        self._slopes = [slopes[0] for slopes, _ in solved]  # (wave)
+        self._vectors = [vectors[0] for _, vectors in solved]  # (side, component, wave)
+        # Of the incident wave: velocity 1 along its direction of motion, displacement 1 / s.
+        half_space = stack.media[-1]
+        self._number = 1 if wave == "SV" else 0
+        self._amplitude = {
+            "P": -half_space.vp / s**2, "SV": 1j * half_space.vs / s**2, "SH": 1.0 / s,
+        }[wave]  # fmt: skip
+        self._solution = self._solve()
+        self._s = s
+
+    def _solve(self) -> np.ndarray:
+        """Return amplitudes (layer, side, wave); up in the half-space, of the incident wave 1."""
+        count = self._slopes[0].size
+        layers = len(self._slopes)
+        depths = self._stack.depths
+        unknowns = (2 * layers - 1) * count  # none comes up in the half-space but the incident wave
+        matrix = np.zeros((unknowns, unknowns), complex)
+        right = np.zeros(unknowns, complex)
+        row = 0
+        for n, depth in enumerate(depths):
+            # Traction of the surface vanishes; all is continuous at contacts.
+            rows = range(count, 2 * count) if n == 0 else range(2 * count)
+            for component in rows:
+                for layer, sign in ((n, -1.0), (n - 1, 1.0))[: 1 + (n > 0)]:
+                    for side in (0, 1):
+                        decay = self._decay(layer, side, depth)
+                        terms = sign * self._vectors[layer][side, component] * decay
+                        if layer == layers - 1 and side == 1:
+                            right[row] -= terms[self._number]
+                        else:
+                            at = (2 * layer + side) * count
+                            matrix[row, at : at + count] += terms
+                row += 1
+        scale = np.abs(matrix).max(axis=1)
+        solved = np.linalg.solve(matrix / scale[:, None], right / scale)
+        incident = np.eye(count)[self._number]
+        return np.concatenate([solved, incident]).reshape(layers, 2, count)
+
+    def _decay(self, layer: int, side: int, z: float) -> np.ndarray:
+        """Return the decay (wave) from where waves begin; of the half-space, from its top."""
+        top = self._stack.depths[layer]
+        if side == 0:
+            return np.exp(-self._slopes[layer] * (z - top))
+        bottom = [*self._stack.depths[1:], top][layer]
+        return np.exp(-self._slopes[layer] * (bottom - z))
+
+    def field(self, z: float, level: float) -> np.ndarray:
+        """Return the velocity (component) at depth z for velocity 1 of the wave at a level."""
+        layer = self._stack.layer_at(z)
+        components = 1 if self._wave == "SH" else 2
+        moved = sum(
+            self._vectors[layer][side] @ (self._solution[layer, side] * self._decay(layer, side, z))
+            for side in (0, 1)
+        )[:components]
+        away = level - self._stack.depths[-1]
+        raised = np.exp(-self._slopes[-1][self._number] * away)
+        factors = np.ones(1) if self._wave == "SH" else np.array([1j, 1.0])
+        return self._s * factors * moved * self._amplitude * raised

@@ -15,7 +15,8 @@ CWP/SU, `segy.h`), with d1, the interval in s, in bytes 181 to 184.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -24,13 +25,12 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.segy.scalars import (
+from seismo.formats.segy.header import (
     largest_of,
     scalar_of,
     scaled,
     shared_scalar,
 )
-from seismo.formats.segy.text import textual_header
 from seismo.formats.seismology.seismograms import (
     ground,
     hypocentre,
@@ -38,6 +38,7 @@ from seismo.formats.seismology.seismograms import (
 )
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.scenario.units import with_unit
 
@@ -325,3 +326,61 @@ def _write_segy(gather: Gather, file: HiddenFile) -> None:
 def _write_blocks(gather: Gather, file: HiddenFile) -> None:
     for block in gather.blocks():
         file.write(memoryview(block))
+
+
+def textual_header(
+    results: RunResults, traces: TraceSet, name: str, shots: Sequence[str], interval: int
+) -> bytes:
+    """Return the textual header: 40 lines of 80 letters in EBCDIC.
+
+    Args:
+        results: the results file.
+        traces: the receiver set.
+        name: of the traces, such as vz.
+        shots: names of the shots in the file.
+        interval: between samples in microseconds.
+    """
+    unit = traces.unit(name)
+    date = start_date(results, float(traces.time[0]))
+    signs = {"z": "Z POINTS DOWN", "pressure": "POSITIVE IN COMPRESSION"}
+    sign = signs.get(name, signs["z"] if name.endswith("z") else "ALONG THE GRID")
+    lines = [
+        "SYNTHETIC SEISMOGRAMS OF SEISMO " + str(results.attributes.get("seismo_version", "")),
+        f"TITLE: {results.title}",
+        f"TRACES: {name} in {unit}, {sign}",
+        f"RECEIVERS: {traces.name}; {len(shots)} SHOTS, ONE AFTER THE OTHER",
+        "COORDINATES: OF THE GRID, IN M, TIMES THE SCALARS IN BYTES 69 AND 71",
+        "ELEVATION: -Z IN BYTES 41, 45 (THE GROUND); SOURCE DEPTH BELOW IT IN 49",
+        "OFFSET: BYTES 37, WHOLE M; OF 2-D LINES WITH THE SIGN OF X",
+        "CDP: BYTES 21, NUMBER OF THE MIDPOINT ALONG A 2-D LINE; 0 IN 3-D",
+        "TIME 0: BEGIN OF THE RUN; ITS DATE IN BYTES 157 TO 168, 0 IF NONE",
+        f"DATE OF TIME 0: {date.isoformat() if results.event else 'NONE'}",
+        "FRACTION OF ITS SECOND: LAG TIME A, BYTES 105 TO 106, MS",
+    ]
+    if (gauge := traces.gauge_length) is not None:
+        lines += [
+            f"FIBRE: MEAN STRAIN ALONG IT OVER A GAUGE LENGTH OF {gauge:.10g} M",
+            "COORDINATES OF RECEIVERS: OF THE MIDDLE OF THEIR GAUGE LENGTHS",
+        ]
+    lines += [
+        f"SOURCE: {_described_sources(results, shots[0])}",
+        f"TIME STEP OF THE RUN: {float(results.attributes.get('dt', 'nan')):.10g} S; SAMPLES EVERY "
+        f"{interval} MICROSECONDS",
+    ]
+    lines += [""] * (38 - len(lines)) + ["SEG Y REV1", "END TEXTUAL HEADER"]
+    rows = [f"C{number:2d} {line}"[:80].ljust(80) for number, line in enumerate(lines, 1)]
+    return "".join(rows).encode("cp037", "replace")
+
+
+def _described_sources(results: RunResults, shot: str) -> str:
+    """Return the types of the sources of a shot, and wavelet and centre of the first."""
+    sources = results.sources_of(shot)
+    if not sources:
+        return "NONE"
+    first = hypocentre(results, shot)
+    kinds = ", ".join(dict.fromkeys(str(source.get("type", "")) for source in sources))
+    centre = float(first.get("centre", math.nan))
+    at = f"BEGINS AT {float(first.get('start', 0.0)):.6g} S"
+    if math.isfinite(centre):
+        at = f"CENTRE AT {centre:.6g} S"
+    return f"{kinds}; WAVELET {first.get('wavelet', '')}, {at}"

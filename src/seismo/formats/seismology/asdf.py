@@ -33,8 +33,8 @@ from seismo.formats.seismology.seismograms import (
 )
 from seismo.grid.longitude import nearest_turn
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_results import RunResults
 
 TAG = "synthetic"  # of all waveforms
 _PURPOSE = "the export to ASDF"
@@ -61,7 +61,7 @@ def asdf(selection: ExportSelection) -> FilesOfFormat:
         yield ExportFile(selection.file_name(word, suffix=".asdf"), write)
 
 
-def _write(results: Results, shot: str, selected: list[Recording], file: HiddenFile) -> None:
+def _write(results: RunResults, shot: str, selected: list[Recording], file: HiddenFile) -> None:
     pyasdf = optional_package("pyasdf", "asdf", _PURPOSE)
     path = str(file.path)
     with pyasdf.ASDFDataSet(path, mode="w", mpi=False, compression="gzip-3") as data:
@@ -75,7 +75,7 @@ def _write(results: Results, shot: str, selected: list[Recording], file: HiddenF
                 data.add_stationxml(inventory_of(recording, channels))
 
 
-def _event(results: Results, shot: str) -> Any:
+def _event(results: RunResults, shot: str) -> Any:
     """Return the event of a shot, None where its source has no longitude and latitude."""
     source = hypocentre(results, shot)
     if "longitude" not in source:

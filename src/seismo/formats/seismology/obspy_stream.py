@@ -22,7 +22,7 @@ from seismo.output.export.selection import (
     ExportSelection,
     FilesOfFormat,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 
 SEISMIC = (*QUANTITIES, "pressure")  # what has codes of channels
 LETTERS = CodeLengths(2, 5, 2)  # of miniSEED 2
@@ -71,7 +71,7 @@ def stream_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any:
 
 
 def stream_of_all(
-    results: Results, receivers: str | None, shot: str | None, quantity: str | None
+    results: RunResults, receivers: str | None, shot: str | None, quantity: str | None
 ) -> Any:
     """Return the ``obspy.Stream`` of all recordings that are selected, as `stream_of` does."""
     stream = _obspy("obspy").Stream()

@@ -27,7 +27,7 @@ from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
 from seismo.grid.longitude import nearest_turn
 from seismo.output.export.selection import ExportSelection
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.scenario.sections.grid import ground_of
 
@@ -102,7 +102,7 @@ class Recording:
         components: axis -> name of the trace.
     """
 
-    results: Results
+    results: RunResults
     traces: TraceSet
     shot: str
     quantity: str
@@ -308,7 +308,7 @@ def station_name(code: str) -> StationName:
     return StationName(network or NO_NETWORK, station, location)
 
 
-def start_date(results: Results, time: float = 0.0) -> datetime:
+def start_date(results: RunResults, time: float = 0.0) -> datetime:
     """Return the date, in UTC, of a time (s) of the run: 1970 where its scenario has no event."""
     event = results.event
     if not event:
@@ -316,13 +316,13 @@ def start_date(results: Results, time: float = 0.0) -> datetime:
     return origin_date(results) + timedelta(seconds=time - float(event["at"]))
 
 
-def origin_date(results: Results) -> datetime:
+def origin_date(results: RunResults) -> datetime:
     """Return the origin time in UTC: that of t = 0 in 1970 where the scenario has no event."""
     event = results.event
     return datetime.fromisoformat(event["time"]) if event else NO_DATE
 
 
-def hypocentre(results: Results, shot: str) -> dict[str, Any]:
+def hypocentre(results: RunResults, shot: str) -> dict[str, Any]:
     """Return the source of a shot that begins first, a fault at its hypocentre; empty without."""
     sources = results.sources_of(shot)
     first = min(sources, key=lambda source: float(source.get("start", 0.0)), default={})
@@ -335,7 +335,7 @@ def hypocentre(results: Results, shot: str) -> dict[str, Any]:
     return {**first, **known}
 
 
-def ground(results: Results) -> float:
+def ground(results: RunResults) -> float:
     """Return z of the ground in m, from which depths count."""
     top = (results.section("grid").get("origin") or {}).get("z") or 0.0
     return ground_of(float(top), results.section("boundaries").get("top", ""))

@@ -3,13 +3,16 @@
 SW4's axes are those of a grid here: x at the azimuth `az` (north by default), y 90 degrees
 clockwise of it, z down, in m. Its supergrid layers lie within the extents, absorbing layers here
 outside them.
+
+Commands and options that a scenario does not have are left out, each with the reason. Images of the
+largest motion become maps.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
@@ -26,29 +29,71 @@ from seismo.formats.reading.optional_package import optional_package
 from seismo.formats.sw4.commands import InputCommand, commands_of
 from seismo.formats.sw4.ground import (
     IN_FILES,
-    add_topography,
-    place_plane,
-    refined,
-)
-from seismo.formats.sw4.left_out import (
-    ALTERING,
-    MODELS,
-    REASONS,
-    TESTS,
-    UNKNOWN,
-    ignored_options,
-)
-from seismo.formats.sw4.maps import add_maps, is_map
-from seismo.formats.sw4.model import ModelPainter
-from seismo.formats.sw4.projection import (
     ToGrid,
+    add_topography,
     origin_of,
+    place_plane,
     projection_of,
+    refined,
     to_grid_of,
 )
-from seismo.formats.sw4.receivers import add_receivers
+from seismo.formats.sw4.model import ModelPainter
 from seismo.formats.sw4.sources import SourceFrame, source_of
+from seismo.formats.sw4.stations import add_receivers
 
+TESTS = ("twilight", "testenergy", "testrayleigh")  # which have no sources
+UNKNOWN = "no command of SW4 that is known here"
+_DRAWN = "pictures are drawn from results: `seismo plot`; fields of a run: output.snapshots, .maps"
+_FILE = "this format is not read; convert it to an rfile or to NetCDF"
+REASONS = {
+    "fileio": "it names files of SW4; `seismo run --output` names those of a run",
+    "image": _DRAWN,
+    "imagehdf5": _DRAWN,
+    "image3d": _DRAWN,
+    "volimage": _DRAWN,
+    "essioutput": _DRAWN,
+    "ssioutput": _DRAWN,
+    "sfileoutput": _DRAWN,
+    "gmt": "maps are drawn by `seismo plot`",
+    "prefilter": "time functions are not filtered; the equations are linear: filter the traces",
+    "developer": "it tunes SW4's own scheme",
+    "testing": "it tests SW4",
+    "checkpoint": "a run writes checkpoints by itself: see `seismo schema checkpoint`",
+    "restart": "`seismo resume` continues a run",
+    "material": "it belongs to an ifile, which is not read",
+    "ifile": "surfaces between materials are not read; write interface parts, or an rfile",
+    "pfile": _FILE,
+    "efile": _FILE,
+    "vimaterial": _FILE,
+    "ablock": "without a line `anisotropy` SW4 does not read it",
+    "randomblock": "write a part of type random",
+    "randomize": "write a part of type random",
+    "event": "one event a scenario",
+    "geodynbc": "boundary data of another run are not read",
+    **dict.fromkeys(
+        ("observation", "observationhdf5", "mrun", "mimage", "m3dimage", "mscalefactors", "lbfgs",
+         "nlcg", "cg", "regularize", "mfsurf", "scalefactors", "mtypx"),
+        "it belongs to an inversion",
+    ),
+    "mparcart": "the model of an inversion is not read",
+}  # fmt: skip
+MODELS = ("ifile", "material", "pfile", "efile", "vimaterial", "ablock")
+ALTERING = (*MODELS[:-1], "randomblock", "randomize", "prefilter", "geodynbc", "mparcart")
+_OPTIONS = {  # of commands that are carried over
+    "grid": {"extrapolate": "values outside the model are those of its edge"},
+    "supergrid": dict.fromkeys(
+        ("gp", "dc", "width"), "boundaries.layer sets the absorbing layers, whose defaults are kept"
+    ),
+    "rupture": {"event": REASONS["event"]},
+    "source": {"event": REASONS["event"]},
+}
+_IMAGES = ("image", "imagehdf5")
+_VELOCITIES = {
+    "hvelmax": "pgv_horizontal", "hmaxdudt": "pgv_horizontal", "vvelmax": "pgv_z",
+    "vmaxdudt": "pgv_z",
+}  # fmt: skip
+_DISPLACEMENTS = {"hmax": "pgv_horizontal", "vmax": "pgv_z"}
+_MAPS = _VELOCITIES | _DISPLACEMENTS
 _GRID_LINE = re.compile(r"grid\s+(\S+\s+)*(h|x|y|z|nx|ny|nz)=\S")
 _FACES = {"lx": "x_min", "hx": "x_max", "ly": "y_min", "hy": "y_max", "lz": "top", "hz": "bottom"}
 _KINDS = ("free_surface", "rigid", "absorbing", "periodic")  # by SW4's number
@@ -58,8 +103,40 @@ _MODEL = ("block", "rfile", "sfile", "gmg")
 _RUPTURES = ("rupture", "rupturehdf5")
 _RECEIVERS = ("rec", "sac", "rechdf5", "sachdf5")
 _UTC = "%m/%d/%Y:%H:%M:%S"
-
 CommandLines = list[tuple[int, str]]
+
+
+def ignored_options(command: InputCommand) -> Iterator[tuple[str, str]]:
+    """Yield options of a command that is carried over, with the reason why they are not."""
+    for key, reason in _OPTIONS.get(command.name, {}).items():
+        if command.has(key):
+            yield key, reason
+
+
+def is_map(command: InputCommand) -> bool:
+    """Whether a command asks for an image of the largest motion."""
+    return command.name in _IMAGES and command.options.get("mode") in _MAPS
+
+
+def add_maps(run: ConvertedRun, commands: list[InputCommand]) -> None:
+    """Add a map for each plane of images of the largest motion; that at z = 0 is the ground."""
+    maps: dict[tuple[str, float], dict[str, Any]] = {}
+    for command in filter(is_map, commands):
+        mode = command.options["mode"]
+        axis = next((axis for axis in "zxy" if command.has(axis)), "z")
+        level = command.number(axis, 0.0)
+        plane = {"depth": 0} if (axis, level) == ("z", 0.0) else {axis: short(level)}
+        name = f"peaks_{axis}{level:g}".replace("-", "m").replace(".", "_").replace("+", "")
+        entry = maps.setdefault((axis, level), {"name": name, "quantities": [], "plane": plane})
+        if _MAPS[mode] not in entry["quantities"]:
+            entry["quantities"].append(_MAPS[mode])
+        if mode in _DISPLACEMENTS:
+            reason = f"no map of displacements: {_MAPS[mode]} is of the velocity"
+            run.leave_out(command.label, reason)
+    if maps:
+        run.sections["output"] = {"maps": list(maps.values())}
+        run.remark("output", "Largest motion over the run, of SW4's images of modes hmax, hvelmax "
+                   "and so on.")  # fmt: skip
 
 
 def is_sw4(lines: CommandLines) -> bool:

@@ -13,10 +13,10 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.formats import format_for
 from seismo.formats.reading.arrays import (
+    MALFORMED,
     brief,
     too_large,
 )
-from seismo.formats.reading.npy import MALFORMED
 from seismo.formats.reading.text import no_file
 from seismo.formats.segy.header import other_floats
 from seismo.model.volumes.gridded import (

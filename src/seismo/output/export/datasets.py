@@ -20,8 +20,8 @@ from seismo.acquisition.projection import Projection
 from seismo.formats.reading.optional_package import optional_package
 from seismo.formats.seismology.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import (
     MapSet,
     Model,
@@ -55,7 +55,7 @@ _COMPRESSED = {"zlib": True, "complevel": 4, "shuffle": True}
 CoordinateEntries = dict[str, tuple[Any, Any]]  # name -> (dimensions, numbers or texts)
 
 
-def datatree_of(results: Results) -> Any:
+def datatree_of(results: RunResults) -> Any:
     """Return an ``xarray.DataTree`` with the groups traces, snapshots, maps and model.
 
     Raises:
@@ -107,7 +107,7 @@ def _write(tree: Any, file: HiddenFile) -> None:
     tree.to_netcdf(file.path, engine="h5netcdf", encoding=encoding)
 
 
-def _traces(results: Results, traces: TraceSet) -> Any:
+def _traces(results: RunResults, traces: TraceSet) -> Any:
     """Return the dataset of a receiver set: (shot, receiver, time)."""
     coordinates: CoordinateEntries = {
         "shot": ("shot", _texts(traces.shots)),
@@ -126,7 +126,7 @@ def _traces(results: Results, traces: TraceSet) -> Any:
     return _dataset(results, [traces], ("shot", "receiver", "time"), coordinates)
 
 
-def _snapshots(results: Results, several: Sequence[SnapshotSeries]) -> Any:
+def _snapshots(results: RunResults, several: Sequence[SnapshotSeries]) -> Any:
     """Return the dataset of a series of snapshots in one or several shots: (shot, time, ...)."""
     first = several[0]
     shots = [series.shot or next(iter(results.shots), "shot_000") for series in several]
@@ -135,13 +135,13 @@ def _snapshots(results: Results, several: Sequence[SnapshotSeries]) -> Any:
     return _dataset(results, several, ("shot", "time"), coordinates, stacked=True)
 
 
-def _maps(results: Results, maps: MapSet) -> Any:
+def _maps(results: RunResults, maps: MapSet) -> Any:
     """Return the dataset of a set of maps: (shot, ...)."""
     coordinates: CoordinateEntries = {"shot": ("shot", _texts(maps.shots))}
     return _dataset(results, [maps], ("shot",), coordinates | _grid_coordinates(results, maps))
 
 
-def _grid_coordinates(results: Results, frames: SnapshotSeries | MapSet) -> CoordinateEntries:
+def _grid_coordinates(results: RunResults, frames: SnapshotSeries | MapSet) -> CoordinateEntries:
     """Return the axes of frames, the plane that they are on, and its longitudes and latitudes."""
     coordinates: CoordinateEntries = {axis: (axis, ticks) for axis, ticks in frames.axes.items()}
     geographic = results.section("geographic")
@@ -161,7 +161,7 @@ def _true(arrays: SnapshotSeries | MapSet | Model) -> CoordinateEntries:
 
 
 def _dataset(
-    results: Results,
+    results: RunResults,
     groups: Sequence[NamedArrays],
     leading: tuple[str, ...],
     coordinates: Mapping[str, Any],

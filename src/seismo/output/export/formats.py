@@ -17,13 +17,13 @@ from seismo.output.export.datasets import netcdf
 from seismo.output.export.geotiff import geotiff, is_horizontal
 from seismo.output.export.ground_motion_table import ground_motion, missing_motions
 from seismo.output.export.selection import ExportSelection, FilesOfFormat, quantities_of
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import (
     final_path,
     make_folder,
     refusal,
     write_hidden,
 )
+from seismo.output.run_results import RunResults
 from seismo.output.store.arrays import choose
 
 GROUND_MOTION = "ground-motion"
@@ -75,7 +75,7 @@ FORMATS: dict[str, ExportFormat] = {
 
 
 def export(
-    results: Results,
+    results: RunResults,
     format_name: str,
     folder: str | os.PathLike[str] | None = None,
     *,
@@ -124,7 +124,7 @@ def export(
         yield path
 
 
-def remarks(results: Results, format_name: str, quantity: str | None = None) -> Iterator[str]:
+def remarks(results: RunResults, format_name: str, quantity: str | None = None) -> Iterator[str]:
     """Return what an exported file does not hold, or holds in place of what is missing."""
     chosen: ExportFormat = choose(FORMATS, format_name, "formats")
     if chosen.dated and not results.event:

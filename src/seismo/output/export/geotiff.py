@@ -20,8 +20,8 @@ from seismo.acquisition.projection import definition_of
 from seismo.errors import ScenarioError
 from seismo.formats.reading.optional_package import optional_package
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import HiddenFile
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet
 from seismo.output.store.quantities import long_name
 
@@ -58,7 +58,7 @@ def is_horizontal(maps: MapSet) -> bool:
     return set(maps.axes) == {"x", "y"} and all(len(ticks) > 1 for ticks in maps.axes.values())
 
 
-def _write(results: Results, maps: MapSet, shot: int, file: HiddenFile) -> None:
+def _write(results: RunResults, maps: MapSet, shot: int, file: HiddenFile) -> None:
     rasterio = optional_package("rasterio", "geotiff", "the export to GeoTIFF")
     geographic = results.section("geographic")
     azimuth = float(geographic["azimuth"]) if geographic else 0.0

@@ -27,7 +27,7 @@ from seismo.output.export.selection import (
     FilesOfFormat,
     quantities_of,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 
 PERIODS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0)  # s
 _PEAKS = {
@@ -162,7 +162,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def missing_motions(results: Results) -> list[str]:
+def missing_motions(results: RunResults) -> list[str]:
     """Return the motions that are not recorded, whose measures are left out."""
     recorded = {name for traces in results.traces.values() for name in quantities_of(traces)}
     return [quantity for quantity in _PEAKS if quantity not in recorded]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from seismo.errors import ScenarioError
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import HiddenFile, plain_name
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
 from seismo.output.store.arrays import NamedArrays, choose
 
@@ -37,7 +37,7 @@ class ExportSelection:
         damping: of response spectra, as a share of the critical one.
     """
 
-    results: Results
+    results: RunResults
     receivers: str | None = None
     shot: str | None = None
     quantity: str | None = None

@@ -1,4 +1,4 @@
-"""What to draw: the set, series, shot and component that a user named or left open."""
+"""Selection of a figure: the set, series, shot and component that a user named or left open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from seismo.errors import ScenarioError
-from seismo.output.results import PREVIEW, Results
+from seismo.output.run_results import PREVIEW, RunResults
 from seismo.output.store.array_sets import (
     MapSet,
     SnapshotSeries,
@@ -38,7 +38,7 @@ FigureCount = Annotated[int, Field(ge=1, le=1000)]
 MOST_QUANTITIES = 3  # in one figure, unless they are named
 
 
-def trace_set(results: Results, name: str | None) -> TraceSet:
+def trace_set(results: RunResults, name: str | None) -> TraceSet:
     """Return the receiver set `name`, or the first one that has data to draw.
 
     Raises:
@@ -68,7 +68,7 @@ def too_short(traces: TraceSet) -> str:
 
 
 def snapshot_series(
-    results: Results, name: str | None, shot: str | int | None = None
+    results: RunResults, name: str | None, shot: str | int | None = None
 ) -> SnapshotSeries:
     """Return the snapshot series `name` (or the first) of a shot (or the first).
 
@@ -90,7 +90,7 @@ def snapshot_series(
     return shots[shot_name(list(shots), shot)]
 
 
-def map_set(results: Results, name: str | None) -> MapSet:
+def map_set(results: RunResults, name: str | None) -> MapSet:
     """Return the set of maps `name`, or the first one.
 
     Raises:
@@ -102,7 +102,7 @@ def map_set(results: Results, name: str | None) -> MapSet:
 
 
 def _named_or_first(
-    results: Results, sets: Mapping[str, Named], name: str | None, where: str, problem: str
+    results: RunResults, sets: Mapping[str, Named], name: str | None, where: str, problem: str
 ) -> Named:
     if name is not None:
         return choose(sets, name, where)
@@ -112,7 +112,7 @@ def _named_or_first(
     raise ScenarioError(f"{results.path}: {problem}")
 
 
-def alternatives(results: Results) -> dict[str, tuple[str, list[str]]]:
+def alternatives(results: RunResults) -> dict[str, tuple[str, list[str]]]:
     """Return what a figure shows one of, by the option that chooses: its word, the names.
 
     The first name is that of the one shown by default.
@@ -134,7 +134,7 @@ def volumes(option: str, sets: Mapping[str, SnapshotSeries] | Mapping[str, MapSe
 
 
 def refuse_empty(
-    results: Results, arrays: NamedArrays, names: Sequence[str], index: int | None = None
+    results: RunResults, arrays: NamedArrays, names: Sequence[str], index: int | None = None
 ) -> None:
     """Refuse to draw where nothing is stored of a shot, or of any frame where none is given.
 
@@ -165,7 +165,7 @@ def shot_index(traces: TraceSet | MapSet, shot: str | int | None) -> int:
     return traces.shots.index(shot_name(traces.shots, shot))
 
 
-def shot_words(results: Results, name: str | None) -> str:
+def shot_words(results: RunResults, name: str | None) -> str:
     """Return which of the shots of a survey is shown; nothing where there is one."""
     count = len(results.shots)
     return f"{name}, one of {count} shots" if name and count > 1 else ""

@@ -22,13 +22,12 @@ from seismo.output.figures.sections.model import model
 from seismo.output.figures.sections.movie import SUFFIXES, movie
 from seismo.output.figures.sections.snapshot import snapshot
 from seismo.output.figures.seismograms.gather import gather
-from seismo.output.figures.seismograms.spectra import spectra
+from seismo.output.figures.seismograms.spectra import spectra, wavelets
 from seismo.output.figures.seismograms.traces import traces
-from seismo.output.figures.seismograms.wavelets import wavelets
 from seismo.output.figures.style import STYLE
 from seismo.output.figures.telemetry import telemetry
-from seismo.output.results import Results
 from seismo.output.run_directory.atomic_file import final_path, refusal
+from seismo.output.run_results import RunResults
 from seismo.output.store.arrays import choose
 
 # Options that say what is shown, not how: part of a picture's name, in this order.
@@ -78,7 +77,7 @@ class FigureKind:
             words = words.replace("a boolean", "true or false").lower()
             raise ScenarioError(f"plot {self.name}: option {name}: {value!r}: {words}") from None
 
-    def available(self, results: Results) -> bool:
+    def available(self, results: RunResults) -> bool:
         """Whether the file holds what this kind draws, and it is drawn without being named."""
         if self.on_request:
             return False
@@ -130,7 +129,7 @@ def shared(names: Sequence[str], options: Mapping[str, Any]) -> dict[str, dict[s
     }
 
 
-def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str:
+def picture_name(results: RunResults, kind: str, options: Mapping[str, Any]) -> str:
     """Return ``<results>-<kind>``, what the options choose, and the suffix: a file's usual name.
 
     Raises:
@@ -146,7 +145,7 @@ def picture_name(results: Results, kind: str, options: Mapping[str, Any]) -> str
     return f"{results.path.stem}-{kind}{words[:_LONGEST]}{KINDS[kind].suffix}"
 
 
-def figure_of(results: Results, kind: str, **options: Any) -> Figure:
+def figure_of(results: RunResults, kind: str, **options: Any) -> Figure:
     """Return one kind of figure, for notebooks and for changes by its caller.
 
     Args:
@@ -166,7 +165,10 @@ def figure_of(results: Results, kind: str, **options: Any) -> Figure:
 
 
 def draw(
-    results: Results, kind: str, output_path: str | os.PathLike[str] | None = None, **options: Any
+    results: RunResults,
+    kind: str,
+    output_path: str | os.PathLike[str] | None = None,
+    **options: Any,
 ) -> Path:
     """Draw one kind of figure into a file and return its path.
 

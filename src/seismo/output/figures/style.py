@@ -19,8 +19,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from seismo.output.results import Results
 from seismo.output.results_file import COMPLETE
+from seismo.output.run_results import RunResults
 from seismo.output.store.quantities import axis_label, pretty_unit
 from seismo.scenario.units import readable, with_unit
 
@@ -125,7 +125,7 @@ def heading(*texts: str) -> str:
     return ", ".join(text for text in texts if text)
 
 
-def entitle(figure: Figure, results: Results, *texts: str) -> None:
+def entitle(figure: Figure, results: RunResults, *texts: str) -> None:
     """Set the title of a figure of some results, in as many lines as it takes.
 
     Of those that are not complete it says so, and where they end.

@@ -1,4 +1,4 @@
-"""How a run went: speed, share of the bandwidth, and the device, by the clock on the wall."""
+"""Course of a run: speed, share of the bandwidth, and the device, by the clock on the wall."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from seismo.output.figures.style import (
     quiet_frame,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.quantities import long_name
 from seismo.scenario.units import readable
 
@@ -26,7 +26,7 @@ _COLUMNS = 2
 
 
 @styled
-def telemetry(results: Results, *, quantities: str | Sequence[str] | None = None) -> Figure:
+def telemetry(results: RunResults, *, quantities: str | Sequence[str] | None = None) -> Figure:
     """Draw the series that were sampled while a run stepped, a panel each, from zero.
 
     Args:

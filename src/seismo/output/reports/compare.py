@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.arrays import NamedArrays
 from seismo.scenario.units import with_unit
 
@@ -49,7 +49,7 @@ class Comparison:
         return f"{self.name}: differ by {self.relative:.3g} (relative L2), {most} at most"
 
 
-def compare(first: Results, second: Results) -> Iterator[Comparison]:
+def compare(first: RunResults, second: RunResults) -> Iterator[Comparison]:
     """Compare all arrays of two files, one by one."""
     for results in (first, second):
         results.verify(without=_COMPARED)

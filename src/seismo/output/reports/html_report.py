@@ -12,12 +12,13 @@ from string import Template
 
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, EmptyFigureError, figure_of
-from seismo.output.results import Results
+from seismo.output.reports.report import report
 from seismo.output.run_directory.atomic_file import (
     final_path,
     refusal,
     write_file,
 )
+from seismo.output.run_results import RunResults
 
 _DPI = 110
 _SUFFIXES = (".html", ".htm")
@@ -56,7 +57,7 @@ $figures
 """)
 
 
-def write_report(results: Results, output_path: Path | None = None) -> Path:
+def write_report(results: RunResults, output_path: Path | None = None) -> Path:
     """Write the report of some results and return its path.
 
     Args:
@@ -79,7 +80,7 @@ def write_report(results: Results, output_path: Path | None = None) -> Path:
     return path
 
 
-def html_report(results: Results) -> str:
+def html_report(results: RunResults) -> str:
     """Return the report of some results as HTML."""
     warnings = "".join(f"<li>{escape(line)}</li>" for line in results.warnings)
     return _PAGE.substitute(
@@ -87,7 +88,7 @@ def html_report(results: Results) -> str:
         status=escape(": ".join(filter(None, (results.status, results.message)))),
         accuracy=_accuracy(results),
         warnings=f"<p>Warnings of the run:</p><ul>{warnings}</ul>" if warnings else "",
-        info=escape(results.info()),
+        info=escape(report(results)),
         figures="\n".join(_figures(results)) or "<p>There is nothing to draw.</p>",
         scenario=escape(results.scenario_text or results.scenario),
         resources=_table(results.summary),
@@ -95,7 +96,7 @@ def html_report(results: Results) -> str:
     )
 
 
-def _accuracy(results: Results) -> str:
+def _accuracy(results: RunResults) -> str:
     """Describe the error that `seismo check` expected of the traces."""
     try:
         error = float(results.attributes.get("expected_error", math.nan))
@@ -106,7 +107,7 @@ def _accuracy(results: Results) -> str:
     return f"Expected relative error of the traces, before the run: {100 * error:.2g} %."
 
 
-def _figures(results: Results) -> list[str]:
+def _figures(results: RunResults) -> list[str]:
     """Return every figure that the file has the data for, as an image in the page."""
     drawn = []
     for name, kind in KINDS.items():

@@ -1,4 +1,4 @@
-"""Where a result came from: enough to repeat the run, and nothing private.
+"""Provenance of a result: enough to repeat the run, and nothing private.
 
 Environment variables are taken from a list of names that decide speed or placement; anything
 else (tokens, paths, mail addresses) stays out of the file.

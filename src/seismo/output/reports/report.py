@@ -2,39 +2,79 @@
 
 Everything comes from attributes and coordinates: describing a file of many gigabytes reads a few
 kilobytes, but for maps, up to a size, which are searched for their largest value.
+
+Sources are described by depths and sizes, for `seismo check`, `seismo info` and figures. A row of
+them has z and depth below the ground in m, and of a moment its scalar moment in N m (in 2-D N m
+per metre) and, in 3-D, its magnitude; of what a source lacks it has no key.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from seismo.output.reports.source_facts import (
-    MOST_SOURCES,
-    described,
-    ranged,
-)
 from seismo.output.results_file import COMPLETE, UNSTABLE
 from seismo.output.run_directory.partial_files import UNFINISHED
+from seismo.output.run_results import RunResults
+from seismo.output.store.array_sets import (
+    MapSet,
+    SnapshotSeries,
+    TraceSet,
+)
+from seismo.output.store.arrays import NamedArrays
 from seismo.output.store.quantities import timing
 from seismo.scenario.units import with_unit
 
-if TYPE_CHECKING:
-    from seismo.output.results import Results
-    from seismo.output.store.array_sets import (
-        MapSet,
-        SnapshotSeries,
-        TraceSet,
-    )
-    from seismo.output.store.arrays import NamedArrays
-
+MOST_SOURCES = 12  # that are described each
 _MOST_READ = 5e6  # points of a map: read within a tenth of a second
 
 
-def report(results: Results) -> str:
+def described(row: Mapping[str, Any]) -> str:
+    """Format z, depth below the ground, moment and magnitude of a source; "" of none."""
+    return ranged([row])
+
+
+def ranged(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Format z, depths, moments and magnitudes of sources, from least to most."""
+    texts = []
+    if z := _range(rows, "z"):
+        texts.append(f"z = {z} m")
+    if depth := _range(rows, "depth"):
+        texts.append(f"{depth} m below the ground")
+    if moment := _range(rows, "scalar_moment", "{:.4g}"):
+        unit = "N m" if any("magnitude" in row for row in rows) else "N m per metre"
+        magnitude = _range(rows, "magnitude", "{:.2f}")
+        texts.append(f"M0 {moment} {unit}" + f" (Mw {magnitude})" * bool(magnitude))
+    return ", ".join(texts)
+
+
+def source_lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each of a few sources; of more for the largest and for all together."""
+    named = [row for row in rows if described(row)]
+    if len(named) <= MOST_SOURCES:
+        yield from (f"{row['name']}: {described(row)}" for row in named)
+        return
+    sizes = [row.get("scalar_moment", 0.0) for row in named]
+    if any(sizes):
+        largest = named[sizes.index(max(sizes))]
+        yield f"{largest['name']}, the largest: {described(largest)}"
+    yield f"all {len(named)}: {ranged(named)}"
+
+
+def _range(rows: Sequence[Mapping[str, Any]], name: str, form: str = "{:.6g}") -> str:
+    """Format the least and the largest number of a column; "" where no row has it."""
+    column = [float(row[name]) for row in rows if name in row]
+    if name in ("z", "depth"):  # to a millimetre: 0 is no -3e-11
+        column = [round(length, 3) + 0.0 for length in column]
+    if not column:
+        return ""
+    return " to ".join(dict.fromkeys(form.format(end) for end in (min(column), max(column))))
+
+
+def report(results: RunResults) -> str:
     """Return the description, one fact a line, aligned."""
     rows = [row for section in _PARTS for row in section(results)]
     lines = [f"{results.path}  ({with_unit(results.path.stat().st_size, 'B')})"]
@@ -50,7 +90,7 @@ def report(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _identity(results: Results) -> Iterator[tuple[str, str]]:
+def _identity(results: RunResults) -> Iterator[tuple[str, str]]:
     origin = results.provenance
     if results.status != COMPLETE or results.message:
         yield "STATUS", ": ".join(filter(None, (results.status, results.message)))
@@ -83,7 +123,7 @@ def _identity(results: Results) -> Iterator[tuple[str, str]]:
     yield "command", str(origin.get("command", "unknown"))
 
 
-def _grid(results: Results) -> Iterator[tuple[str, str]]:
+def _grid(results: RunResults) -> Iterator[tuple[str, str]]:
     axes = {name: coordinate for name, coordinate in results.model.axes.items() if len(coordinate)}
     if axes:
         points = " x ".join(str(len(coordinate)) for coordinate in axes.values())
@@ -119,7 +159,7 @@ def _steps(coordinate: np.ndarray) -> str:
     return f" every {first:.6g} m{grows}"
 
 
-def _run(results: Results) -> Iterator[tuple[str, str]]:
+def _run(results: RunResults) -> Iterator[tuple[str, str]]:
     summary = dict(results.summary)
     steps = summary.pop("steps", results.attributes.get("steps"))
     text = f"step {with_unit(results.dt, 's')}" if np.isfinite(results.dt) else "step unknown"
@@ -148,7 +188,7 @@ def _fact(key: str, value: Any) -> str:
     return f"{words} {value}" if isinstance(value, int) else f"{words} {value:.6g}"
 
 
-def _sources(results: Results) -> Iterator[tuple[str, str]]:
+def _sources(results: RunResults) -> Iterator[tuple[str, str]]:
     sources = results.sources
     for source in sources[:MOST_SOURCES]:
         position = ", ".join(f"{a} {source[a]:.6g}" for a in "xyz" if a in source)
@@ -164,7 +204,7 @@ def _sources(results: Results) -> Iterator[tuple[str, str]]:
         yield "", f"... and {len(sources) - MOST_SOURCES} more sources; all: {ranged(sources)}"
 
 
-def _traces(results: Results) -> Iterator[tuple[str, str]]:
+def _traces(results: RunResults) -> Iterator[tuple[str, str]]:
     for name, traces in results.traces.items():
         yield "traces", f"{name}: {_trace_shape(traces)}"
         yield from _peaks(traces)
@@ -184,7 +224,7 @@ def _trace_shape(traces: TraceSet) -> str:
     )
 
 
-def _snapshots(results: Results) -> Iterator[tuple[str, str]]:
+def _snapshots(results: RunResults) -> Iterator[tuple[str, str]]:
     for name, series in results.snapshots.items():
         yield "snapshots", f"{name}: {_series_shape(series)}"
         yield from _peaks(series)
@@ -199,7 +239,7 @@ def _series_shape(series: SnapshotSeries) -> str:
     return f"{len(time)} times{span}, {_cut(series)}{shot}"
 
 
-def _maps(results: Results) -> Iterator[tuple[str, str]]:
+def _maps(results: RunResults) -> Iterator[tuple[str, str]]:
     for name, maps in results.maps.items():
         shots = len(maps.shots)
         yield "maps", f"{name}: {shots} shot{'s' * (shots != 1)}, {_cut(maps)}"

@@ -23,15 +23,16 @@ from seismo.errors import ScenarioError, StorageError
 from seismo.formats.reading.hdf5 import open_hdf5
 from seismo.output.run_directory.atomic_file import (
     HiddenFile,
+    read_sealed,
     refusal,
+    sealed,
     sync_folder,
     write_file,
 )
-from seismo.output.run_directory.sealed_json import read_sealed, sealed
 from seismo.output.store.arrays import AGAIN
 from seismo.output.store.chunks import stored_chunks
 from seismo.output.store.layout import BOUNDS
-from seismo.output.store.verify import verified
+from seismo.output.store.trace_hash import verified
 
 MANIFEST = "manifest.json"
 _FORMAT = {"format": "seismo parts", "version": 3}

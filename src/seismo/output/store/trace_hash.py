@@ -1,4 +1,7 @@
-"""One hash of all traces of a file: of the hashes of its frames, which are stored in any order."""
+"""Checks of a results file: one hash of all traces, and a pass through all checksums.
+
+The hash is that of the hashes of frames, which are stored in any order.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from seismo.output.store.arrays import (
     read,
     reading,
 )
+from seismo.output.store.chunks import stored_chunks
 
 
 def hash_of_frame(traces: np.ndarray) -> str:
@@ -41,3 +45,19 @@ def _frames(array: h5py.Dataset) -> Iterator[tuple[str, str]]:
         for shot in range(array.shape[0]):
             if array.id.get_chunk_info_by_coord((shot, 0, 0)).byte_offset is not None:
                 yield f"{array.name.lstrip('/')}/{shot}", hash_of_frame(read(array, shot))
+
+
+def verified(item: h5py.HLObject) -> int:
+    """Read all of a dataset or a group, through the checksums; count the numbers."""
+    with reading(item):
+        dict(item.attrs)
+        if isinstance(item, h5py.Dataset):
+            for block in _blocks(item) if item.chunks else [...]:
+                read(item, block)
+            return int(item.size) if item.dtype.kind in "fiu" else 0
+    return sum(verified(member) for _, member in children(item, h5py.HLObject))
+
+
+def _blocks(dataset: h5py.Dataset) -> Iterator[tuple[slice, ...]]:
+    for corner in stored_chunks(dataset.id):
+        yield tuple(slice(k, k + n) for k, n in zip(corner, dataset.chunks, strict=True))

@@ -22,8 +22,8 @@ from seismo.acquisition.shots import Shot
 from seismo.backends.timeline import SpanRecorder
 from seismo.errors import StoppedError
 from seismo.grid.global_index import CheckpointArray
-from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
+from seismo.output.results_file import NullWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
 from seismo.runs.reporting.progress import Progress, Reporter, WavefieldPeak

@@ -21,9 +21,8 @@ from seismo.acquisition.traces import processing as trace_processing
 from seismo.backends import machine
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DiskSpaceError, UnstableError
-from seismo.output.null_writer import NullWriter
 from seismo.output.pipeline import Pipeline
-from seismo.output.results_file import UNSTABLE, ResultsWriter
+from seismo.output.results_file import UNSTABLE, NullWriter, ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
 from seismo.runs.loop.actions import (

@@ -27,8 +27,10 @@ from seismo.exact import (
     acoustic,
     anisotropic,
     shear,
-    viscoelastic,
     whole_space,
+)
+from seismo.exact import (
+    medium as viscoelastic,
 )
 from seismo.exact.layers import layered, layered_plane
 from seismo.exact.layers.stack import Stack

@@ -17,6 +17,7 @@ from seismo.errors import ModelError
 from seismo.features.faults.files.srf import add_subfault
 from seismo.features.faults.rupture import Rupture, RuptureReader
 from seismo.formats.reading.arrays import (
+    MALFORMED,
     brief,
     check_dataset,
     dataset_of,
@@ -27,7 +28,6 @@ from seismo.formats.reading.hdf5 import (
     is_hollow,
     open_hdf5,
 )
-from seismo.formats.reading.npy import MALFORMED
 
 _ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")
 _SIZES = ("RAKE", "SLIP1", "NT1", "SLIP2", "NT2", "SLIP3", "NT3")

@@ -1,35 +1,56 @@
-"""What a map seen from above has beside its colours: scale, north, coast, names, mechanisms.
+"""Marks on a map seen from above: scale, north, coast, relief, names, mechanisms.
 
 x points up the page and y to the right. A beach ball is the lower half of the focal sphere in equal
 area: a ray that leaves at the angle t from straight down stands at r = sqrt(2) sin(t / 2), black
 where the first motion of P waves points away from the source, n M n > 0 (Aki & Richards 2002,
 section 4.5).
+
+Coast lines and borders are those of Natural Earth, where cartopy and its data are installed, from
+the files that cartopy keeps (`cartopy.config`); nothing here makes cartopy download missing ones.
+Lines are projected as the grid is.
+
+The relief of the ground is shown by contour lines of height, and by shade on slopes.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import compress
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LightSource, ListedColormap
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.text import OffsetFrom
 from matplotlib.ticker import MaxNLocator
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
+from seismo.formats.reading.optional_package import optional_package
 from seismo.grid.longitude import nearest_turn
-from seismo.output.figures.maps.coast import draw_coast
-from seismo.output.figures.maps.relief import draw_relief
 from seismo.output.figures.style import RECEIVER_COLOUR
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
+from seismo.output.store.ground import GroundRecord
 from seismo.scenario.sections.receivers import CODE
 
+COAST = ("physical", "coastline")
+BORDERS = ("cultural", "admin_0_boundary_lines_land")
+_RESOLUTIONS = ("10m", "50m", "110m")  # scales of 1 : 10, 50 and 110 million
+_FINE = 1.5e6  # m: maps up to so wide have the finest lines
+_WITHIN = 0.3  # of the size of a map, that lines are kept beyond its edges
+_STYLES = {COAST: "solid", BORDERS: (0, (4.0, 2.0))}
+_LIGHT = [patheffects.withStroke(linewidth=1.8, foreground="white", alpha=0.6)]
+_LINES = 7  # contour lines at most
+_STEEP = 0.5  # tangent of a slope that is in full light or shade
+_DARKEST = 0.35  # opacity of the deepest shade, and of the brightest light
+_SUN = (315.0, 45.0)  # azimuth and height in degrees: from the upper left, as maps have it
 _HALO = [patheffects.withStroke(linewidth=2.0, foreground="black")]
 _EDGE = [patheffects.withStroke(linewidth=3.5, foreground=RECEIVER_COLOUR)]  # of a bar of 2
 _MOST_NAMES = 30  # of a set: more would cover the map
@@ -44,9 +65,157 @@ _SHARE = 0.25  # of the width that the scale bar takes at most
 _PAIRS = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
+def draw_coast(
+    panel: Axes,
+    projection: Projection,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    is_wanted: bool | None,
+) -> None:
+    """Draw coast lines and borders on a panel whose coordinates are y and x in units of `scale`.
+
+    Args:
+        panel: to draw on.
+        projection: of the grid.
+        axes: x and y in m of the map.
+        scale: units of the panel in a metre.
+        is_wanted: False for none; True refuses to go on without them, None leaves them out.
+
+    Raises:
+        ScenarioError: they are wanted, and cartopy or its data are not there.
+    """
+    if is_wanted is False:
+        return
+    try:
+        files = {layer: _file(layer, _extent(axes)) for layer in (COAST, BORDERS)}
+    except ScenarioError:
+        if is_wanted:
+            raise
+        return
+    for layer, file in files.items():
+        lines = [
+            np.column_stack([y, x]) * scale
+            for longitude, latitude in _lines(file)
+            for x, y in _pieces(projection, axes, longitude, latitude)
+        ]
+        panel.add_collection(
+            LineCollection(
+                lines, colors="black", linewidths=0.7, linestyles=[_STYLES[layer]],
+                path_effects=_LIGHT, zorder=2, label=f"_{layer[1]}",
+            ),
+            autolim=False,
+        )  # fmt: skip
+
+
+def _extent(axes: Mapping[str, np.ndarray]) -> float:
+    return max(float(np.ptp(axes[axis])) for axis in "xy")
+
+
+def _file(layer: tuple[str, str], extent: float) -> Path:
+    """Return the shapefile of a layer that suits a map so many m wide, of those that are there.
+
+    Raises:
+        ScenarioError: cartopy is not installed, or has none.
+    """
+    reader = optional_package("cartopy.io.shapereader", "maps", "a map with coast lines")
+    config = optional_package("cartopy", "maps", "a map with coast lines").config
+    downloader = config["downloaders"]["shapefiles", "natural_earth"]
+    assert isinstance(downloader, reader.NEShpDownloader)
+    resolutions = _RESOLUTIONS if extent <= _FINE else _RESOLUTIONS[1:] + _RESOLUTIONS[:1]
+    for resolution in resolutions:
+        words = {"config": config, "resolution": resolution, "category": layer[0], "name": layer[1]}
+        for path in (downloader.pre_downloaded_path(words), downloader.target_path(words)):
+            if path is not None and path.is_file():
+                return Path(path)
+    raise ScenarioError(
+        f"coast: cartopy has no {layer[1]} of Natural Earth in {config['data_dir']}; download them "
+        "with `cartopy_feature_download physical cultural`, or set CARTOPY_DATA_DIR to a folder "
+        "that has them"
+    )
+
+
+@lru_cache(maxsize=4)
+def _lines(file: Path) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return longitudes and latitudes in degrees of the lines in a shapefile."""
+    reader = optional_package("cartopy.io.shapereader", "maps", "a map with coast lines")
+    lines = []
+    for geometry in reader.Reader(file).geometries():
+        for line in getattr(geometry, "geoms", [geometry]):
+            longitude, latitude = np.asarray(line.coords).T[:2]
+            lines.append((longitude, latitude))
+    return lines
+
+
+def _pieces(
+    projection: Projection, axes: Mapping[str, np.ndarray], longitude: np.ndarray,
+    latitude: np.ndarray,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:  # fmt: skip
+    """Yield x and y in m of the pieces of a line that lie on a map or beside it."""
+    corners = np.meshgrid(axes["x"][[0, -1]], axes["y"][[0, -1]])
+    edges, parallels = projection.to_geographic(*corners)
+    middle = projection.to_geographic(np.mean(corners[0]), np.mean(corners[1]))[0]
+    turned = nearest_turn(longitude, middle)
+    edges = nearest_turn(edges, middle)
+    inside = np.ones(len(turned), bool)
+    for degrees, limits in ((turned, edges), (latitude, parallels)):
+        beyond = _WITHIN * float(np.ptp(limits))
+        inside &= (limits.min() - beyond < degrees) & (degrees < limits.max() + beyond)
+    # Neighbours of points inside are kept, so that lines cross the edges.
+    kept = inside.copy()
+    kept[1:] |= inside[:-1]
+    kept[:-1] |= inside[1:]
+    runs = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(int)))
+    for first, end in zip(runs[::2], runs[1::2], strict=True):
+        if end - first > 1:
+            yield projection.to_grid(longitude[first:end], latitude[first:end])
+
+
+def draw_relief(
+    panel: Axes, ground: GroundRecord, axes: Mapping[str, np.ndarray], scale: float
+) -> None:
+    """Draw it over the colours of a map whose axes are y, to the right, and x, up the page.
+
+    Args:
+        panel: of the map.
+        ground: whose heights are drawn.
+        axes: coordinates in m of the map.
+        scale: of the panel per m.
+    """
+    heights = ground.datum - ground.z.T
+    if min(heights.shape) < 2 or np.ptp(heights) == 0.0:
+        return
+    y = ground.y
+    x = ground.x
+    # Shade: slopes of one steepness look alike on maps of any size.
+    steepest = float(np.percentile(np.hypot(*np.gradient(heights, x, y)), 99.0))
+    exaggeration = _STEEP / max(steepest, 1e-9)
+    light = LightSource(*_SUN).hillshade(
+        heights[::-1], vert_exag=exaggeration, dx=float(y[1] - y[0]), dy=float(x[1] - x[0])
+    )[::-1]
+    level = float(LightSource(*_SUN).hillshade(np.zeros((2, 2)))[0, 0])
+    shade = np.clip((light - level) / max(level, 1.0 - level), -1.0, 1.0)
+    half = 0.5 * float(y[1] - y[0]), 0.5 * float(x[1] - x[0])
+    panel.imshow(
+        shade > 0.0, cmap=ListedColormap(["black", "white"]), vmin=0, vmax=1,
+        alpha=_DARKEST * np.abs(shade), origin="lower", interpolation="nearest", zorder=1.5,
+        extent=(
+            (y[0] - half[0]) * scale, (y[-1] + half[0]) * scale,
+            (x[0] - half[1]) * scale, (x[-1] + half[1]) * scale,
+        ),
+    )  # fmt: skip
+    levels = MaxNLocator(_LINES, steps=[1, 2, 2.5, 5, 10]).tick_values(heights.min(), heights.max())
+    inner = levels[(levels > heights.min()) & (levels < heights.max())]
+    lines = panel.contour(
+        y * scale, x * scale, heights, levels=inner, colors="black", linewidths=0.4, alpha=0.6,
+        zorder=1.6, negative_linestyles="solid",
+    )  # fmt: skip
+    panel.clabel(lines, fmt="%g", fontsize=5)
+    panel.set_xlim(float(axes["y"][0]) * scale, float(axes["y"][-1]) * scale)
+
+
 def draw_map_marks(
     panel: Axes,
-    results: Results,
+    results: RunResults,
     axes: Mapping[str, np.ndarray],
     scale: float,
     shot: str | None,
@@ -152,7 +321,7 @@ def _point_north(panel: Axes, azimuth: float) -> None:
     )  # fmt: skip
 
 
-def _projection(results: Results) -> Projection | None:
+def _projection(results: RunResults) -> Projection | None:
     """Return the projection of the grid; None without one, or where pyproj is not installed."""
     geographic = results.section("geographic")
     with contextlib.suppress(ScenarioError):

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from seismo.output.figures.maps.map_marks import draw_map_marks
 from seismo.output.figures.sections.section import CrossSection
 from seismo.output.figures.style import RECEIVER_COLOUR, SOURCE_COLOUR
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 
 _MOST_MARKERS = 40  # of a set of receivers
 _MOST_DOTS = 2000  # the same on a map
@@ -29,7 +29,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 def draw_geometry(
     panel: Axes,
     section: CrossSection,
-    results: Results,
+    results: RunResults,
     axes: Mapping[str, np.ndarray],
     scale: float,
     shot: str | None,
@@ -90,7 +90,7 @@ def hollow_words(marks: list[Line2D]) -> str:
 
 
 def _source_positions(
-    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None,
+    results: RunResults, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None,
     plane: Mapping[str, float],
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Return where sources are marked (2, n): those on the section, and those beside it."""
@@ -102,7 +102,7 @@ def _source_positions(
 
 
 def _receiver_positions(
-    results: Results, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None,
+    results: RunResults, section: CrossSection, axes: Mapping[str, np.ndarray], shot: str | None,
     plane: Mapping[str, float],
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:  # fmt: skip
     """Return where receivers are marked (2, n), on the section and beside it, and dots of a map.

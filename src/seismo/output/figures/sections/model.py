@@ -16,11 +16,12 @@ from seismo.output.figures.choice import Names, components
 from seismo.output.figures.sections.geometry_marks import draw_geometry
 from seismo.output.figures.sections.section import (
     CrossSection,
+    draw_image,
+    frame_section,
     sections,
     source_position,
     thinned_above,
 )
-from seismo.output.figures.sections.section_image import draw_image, frame_section
 from seismo.output.figures.style import (
     SEQUENTIAL,
     WIDTH,
@@ -31,14 +32,14 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.quantities import axis_label, pretty_unit
 
 _ALIKE = 1e-6  # of the values of a parameter: rounding of 32 bits
 
 
 @styled
-def model(results: Results, *, parameters: Names | None = None) -> Figure:
+def model(results: RunResults, *, parameters: Names | None = None) -> Figure:
     """Draw the model parameters; in 3-D the three sections through the first source.
 
     Args:
@@ -79,7 +80,7 @@ def model(results: Results, *, parameters: Names | None = None) -> Figure:
 
 
 def _draw_parameter(
-    results: Results,
+    results: RunResults,
     name: str,
     planes: Sequence[CrossSection],
     row: Sequence,

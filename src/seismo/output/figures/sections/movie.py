@@ -30,14 +30,14 @@ from seismo.output.figures.style import (
     side_bar,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 
 SUFFIXES = (".gif", ".mp4")
 
 
 @styled
 def movie(
-    results: Results,
+    results: RunResults,
     path: Path,
     *,
     series: str | None = None,

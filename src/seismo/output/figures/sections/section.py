@@ -2,28 +2,82 @@
 
 A 2-D grid is its own section. A 3-D grid is cut along x-z, y-z and x-y through a point. Depth z
 points down the page; a section x-y is a map seen from above, so x (north) points up and y (east)
-to the right.
+to the right. The section goes through the points next to the wanted position
+(`SectionPosition`).
+
+Arrays on sections are images, framed to scale; over topography they are drawn where points stand.
 """
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import yaml
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.path import Path
 
-from seismo.errors import ScenarioError
+from seismo.errors import ScenarioError, ScenarioWarning
 from seismo.grid.grid import AXES
-from seismo.output.figures.sections.section_position import (
-    drawn_position,
-    limits_of,
-    requested_position,
-)
 from seismo.output.figures.style import length_unit
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.ground import GroundRecord
+from seismo.scenario import units
+
+_SAME = 1e-6  # of a spacing: rounding of a position
+_FINER = 3  # rows of an image to the lowest cell of a section whose rows follow the ground
+_MOST_ROWS = 2000
+
+
+def limits_of(axis: str, along: np.ndarray, ground: GroundRecord | None) -> tuple[float, float]:
+    """Return the ends in m of an axis; z begins at the highest ground."""
+    is_curved = axis == "z" and ground is not None and ground.is_on({"z": along[0]})
+    low = float(ground.z.min()) if ground is not None and is_curved else float(along[0])
+    return low, float(along[-1])
+
+
+def requested_position(
+    text: str, axis: str, position_text: str, along: np.ndarray, ground: GroundRecord | None
+) -> float:
+    """Read where to cut an axis: the grid point next to it, or z among rows that are curved.
+
+    Warns:
+        ScenarioWarning: points do not stand there, but beside.
+    """
+    try:
+        position = units.to_si(position_text.strip(), units.LENGTH)
+    except units.UnitError as error:
+        raise ScenarioError(f"section {text!r}: {error}") from None
+    reach = 0.5 * float(np.ptp(along[:2]))
+    low, high = limits_of(axis, along, ground)
+    if not low - reach <= position <= high + reach:
+        raise ScenarioError(f"section {text!r}: {axis} is from {low:.6g} to {high:.6g} m here")
+    drawn = drawn_position(axis, max(position, low), along, ground)
+    factor, unit = length_unit([0.0, drawn])
+    words = f"{axis} = {drawn * factor:.6g} {unit}"
+    note = ""
+    if axis == "z" and ground is not None and drawn < ground.flat_from:
+        if not ground.is_on({"z": drawn}):
+            note = f"the points of rows nearest to {words} are drawn: rows follow the ground"
+    elif abs(drawn - position) > _SAME * reach:
+        note = f"{words} is drawn, the plane of points next to it"
+    if note:
+        warnings.warn(f"section {text!r}: {note}", ScenarioWarning, stacklevel=2)
+    return drawn
+
+
+def drawn_position(
+    axis: str, position: float, along: np.ndarray, ground: GroundRecord | None
+) -> float:
+    """Return where points stand next to a position in m; itself among rows that are curved."""
+    if axis == "z" and ground is not None and position < ground.flat_from:
+        return position
+    return float(along[np.abs(along - position).argmin()])
 
 
 @dataclass(frozen=True)
@@ -216,7 +270,7 @@ def chosen_section(
     )
 
 
-def thinned_above(results: Results, axes: Mapping[str, np.ndarray], series: str = "") -> str:
+def thinned_above(results: RunResults, axes: Mapping[str, np.ndarray], series: str = "") -> str:
     """Describe from where up arrays on both sides of a plane of refinement have not all points.
 
     They have the points of the coarser grid, of snapshots as `series` is decimated.
@@ -232,7 +286,7 @@ def thinned_above(results: Results, axes: Mapping[str, np.ndarray], series: str 
     return f"above z = {plane * factor:.4g} {unit} {share}"
 
 
-def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
+def surface_of(results: RunResults, axes: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Return z (m) of the free surface where a volume reaches it; else nothing."""
     scenario = yaml.safe_load(results.scenario) or {}
     free = (scenario.get("boundaries") or {}).get("top") == "free_surface"
@@ -245,7 +299,7 @@ def surface_of(results: Results, axes: Mapping[str, np.ndarray]) -> dict[str, fl
     return {"z": float(axes["z"][0])} if reaches else {}
 
 
-def source_position(results: Results, shot: str | None) -> dict[str, float]:
+def source_position(results: RunResults, shot: str | None) -> dict[str, float]:
     """Return x, y, z (m) of the first source of a shot; empty when none is recorded."""
     for source in results.sources_of(shot):
         return {axis: float(source[axis]) for axis in "xyz" if axis in source}
@@ -288,3 +342,95 @@ def _even_rows(coordinate: np.ndarray) -> np.ndarray | None:
 def _reach(coordinate: np.ndarray) -> float:
     low, high = edges(coordinate, 1.0)
     return high - low
+
+
+def draw_image(
+    panel: Axes,
+    section: CrossSection,
+    array: np.ndarray,
+    axes: Mapping[str, np.ndarray],
+    scale: float,
+    **options: Any,
+) -> AxesImage:
+    """Draw values (vertical, horizontal), one cell around each grid point, in units `scale`."""
+    x_first, x_last = edges(axes[section.horizontal], scale)
+    low, high = edges(axes[section.vertical], scale)
+    if section.is_curved:
+        x, z = section.corners(axes)
+        x_first, x_last = (float(end) * scale for end in x[0, [0, -1]])
+        low, high = (float(end) * scale for end in (z.min(), z.max()))
+        is_smooth = "interpolation" in options
+        array = on_even_rows(section, array, axes, is_smooth)
+        if isinstance(options.get("alpha"), np.ndarray):
+            options["alpha"] = on_even_rows(section, options["alpha"], axes, is_smooth)
+    extent = (x_first, x_last, low, high)
+    image = panel.imshow(array, extent=extent, origin="lower", **options)
+    if section.is_curved:
+        # Nothing is drawn above the first cells, and below the last.
+        outline = [np.stack([x[0], z[0]], axis=1), np.stack([x[-1], z[-1]], axis=1)[::-1]]
+        image.set_clip_path(Path(np.concatenate(outline) * scale), panel.transData)
+    return image
+
+
+def on_even_rows(
+    section: CrossSection, array: np.ndarray, axes: Mapping[str, np.ndarray], is_smooth: bool = True
+) -> np.ndarray:
+    """Return values (vertical, horizontal) on rows of an image, where those follow the ground.
+
+    They are those of the points at the nearest z, or linear between, in each column.
+    """
+    if not section.is_curved:
+        return array
+    above, share = _image_rows(section, axes)
+    if not is_smooth:
+        return np.take_along_axis(array, np.rint(above + share).astype(int), axis=0)
+    below = np.minimum(above + 1, len(array) - 1)
+    values_above, values_below = (np.take_along_axis(array, n, axis=0) for n in (above, below))
+    mixed: np.ndarray = (1.0 - share) * values_above + share * values_below
+    return mixed
+
+
+def _image_rows(
+    section: CrossSection, axes: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows above the points (row, column) of the image, and how far these are below.
+
+    That is in rows. They are kept: each frame of a movie asks for them.
+    """
+    key = b"".join(axes[name].tobytes() for name in (section.vertical, section.horizontal))
+    if key in section.row_cache:
+        return section.row_cache[key]
+    z = section.z(axes)
+    _, corners = section.corners(axes)
+    lowest_cell = float(np.diff(corners, axis=0).min())
+    ends = corners.min(), corners.max()
+    count = min(_MOST_ROWS, math.ceil(_FINER * (ends[1] - ends[0]) / lowest_cell))
+    even = ends[0] + (np.arange(count) + 0.5) * (ends[1] - ends[0]) / count
+    # Number of the row at each place of the image.
+    numbers = np.arange(len(z), dtype=float)
+    rows = np.stack([np.interp(even, column, numbers) for column in z.T], axis=1)
+    above = np.minimum(rows.astype(int), len(z) - 1)
+    section.row_cache[key] = (above, rows - above)
+    return section.row_cache[key]
+
+
+def frame_section(
+    panel: Axes, section: CrossSection, axes: Mapping[str, np.ndarray], scale: float, unit: str
+) -> None:
+    """Set limits, labels and directions: z down the page, everything to scale."""
+    panel.set_aspect("equal")
+    x_first, x_last = edges(axes[section.horizontal], scale)
+    low, high = edges(axes[section.vertical], scale)
+    if section.ground is not None and section.is_curved:
+        x, z = (corners * scale for corners in section.corners(axes))
+        x_first, x_last = x[0, [0, -1]]
+        step = float(np.ptp(axes["z"][:2])) or section.ground.spacing
+        low = float(z.min()) - step * scale
+        high = float(z.max())
+        if section.ground.is_on({"z": axes["z"][0]}):
+            panel.plot(x[0], z[0], color="black", linewidth=0.8, zorder=3)
+    panel.set_xlim(x_first, x_last)
+    panel.set_ylim((high, low) if section.vertical == "z" else (low, high))
+    panel.set_xlabel(f"{section.horizontal} ({unit})")
+    panel.set_ylabel(f"{section.vertical} ({unit})")
+    panel.locator_params(nbins=5, steps=[1, 2, 5, 10])

@@ -31,13 +31,11 @@ from seismo.output.figures.sections.geometry_marks import draw_geometry, hollow_
 from seismo.output.figures.sections.section import (
     CrossSection,
     chosen_section,
-    source_position,
-    thinned_above,
-)
-from seismo.output.figures.sections.section_image import (
     draw_image,
     frame_section,
     on_even_rows,
+    source_position,
+    thinned_above,
 )
 from seismo.output.figures.style import (
     DIVERGING,
@@ -52,7 +50,7 @@ from seismo.output.figures.style import (
     panels,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import SnapshotSeries
 from seismo.output.store.quantities import axis_label
 
@@ -62,7 +60,7 @@ _SEEN = 0.15  # of the upper quartile of their sizes
 
 @styled
 def snapshot(
-    results: Results,
+    results: RunResults,
     *,
     series: str | None = None,
     shot: str | int | None = None,
@@ -121,7 +119,7 @@ class Scene:
 
     def __init__(
         self,
-        results: Results,
+        results: RunResults,
         series: str | None,
         shot: str | int | None,
         field: str | None,

@@ -1,4 +1,11 @@
-"""Record sections: the traces of one shot side by side, as an image or as wiggles."""
+"""Record sections: the traces of one shot side by side, as an image or as wiggles.
+
+Receivers stand along an axis, which the figure names. Traces are processed before they are drawn:
+
+gain        agc:W divides by the root mean square within a window of W seconds around each sample,
+            t:P multiplies by (t / t_last)^P; both are scaled to the trace's own peak after that
+reduction   t - d / v, d the horizontal distance from the source: a wave of velocity v stands level
+"""
 
 from __future__ import annotations
 
@@ -20,45 +27,237 @@ from seismo.output.figures.choice import (
     trace_set,
 )
 from seismo.output.figures.sections.section import source_position
-from seismo.output.figures.seismograms.abscissa import (
-    MOST_CODES,
-    offsets,
-    placed,
-)
-from seismo.output.figures.seismograms.processing import (
-    largest_magnitude,
-    loudest,
-    reduced,
-    reduction_velocity,
-    with_gain,
-)
 from seismo.output.figures.style import (
     DIVERGING,
     WIDTH,
     amplitude_label,
     clip_level,
     entitle,
+    length_unit,
     outer_labels,
     panels,
     quiet_frame,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
+from seismo.output.store.array_sets import TraceSet
 from seismo.output.store.arrays import choose
 from seismo.output.store.quantities import axis_label, pretty_unit
+from seismo.scenario import units
 from seismo.scenario.units import with_unit
 
+MOST_CODES = 15  # receivers whose codes are written
+_MOST_TICKS = 5
+_LEAST_GAP = 0.02  # of the mean: closer traces cover each other
+_NAMED_GAP = 0.2  # and their codes, where these are written
+_FLOOR = 1e-3  # of a trace's largest root mean square: quieter windows are not raised to it
+_AGC_WINDOW = 0.1  # of the record, where none is said
 _MOST_WIGGLES = 60
 _SWING = 2.5  # spacings of the traces: what exceeds it is cut
 _BOX = 5.0  # spacings: traces cut so far below their peaks are boxes
 _NOISE = 5e-5  # of the largest peak: on nodal lines, rounding and errors of the differences
-
 _NO_RECORD = "0.85"  # grey, which neither scale of colours has at rest
+_COLOURS = {"seismic": DIVERGING, "grey": "gray_r"}
+
+
+def placed(
+    results: RunResults, traces: TraceSet, index: int, source: dict[str, float], by: str | None
+) -> tuple[np.ndarray, np.ndarray, str, dict[float, str]]:
+    """Return the receivers that record, in their order, their places, the label, and the ticks.
+
+    Raises:
+        ScenarioError: receivers have no such place.
+    """
+    is_survey = len(traces.shots) > 1 or bool(results.section("survey"))
+    if by is None and source and (traces.moves or (is_survey and _is_line(traces, index))):
+        by = "offset"
+    positions, label = abscissa(traces, index, source, by)
+    recording = np.flatnonzero(traces.recording(index))
+    positions = positions[recording]
+    # Receivers at one place, but for rounding, keep their order.
+    order = np.argsort(np.round(positions, _digits(positions)), kind="stable")
+    positions, ticks = spread(positions[order])
+    return recording[order], positions, label, ticks
+
+
+def abscissa(
+    traces: TraceSet, index: int, source: dict[str, float], by: str | None
+) -> tuple[np.ndarray, str]:
+    """Return where each trace of a shot stands (receiver) and the axis label.
+
+    Raises:
+        ScenarioError: `by` is not possible for these receivers.
+    """
+    columns = {axis: traces.coordinate(axis, index) for axis in "xyz"}
+    coordinates = {axis: positions for axis, positions in columns.items() if positions is not None}
+    if (along := traces.column("fibre_distance")) is not None:
+        coordinates["fibre"] = along
+    by = by or ("fibre" if along is not None else _natural(coordinates, source))
+    if by == "number":
+        return np.arange(len(traces.codes), dtype=float), "receiver number"
+    if by in coordinates:
+        positions = coordinates[by]
+        words = "distance along the fibre" if by == "fibre" else by
+    elif by in ("distance", "offset") and source:
+        positions, what = offsets(traces, index, source)
+        words = what or "horizontal distance"
+        if by == "distance":
+            positions = np.abs(positions)
+            words = "horizontal distance"
+    else:
+        raise ScenarioError(
+            f"by {by!r}: use {', '.join([*coordinates, 'distance', 'offset', 'number'])}"
+        )
+    # A distance is told in the unit that a line of the same receivers is.
+    factor, unit = length_unit(positions, *coordinates.values())
+    return positions * factor, f"{words} ({unit})"
+
+
+def offsets(
+    traces: TraceSet, index: int, source: dict[str, float]
+) -> tuple[np.ndarray, str | None]:
+    """Return the horizontal distances (receiver) m, signed in 2-D, and what they are called."""
+    along = {a: c for a in "xy" if (c := traces.coordinate(a, index)) is not None}
+    distances = [v - source[a] for a, v in along.items() if a in source]
+    if not distances:
+        return np.zeros(len(traces.codes)), None
+    if len(along) == 1:
+        return distances[0], "offset"
+    return np.sqrt(np.sum(np.square(distances), axis=0)), "horizontal distance"
+
+
+def _is_line(traces: TraceSet, index: int) -> bool:
+    """Whether receivers of a 2-D run lie along x."""
+    columns = {a: c for a in "xyz" if (c := traces.coordinate(a, index)) is not None}
+    return "y" not in columns and _natural(columns, {"x": 0.0}) == "x"
+
+
+def spread(positions: np.ndarray) -> tuple[np.ndarray, dict[float, str]]:
+    """Return places (receiver, growing) where no two traces cover each other, and their ticks.
+
+    Where some do, or their codes would, all are put side by side at equal distances, and ticks say
+    where a part of them really stands; there are none otherwise.
+    """
+    gaps = np.diff(positions)
+    least = _NAMED_GAP if positions.size <= MOST_CODES else _LEAST_GAP
+    if not gaps.size or gaps.min() >= least * gaps.mean() > 0.0:
+        return positions, {}
+    every = 1 if positions.size <= MOST_CODES else -(-positions.size // _MOST_TICKS)
+    ticked = range(0, positions.size, every)
+    rounded = np.round(positions, _digits(positions) - 1)  # three digits, for which there is room
+    return np.arange(positions.size, dtype=float), {float(n): f"{rounded[n]:.10g}" for n in ticked}
+
+
+def _digits(positions: np.ndarray) -> int:
+    """Return the decimals that tell a thousandth of the largest place, or less."""
+    largest = np.abs(positions).max(initial=0.0)
+    return 3 - int(np.floor(np.log10(largest))) if largest > 0.0 else 0
+
+
+def _natural(coordinates: dict[str, np.ndarray], source: dict[str, float]) -> str:
+    spans = {
+        axis: float(np.ptp(coordinate))
+        for axis, coordinate in coordinates.items()
+        if coordinate.size
+    }
+    longest = max(spans, key=lambda axis: spans[axis], default=None)
+    if longest is None or spans[longest] == 0.0:
+        return "number"
+    # A line on the ground is one whatever its heights.
+    along = coordinates[longest]
+    is_level = longest in "xy" and np.unique(along).size == along.size
+    beside = [span for axis, span in spans.items() if axis not in (longest, "z" * is_level)]
+    others = max(beside, default=0.0)
+    return longest if others < 0.05 * spans[longest] or not source else "distance"
+
+
+def with_gain(samples: np.ndarray, time: np.ndarray, gain: str) -> np.ndarray:
+    """Return traces (receiver, time) with gain, each to its own peak, those at rest left so.
+
+    Args:
+        samples: of the traces.
+        time: (time) s.
+        gain: ``agc``, ``agc:0.3 s``, ``t`` or ``t:1.5``.
+
+    Raises:
+        ScenarioError: it is none of these.
+    """
+    kind, has_number, text = gain.partition(":")
+    if kind.strip() == "agc":
+        window = _AGC_WINDOW * float(time[-1] - time[0])
+        if has_number:
+            window = _number(gain, text, units.TIME)
+        raised = _automatic(samples, time, window)
+    elif kind.strip() == "t":
+        power = _number(gain, text, None) if has_number else 1.0
+        raised = samples * (np.clip(time, 0.0, None) / time[-1]) ** power
+    else:
+        raise ScenarioError(f"gain {gain!r}: use agc, agc:0.3 s, t or t:1.5")
+    peaks = np.abs(raised).max(axis=-1, keepdims=True)
+    return raised / np.where(peaks > 0.0, peaks, 1.0)
+
+
+def reduced(
+    samples: np.ndarray, time: np.ndarray, distances: np.ndarray, velocity: float
+) -> np.ndarray:
+    """Return traces (receiver, time) at the reduced times: trace(t + d / v), NaN after its end.
+
+    distances (receiver) m; velocity m/s.
+    """
+    delays = np.abs(distances) / velocity
+    return np.array([
+        np.interp(time + delay, time, trace, right=np.nan)
+        for trace, delay in zip(samples, delays, strict=True)
+    ])  # fmt: skip
+
+
+def reduction_velocity(value: str | float) -> float:
+    """Return a velocity in m/s, of a number or a text such as ``6 km/s``.
+
+    Raises:
+        ScenarioError: it is none, or not above 0.
+    """
+    velocity = _number(f"{value}", str(value), units.VELOCITY, "reduction")
+    if not velocity > 0.0:
+        raise ScenarioError(f"reduction {value!r}: give a velocity above 0, such as 6 km/s")
+    return velocity
+
+
+def _automatic(samples: np.ndarray, time: np.ndarray, window: float) -> np.ndarray:
+    """Divide by the running root mean square (Yilmaz 2001, section 1.5)."""
+    step = float(time[1] - time[0])
+    half = max(1, round(0.5 * window / step))
+    padded = np.pad(samples.astype(float) ** 2, ((0, 0), (half + 1, half)))
+    total = padded.cumsum(axis=-1)
+    level = np.sqrt(np.maximum(total[:, 2 * half + 1 :] - total[:, : -2 * half - 1], 0.0))
+    least = _FLOOR * level.max(axis=-1, keepdims=True)
+    return samples / np.where(least > 0.0, np.maximum(level, least), 1.0)
+
+
+def _number(option: str, text: str, unit: units.Dimension | None, name: str = "gain") -> float:
+    try:
+        return float(text) if unit is None else units.to_si(text.strip(), unit)
+    except (ValueError, units.UnitError) as error:
+        raise ScenarioError(f"{name} {option!r}: {error}") from None
+
+
+def largest_magnitude(samples: np.ndarray, axis: int | None = -1) -> np.ndarray:
+    """Return the largest magnitude of what is recorded, 0 where nothing is."""
+    return np.nanmax(np.abs(samples), axis=axis, initial=0.0)
+
+
+def loudest(name: str, samples_of: dict[str, np.ndarray], traces: TraceSet) -> float:
+    """Return the largest magnitude of the components that have the unit of one.
+
+    One that is rounding beside others of its unit is not blown up.
+    """
+    alike = [v for other, v in samples_of.items() if traces.unit(other) == traces.unit(name)]
+    return max(float(largest_magnitude(v, None)) for v in alike)
 
 
 @styled
 def gather(
-    results: Results,
+    results: RunResults,
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
@@ -257,5 +456,4 @@ def _uneven(peaks: np.ndarray, level: float) -> bool:
     return bool(np.mean(peaks > _BOX * level) > 0.1)
 
 
-_COLOURS = {"seismic": DIVERGING, "grey": "gray_r"}
 _MODES = {"image": _draw_image, "wiggle": _draw_wiggles}

@@ -1,9 +1,11 @@
-"""Amplitude spectra of the seismograms, with the spectrum of the source for comparison.
+"""Amplitude spectra of seismograms and of the source, and source time functions.
 
 The spectrum is |sum s(t) exp(-2 pi i f t) dt|, one-sided and not doubled: for a pulse of finite
 length it estimates the Fourier transform, so its unit is the unit of the trace per hertz.
 Traces that end before all motion does, or displaced for good, would spread the jump at their end
 over all frequencies: their last tenth is tapered to zero. They begin at rest.
+
+Source time functions are drawn as a run injects them, with their amplitude spectra.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from seismo.errors import ScenarioError
 from seismo.output.figures.choice import (
     FigureCount,
     Names,
@@ -32,7 +35,8 @@ from seismo.output.figures.style import (
     quiet_frame,
     styled,
 )
-from seismo.output.results import Results
+from seismo.output.reports.report import described
+from seismo.output.run_results import RunResults
 
 TAPERED = 0.1  # of a trace, at its end
 _FLOOR = 1e-4  # four decades: below, float32 traces hold little but rounding
@@ -44,11 +48,14 @@ _LABELLED = (
     (np.inf, (1.0,)),
 )
 _HIGHEST_LEVEL = 0.01  # f_max is where the source spectrum has fallen by 40 dB
+_MOST = 8  # sources drawn
+_MOST_DESCRIBED = 3  # sources whose depths and sizes stand beside their names
+_END = 1e-3  # of the largest sample: a wavelet that stays below has ended
 
 
 @styled
 def spectra(
-    results: Results,
+    results: RunResults,
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
@@ -118,7 +125,7 @@ def amplitude_spectrum(time: np.ndarray, samples: np.ndarray) -> tuple[np.ndarra
     return frequency, np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64))) * interval
 
 
-def highest_frequency(results: Results) -> float | None:
+def highest_frequency(results: RunResults) -> float | None:
     """Return f_max (Hz): as the run recorded it, else where the source has fallen by 40 dB."""
     recorded = results.attributes.get("f_max")
     if isinstance(recorded, float | int | np.number):
@@ -131,7 +138,7 @@ def highest_frequency(results: Results) -> float | None:
     return float(frequency[above[-1]]) if above.size else None
 
 
-def _draw_source(panel: Axes, results: Results, top: float) -> None:
+def _draw_source(panel: Axes, results: RunResults, top: float) -> None:
     if results.wavelets is None or len(results.wavelets.time) < 2:
         return
     frequency, amplitude = amplitude_spectrum(results.wavelets.time, results.wavelets.samples)
@@ -178,3 +185,55 @@ def _frame(panel: Axes, frequency: np.ndarray, top: float, highest: float | None
         )
     panel.grid(which="major", color="0.9", linewidth=0.5)
     quiet_frame(panel)
+
+
+@styled
+def wavelets(results: RunResults) -> Figure:
+    """Draw the time functions of the sources on the left, their spectra on the right.
+
+    Args:
+        results: the results file.
+
+    Raises:
+        ScenarioError: the file holds no wavelets.
+    """
+    injected = results.wavelets
+    if injected is None or len(injected.time) < 2:
+        raise ScenarioError(f"{results.path}: holds no wavelets")
+    time = injected.time
+    samples = np.asarray(injected.samples, np.float64)
+    # Sources of one time function are drawn once.
+    _, first = np.unique(samples, axis=0, return_index=True)
+    shown = np.sort(first)[:_MOST]
+    samples = samples[shown]
+    names = [injected.names[n] for n in shown]
+    labels = names
+    if len(injected.names) == len(names) <= _MOST_DESCRIBED:
+        facts = {source.get("name"): described(source) for source in results.sources}
+        labels = ["\n".join([n, *facts.get(n, "").split(", ")]).rstrip() for n in names]
+    figure, ((pulse, spectrum),) = panels(1, 2, 3.2, width=WIDTH * 1.1)
+    largest = np.abs(samples).max()
+    factor, label = amplitude_label("wavelet", injected.unit("wavelet"), largest)
+    frequency, amplitude = amplitude_spectrum(time, samples)
+    top = amplitude.max()
+    for n, description in enumerate(labels):
+        colour = COLOURS[n % len(COLOURS)]
+        pulse.plot(time, factor * samples[n], color=colour, label=description)
+        spectrum.loglog(frequency[1:], amplitude[n, 1:] / top, color=colour)
+    moving = np.flatnonzero((np.abs(samples) > _END * largest).any(0))
+    last = time[min(moving[-1] + moving.size // 10 + 1, time.size - 1)] if moving.size else time[-1]
+    pulse.set(xlabel="time (s)", ylabel=label, xlim=(0.0, last))
+    # As many ticks whatever the layout: wider labels would make it ask for others, and so on.
+    pulse.locator_params(axis="y", nbins=6)
+    highest = highest_frequency(results)
+    limit_axes(spectrum, frequency, 1.0, highest)
+    spectrum.set(xlabel="frequency (Hz)", ylabel="amplitude / largest")
+    if highest:
+        spectrum.axvline(highest, color="0.3", linewidth=0.7, linestyle=":")
+    for panel in (pulse, spectrum):
+        panel.grid(which="major", color="0.9", linewidth=0.5)
+        quiet_frame(panel)
+    if len(names) > 1 or labels != names:
+        pulse.legend(fontsize=7)
+    entitle(figure, results, "wavelets")
+    return figure

@@ -17,9 +17,9 @@ from seismo.output.figures.choice import (
     shot_words,
     trace_set,
 )
-from seismo.output.figures.seismograms.processing import loudest
+from seismo.output.figures.seismograms.gather import loudest
 from seismo.output.figures.style import COLOURS, REST, entitle, panels, quiet_frame, styled
-from seismo.output.results import Results
+from seismo.output.run_results import RunResults
 from seismo.output.store.quantities import axis_label, pretty_unit
 from seismo.scenario.units import with_unit
 
@@ -29,7 +29,7 @@ _MOST_COLUMNS = 6  # of a row: more quantities stand in further rows
 
 @styled
 def traces(
-    results: Results,
+    results: RunResults,
     *,
     receivers: str | None = None,
     shot: str | int | None = None,
