@@ -21,8 +21,8 @@ from seismo.scenario.earth.model_parts import (
     BlockPart,
     SpherePart,
 )
+from seismo.scenario.earth.model_rules import gridded_files
 from seismo.scenario.earth.random_part import RandomPart
-from seismo.scenario.earth.rock_rules import gridded_files
 from seismo.scenario.quantities import Mistake
 from seismo.scenario.sections.grid import Boundaries, GridSpec, growing
 from seismo.scenario.sections.position import GeographicPosition, Position

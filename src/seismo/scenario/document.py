@@ -1,4 +1,8 @@
-"""The scenario as a whole: its sections, how it is checked, and how it is written back as YAML."""
+"""The scenario as a whole: its sections, its checks, and how it is written back as YAML.
+
+Features add keys (hook ``key``: an `AddedKey`), types of sources (``source``: an `AddedSource`) and
+rules (``rules``: functions of a `Draft`, by the name of the rule that they follow).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from seismo.errors import KeyPath, ScenarioError
 from seismo.features import giving
 from seismo.scenario import between_sections
 from seismo.scenario.draft import OWN_KEYS, Draft, Mistakes
-from seismo.scenario.earth import rock_rules
+from seismo.scenario.earth import model_rules
 from seismo.scenario.earth.gridded_parts import missing_volumes
 from seismo.scenario.earth.model_parts import ModelPart, given_parameters
 from seismo.scenario.mistakes import error_messages
@@ -70,10 +74,10 @@ from seismo.scenario.strict_yaml import Document, read, read_file, tight, to_tex
 _OWN_RULES = (
     between_sections.dimension,
     between_sections.combination,
-    rock_rules.rocks,
-    rock_rules.gridded_angles,
-    rock_rules.perturbations,
-    rock_rules.seas,
+    model_rules.rocks,
+    model_rules.gridded_angles,
+    model_rules.perturbations,
+    model_rules.seas,
     between_sections.options,
     between_sections.geometry,
     between_sections.heights,
@@ -81,8 +85,8 @@ _OWN_RULES = (
     receivers.grids,
     receivers.fibres,
     receivers.moving,
-    rock_rules.model_shapes,
-    rock_rules.properties,
+    model_rules.model_shapes,
+    model_rules.properties,
     sources.source_types,
     receivers.recorded_quantities,
     output.cuts,

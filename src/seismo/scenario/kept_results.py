@@ -1,4 +1,4 @@
-"""Results of functions of a scenario, kept for check, plan, run and grids, which ask again."""
+"""Results of functions of a scenario, kept for check, plan and run, which ask again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that a scenario names."""
+"""Files that a scenario names."""
 
 from __future__ import annotations
 

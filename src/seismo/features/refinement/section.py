@@ -1,4 +1,4 @@
-"""Rules of a grid that is finer above a plane."""
+"""Refinement of the grid above a plane: the rules of its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ground of a run: hills, a plane that dips, or a file of heights.
+"""Topography in a scenario: hills, a plane that dips, or a file of heights; with its rules.
 
 Heights are in m up, and z is down: ground of height H stands at z = `datum` - H.
 """

@@ -45,7 +45,7 @@ with_parameters = partial(with_keys, PARAMETERS.values())
 
 
 def keys_of(parameter: Parameter, kind: Any, description: str) -> Keys:
-    """Return the key of a parameter, which may be left out (`seismo.scenario.earth.rock_rules`)."""
+    """Return the key of a parameter; rules of the model say where it may be left out."""
     return {parameter.name: (kind | None, Field(None, description=description))}
 
 

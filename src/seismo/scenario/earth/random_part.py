@@ -1,4 +1,4 @@
-"""A part of the model that perturbs at random what the parts before it made."""
+"""Random perturbations of the earth model, as a part that follows others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""A faulty scenario with possible values in place of its mistakes.
+"""Continuation after mistakes: other values in their place, so that rules find further mistakes.
 
-Rules between keys run on what can be read. One unreadable value would hide its whole section from
-them, so a misspelt key gets the name that is meant, and a value that no rule compares with others
-is replaced by any possible one.
+Rules between keys run on a draft of the readable parts. One unreadable value would hide its whole
+section from them, so a misspelt key gets the name that is meant, and a value that no rule compares
+with others is replaced by a possible one: a stand-in.
+
+Mistakes in files and positions show in a scenario without other mistakes alone. For these, whole
+sections and entries with mistakes are replaced by fillers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From pydantic's findings to lines a geophysicist can act on.
+"""Messages about mistakes, which a geophysicist can act on, from the findings of pydantic.
 
 Each mistake becomes ``file:line:column: key.path: value: what is allowed; did you mean 'x'?``, and
 all of them are reported at once.

@@ -1,4 +1,4 @@
-"""What the schema allows at a place, in words: for error messages and for the reference.
+"""Values that the schema allows at a place, in words: for error messages and for the reference.
 
 Both ask the same pydantic models the same question, so they cannot disagree.
 """

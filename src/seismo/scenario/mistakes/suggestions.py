@@ -1,4 +1,4 @@
-"""Which key is meant by one that a part of a scenario does not have.
+"""Suggestions: the key or value that is meant by an unknown one.
 
 It may be misspelt, called as in another program, or right in another place of the scenario.
 """

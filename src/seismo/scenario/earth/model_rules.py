@@ -1,4 +1,4 @@
-"""Rules of what the model has to give: one rock in each part, and every property everywhere."""
+"""Rules of the model: one rock in each part, every property everywhere, layers in order."""
 
 from __future__ import annotations
 
