@@ -1,4 +1,4 @@
-"""What maps of largest values show: which components, of what motion, at which points.
+"""Quantities of maps of largest values: components, motion and points.
 
     pgv, pga, sa          length of the vector of velocity, acceleration, response of oscillators
     ..._horizontal        of its horizontal components

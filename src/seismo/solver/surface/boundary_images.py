@@ -1,4 +1,4 @@
-"""What lies outside the grid: free, rigid and periodic faces as images of what lies inside.
+"""Images of the inside of the grid outside of its free, rigid and periodic faces.
 
 A face on the outermost nodes is filled before the next stage reads it::
 

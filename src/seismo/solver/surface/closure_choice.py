@@ -1,4 +1,4 @@
-"""Which closure a free surface has, by what lies and acts among its rows.
+"""Choice of the closure of a free surface, by the media, sources and receivers among its rows.
 
 In one solid it is fitted, to forces or to moments; where one contact lies among the rows of an
 earth that varies with depth only, and all sources and receivers stand on the surface or below the
