@@ -10,8 +10,7 @@ from seismo.equations.rock.elastic_constants import axis_of
 from seismo.errors import ModelError, ScenarioError
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth
-from seismo.model.effective.axes import angles_at
-from seismo.model.volumes.gridded import Gridded, GridField
+from seismo.model.volumes.gridded import Gridded, GridField, angles_at
 from seismo.scenario import from_dict
 from seismo.scenario.earth.model_parts import GradientPart
 from seismo.solver.discretize import discretize

@@ -19,12 +19,7 @@ from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
 from seismo.model.earth import Clamp, Earth, Range
-from seismo.model.effective.axes import (
-    ANGLES,
-    TURNS,
-    separate_angles,
-    unlike,
-)
+from seismo.model.effective.axes import ANGLES, TURNS
 from seismo.model.layered import (
     DepthProfile,
     EarthPart,
@@ -41,7 +36,9 @@ from seismo.model.volumes.files import read_grid
 from seismo.model.volumes.gridded import (
     Gridded,
     GridField,
+    separate_angles,
     turned_round,
+    unlike,
 )
 from seismo.model.volumes.volume import Volume
 from seismo.model.volumes.volume_files import read_volume

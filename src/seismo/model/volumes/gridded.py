@@ -16,21 +16,16 @@ Where samples are cells, each is the rock of a box about its point, which ends m
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
 
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.model.effective.axes import (
-    ANGLES,
-    TURNS,
-    angles_at,
-    azimuth_at,
-)
+from seismo.model.effective.axes import ANGLES, PRODUCTS, TURNS, principal, product
 from seismo.model.layered import Bounds, ParameterFields
 from seismo.model.volumes.interpolation import (
     closest,
@@ -152,7 +147,7 @@ class GridField:
             cells.append(np.maximum(highest - lowest, 0))
         samples = self.samples[tuple(first)]
         result = np.zeros(samples.shape, bool)
-        for steps in product(*(range(int(most.max()) + 1) for most in cells)):
+        for steps in itertools.product(*(range(int(most.max()) + 1) for most in cells)):
             further = zip(first, steps, cells, strict=True)
             result |= (
                 self.samples[tuple(n + np.minimum(k, most) for n, k, most in further)] != samples
@@ -318,7 +313,7 @@ def turned(grids: Mapping[str, GridField], least: float) -> str:
     vp, vs, rho = (grids.get(name) for name in ("vp", "vs", "rho"))
     if vp is None or vs is None or vp.axes != vs.axes:
         return ""
-    for order in list(permutations(range(len(vp.axes))))[1:]:
+    for order in list(itertools.permutations(range(len(vp.axes))))[1:]:
         transposed = vp.samples.transpose(order)
         if transposed.shape != vs.samples.shape:
             continue
@@ -340,3 +335,88 @@ def _unlike(suspects: list[GridField], reference: GridField | None) -> list[Grid
         np.corrcoef(grid.samples.ravel(), reference.samples.ravel())[0, 1] for grid in suspects
     ]
     return [suspects[int(np.argmin(correlations))]]
+
+
+def unlike(theta: GridField, phi: GridField) -> bool:
+    """Whether angles stand on points that are not the same, along an axis of both."""
+    first, second = (
+        {axis: (*grid.reach(axis), grid.spacing[a]) for a, axis in enumerate(grid.axes)}
+        for grid in (theta.thin, phi.thin)
+    )
+    return any(first[axis] != second[axis] for axis in first.keys() & second.keys())
+
+
+def separate_angles(
+    gridded_parts: Mapping[int, Mapping[str, GridField]],
+) -> tuple[int, int] | None:
+    """Return the numbers of two parts of which one gives theta alone, and another phi alone.
+
+    Args:
+        gridded_parts: grids by parameters, of each gridded part of a model by its number.
+    """
+    alone: dict[str, int] = {}
+    for number, grids in gridded_parts.items():
+        angles = [name for name in ANGLES if name in grids]
+        if len(angles) == 1 and np.ptp(grids[angles[0]].samples) > 0.0:
+            alone[angles[0]] = number
+    return (alone["theta"], alone["phi"]) if alone.keys() >= ANGLES.keys() else None
+
+
+def angles_at(
+    grids: Mapping[str, GridField], z: np.ndarray, y: np.ndarray | None, x: np.ndarray,
+    nearest: bool = False,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return those angles in degrees that grids have, at coordinates in m: those of a mean axis.
+
+    Where one of them is given alone it turns the shorter way, theta as an axis, phi as a direction.
+
+    Args:
+        grids: of parameters, by name; both angles on points that are alike.
+        z: depths.
+        y: coordinates along y, None in 2-D.
+        x: coordinates along x.
+        nearest: whether to take the closest point instead of interpolating.
+    """
+    planes = {n: grids[n].between(z.min(), z.max()) for n in ANGLES if n in grids}
+    if not planes:
+        return {}
+    axes = [axis for axis in "zyx" if any(axis in grid.axes for grid in planes.values())]
+    owner = {axis: max(planes.values(), key=lambda grid: axis in grid.axes) for axis in axes}
+    points = replace(
+        owner[axes[0]], axes="".join(axes), factor=1.0,
+        origin=tuple(g.origin[g.axes.index(a)] for a, g in owner.items()),
+        spacing=tuple(g.spacing[g.axes.index(a)] for a, g in owner.items()),
+    )  # fmt: skip
+    angles = {name: _along(grid, axes) for name, grid in planes.items()}
+
+    def mean(samples: np.ndarray) -> np.ndarray:
+        return replace(points, samples=samples).at(z, y, x, nearest)
+
+    if "theta" not in angles:
+        azimuth = np.radians(angles["phi"])
+        return {"phi": np.degrees(np.arctan2(mean(np.sin(azimuth)), mean(np.cos(azimuth))))}
+    pairs = {pair: product(pair, angles["theta"], angles.get("phi", 0.0)) for pair in PRODUCTS}
+    n = principal({pair: mean(samples) for pair, samples in pairs.items()})
+    if "phi" not in angles:
+        return {"theta": np.degrees(np.arctan2(n["x"], n["z"]))}
+    across = np.hypot(n["x"], n["y"])
+    return {"theta": np.degrees(np.arctan2(across, n["z"])),
+            "phi": np.degrees(np.arctan2(n["y"], n["x"]))}  # fmt: skip
+
+
+def azimuth_at(
+    grid: GridField, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, nearest: bool = False
+) -> np.ndarray:
+    """Return the azimuths in degrees of planes of symmetry; arguments as of `angles_at`."""
+    double = 2.0 * np.radians(grid.samples * grid.factor)
+    sine, cosine = (
+        replace(grid, samples=wave(double), factor=1.0).at(z, y, x, nearest)
+        for wave in (np.sin, np.cos)
+    )
+    return 0.5 * np.degrees(np.arctan2(sine, cosine))
+
+
+def _along(grid: GridField, axes: list[str]) -> np.ndarray:
+    """Return the values of a grid, with an axis of one point for every axis that it has not."""
+    missing = tuple(k for k, axis in enumerate(axes) if axis not in grid.axes)
+    return np.expand_dims(grid.samples * grid.factor, missing)
