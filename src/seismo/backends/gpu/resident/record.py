@@ -1,4 +1,4 @@
-"""Tables of receivers of planes in shared memory: which block records a channel, and from what."""
+"""Tables of receivers and sources of planes in shared memory, on the host and on the card."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.gpu.resident.clusters.layout import ClusterShape
+from seismo.backends.gpu.arrays import GpuArrays
+from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
+from seismo.backends.gpu.resident.clusters.layout import ClusterShape, SourceNumbers
 from seismo.backends.gpu.resident.clusters.memory import SharedMemory
 from seismo.backends.gpu.resident.plane_steps import FieldRecord, PlaneSteps
 
@@ -231,3 +233,33 @@ def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.nda
     ends = np.concatenate([[0], np.cumsum(counts)])
     members = np.arange(ends[-1]) - np.repeat(ends[:-1] - firsts[:-1][order], counts)
     return members, ends
+
+
+def source_tables(
+    backend: GpuArrays, known: PlaneSteps, field: int
+) -> tuple[SourceArrays, SourceNumbers]:
+    """Return the tables of what is injected into a field, and their numbers."""
+    # The arrays are the solver's own: those of other shots are loaded into them.
+    amount = known.sources.get(field)
+    if amount is None:
+        # No source acts from step 1 to step 0.
+        never = backend.array(np.array([1, 0]))
+        tables = (never,) * len(SourceArrays._fields)
+        return SourceArrays(*tables), SourceNumbers(0, 0)
+    arrays = SourceArrays(*amount.arguments[:7])
+    return arrays, SourceNumbers(amount.count // known.shots, int(arrays.samples.shape[1]))
+
+
+def receiver_tables(backend: GpuArrays, record: RecordTables) -> RecordArrays:
+    """Return the tables of receivers."""
+    put = backend.array
+    channels_of = put(record.channels_of)
+    return RecordArrays(
+        channels_of=channels_of,
+        channels=put(record.channels),
+        entries_of=put(record.entries_of),
+        entry_indices=put(record.entry_indices.astype(np.int32)),
+        gains=put(record.gains),
+        # Where no channel is recorded any array takes the place of the record.
+        record=channels_of if record.traces is None else record.traces,
+    )

@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from seismo.backends.gpu.resident.clusters.block import Arrays, ClusterBlock
+from seismo.backends.gpu.resident.clusters.block import Arrays, BlockCopies, ClusterBlock
 from seismo.backends.gpu.resident.clusters.cluster import (
     Cluster,
     ClusterLanes,
     Member,
 )
-from seismo.backends.gpu.resident.clusters.copies import BlockCopies
 from seismo.backends.gpu.resident.clusters.layout import (
     ClusterShape,
     PassShape,

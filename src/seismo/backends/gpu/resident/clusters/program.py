@@ -51,10 +51,11 @@ from seismo.backends.gpu.resident.plane_steps import (
 from seismo.backends.gpu.resident.record import (
     ReceiverSamples,
     RecordTables,
+    receiver_tables,
     record_tables,
     samples_of,
+    source_tables,
 )
-from seismo.backends.gpu.resident.tables import receiver_tables, source_tables
 from seismo.backends.gpu.resident.tiles.program import in_tiles
 from seismo.backends.gpu.sweeps.constants import built_in, inner_nodes
 from seismo.backends.gpu.sweeps.layouts import WARP

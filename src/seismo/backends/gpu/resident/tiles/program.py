@@ -31,11 +31,12 @@ from seismo.backends.gpu.resident.record import (
     ReceiverSamples,
     RecordTables,
     ordered_tables,
+    receiver_tables,
     samples_of,
+    source_tables,
 )
-from seismo.backends.gpu.resident.tables import receiver_tables, source_tables
 from seismo.backends.gpu.resident.tiles.block import TileArrays
-from seismo.backends.gpu.resident.tiles.kernel import TileKernel
+from seismo.backends.gpu.resident.tiles.kernel import LINE_BYTES, TileKernel
 from seismo.backends.gpu.resident.tiles.layout import (
     TileNumbers,
     Tiles,
@@ -46,7 +47,6 @@ from seismo.backends.gpu.resident.tiles.plan import (
     tilings,
     turns_of,
 )
-from seismo.backends.gpu.resident.tiles.tile import LINE_BYTES
 from seismo.backends.gpu.sweeps.constants import built_in
 
 THREADS = 384
