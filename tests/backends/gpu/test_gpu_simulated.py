@@ -36,13 +36,13 @@ from seismo.backends.gpu.sweeps.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import BackendChoice
 from seismo.errors import StoppedError, UnstableError
-from seismo.features.guided_waves import guides
 from seismo.grid.decomposition import LINE
 from seismo.output.run_directory import checkpoint
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
 from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import from_dict
+from seismo.solver.absorbing import field_damping
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize
 from seismo.solver.medium import earth_samples as medium
@@ -637,7 +637,7 @@ def test_an_unstable_run_is_told_one_look_later(tmp_path, monkeypatch, on_the_ca
 
 def test_layers_of_a_run_are_damped_from_one_step_on(monkeypatch):
     """Two programs, of other profiles and the same arrays; new shots begin with the first."""
-    monkeypatch.setattr(guides, "HARMLESS", 2)
+    monkeypatch.setattr(field_damping, "HARMLESS", 2)
     layers = [{"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0},
               {"top": 40.0, "vp": 3000.0, "vs": 1500.0, "rho": 2000.0}]  # fmt: skip
     document = solver.plan(

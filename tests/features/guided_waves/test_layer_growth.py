@@ -17,6 +17,7 @@ from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
 from seismo.runs.prediction.accuracy import layer_errors, sent_back
 from seismo.runs.prediction.layers.thicker import thicker
+from seismo.solver.absorbing import field_damping
 from seismo.solver.absorbing.cpml import (
     PmlParameters,
     default_profile,
@@ -308,7 +309,7 @@ def fields_of(simulation) -> bytes:
 )
 def test_no_step_depends_on_the_duration(dimensions, model, monkeypatch) -> None:
     """In 0.1.0's successors until now layers damped by 1 - 3000 / steps: 1.5 to 2.5 %."""
-    monkeypatch.setattr(guides, "HARMLESS", 40)
+    monkeypatch.setattr(field_damping, "HARMLESS", 40)
     onset = through(1, dimensions, model).discretization.guided_damping.onset
     short, long, longer = (through(n, dimensions, model) for n in (onset - 20, 80, 160))
     assert [len(s.discretization.layer_phases) for s in (short, long, longer)] == [1, 2, 2]
@@ -328,7 +329,7 @@ def test_no_step_depends_on_the_duration(dimensions, model, monkeypatch) -> None
 @pytest.mark.parametrize("model", [pytest.param(SOIL, marks=pytest.mark.slow), SEA])
 def test_layers_change_at_one_step_however_a_run_is_cut(model, monkeypatch) -> None:
     """Subdomains, NumPy, and a run that goes on from a state, before and after the change."""
-    monkeypatch.setattr(guides, "HARMLESS", 40)
+    monkeypatch.setattr(field_damping, "HARMLESS", 40)
     whole = through(90, 2, model)
     assert len(whole.discretization.layer_phases) == 2
     whole.advance(90)
@@ -355,7 +356,7 @@ def test_layers_change_at_one_step_however_a_run_is_cut(model, monkeypatch) -> N
 
 def test_damped_layers_absorb_what_undamped_ones_let_grow(monkeypatch, tmp_path) -> None:
     """The fields fall after the change, by the profile of a run that is damped all along."""
-    monkeypatch.setattr(guides, "HARMLESS", 2000)
+    monkeypatch.setattr(field_damping, "HARMLESS", 2000)
     found = speeds(ground((0.0, 300.0), (77.0, 900.0)), tmp_path, 8000, 4, order=8, frequency=1.0)
     assert found[3] < 0.5 * found[1]
 
