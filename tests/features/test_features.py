@@ -20,7 +20,11 @@ def test_the_order_lists_every_folder():
     assert [feature.name for feature in features()] == list(ORDER)
 
 
-@pytest.mark.parametrize(("feature", "hook"), REFERENCES, ids=lambda part: str(part))
+def named(part: object) -> str:
+    return str(getattr(part, "name", part))
+
+
+@pytest.mark.parametrize(("feature", "hook"), REFERENCES, ids=named)
 def test_references_lead_somewhere(feature, hook):
     assert feature[hook] is not None
 
