@@ -37,6 +37,10 @@ class PlacedMessage(str):
         message.line_column = line_column
         return message
 
+    def __getnewargs__(self) -> tuple[str, KeyPath, tuple[int, int] | None]:  # type: ignore[override]
+        """Return what copies are made of: errors go from process to process."""
+        return str(self), self.key, self.line_column
+
 
 class SeismoError(Exception):
     """Base of everything seismo raises on purpose."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import solver
+from seismo.acquisition import sources, spectra
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
@@ -74,6 +75,25 @@ def test_a_moment_that_does_not_act_in_the_plane_is_refused(source, key):
     assert ("angles" in said) == (key == "strike")
     in_space = mechanism("elastic", {"type": "moment_tensor"} | source, 3)
     assert len(solver.discretize(solver.from_dict(in_space)).shots) == 1
+
+
+def test_features_are_not_asked_about_each_source(monkeypatch):
+    """They look through all sources to answer, so that time would grow as the square of these."""
+    asked = []
+
+    def kinds(scenario):
+        asked.append(scenario)
+        return {}
+
+    for module in (sources, spectra):
+        monkeypatch.setattr(module, "kinds_of", kinds)
+    document = mechanism("elastic", {"type": "explosion", "moment": 1.0})
+    document["sources"] = [one | {"name": f"{n}"} for n in range(20) for one in document["sources"]]
+    scenario = solver.from_dict(document)
+    discretization = solver.discretize(scenario)
+    spectra.frequency_bound(scenario)
+    assert len(discretization.shots[0].sources) == 20
+    assert len(asked) == 1  # by `frequency_bound`, once
 
 
 def test_rounding_of_angles_does_not_radiate():

@@ -1,6 +1,8 @@
 """Every mistake is told with its line, key, value and remedy, and all of them at once."""
 
+import copy
 import json
+import pickle
 import re
 import time
 from pathlib import Path
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.errors import ScenarioError
+from seismo.errors import ModelError, ScenarioError
 from seismo.scenario import from_dict, json_schema, parse
 from seismo.scenario.mistakes.continuation import possible_value
 from seismo.scenario.quantities import impossible
@@ -118,6 +120,17 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines():
     assert [line.split(": ")[1] for line in found][1:4] == [
         "grid.origin", "time.duration", "receivers[0].quantities[0]",
     ]  # fmt: skip
+
+
+def test_mistakes_can_be_sent_to_another_process():
+    """A pool of processes sends them back; who asks there reads the places, too."""
+    with pytest.raises(ScenarioError) as caught:
+        parse(FLAT.replace("duration: 1 s", "duration: 1 km"), "s.yaml")
+    for error in (caught.value, ModelError("too small", "layers", 1)):
+        for same in (pickle.loads(pickle.dumps(error)), copy.deepcopy(error)):
+            assert same.messages == error.messages
+            assert same.messages[0].key == error.messages[0].key
+            assert same.messages[0].line_column == error.messages[0].line_column
 
 
 SNAPSHOT = "{fields: [vx], interval: 0}"

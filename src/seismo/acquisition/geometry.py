@@ -15,7 +15,7 @@ from seismo.acquisition.locator import Coordinates, Locator, floats
 from seismo.acquisition.receiver_sets import receiver_groups
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources import PointSource, kinds_of
+from seismo.acquisition.sources import PointSource, kind_of
 from seismo.acquisition.spectra import wavelet_of
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ModelError, ScenarioError, gathered
@@ -86,7 +86,7 @@ class Geometry:
     def _placed_source(self, source: Any, number: int) -> Any:
         if source.type == "event":
             return self._event(source, number)
-        if kind := kinds_of(self._scenario).get(source.type):
+        if kind := kind_of(self._scenario, source):
             return kind.locate(self._locate, source, number)
         position = self._locate.position(source.position, "sources", number, "position")
         return self._source(source, number, position)

@@ -19,6 +19,9 @@ from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
+from seismo.scenario.sections.sources import SOURCES, type_of
+
+_OWN_TYPES = frozenset(map(type_of, SOURCES))
 
 
 class ManySources(Protocol):
@@ -185,3 +188,9 @@ class SourceKind:
 def kinds_of(scenario: Scenario) -> dict[str, SourceKind]:
     """Return the kinds of sources that features give to a scenario, by their types."""
     return {kind.type: kind for kind in acting("source_kind", scenario)}
+
+
+def kind_of(scenario: Scenario, source: Any) -> SourceKind | None:
+    """Return the kind of a source that a feature gives; None of seismo's own types."""
+    # Features look through all sources to see whether they apply, and there may be thousands.
+    return None if source.type in _OWN_TYPES else kinds_of(scenario).get(source.type)

@@ -20,7 +20,7 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.acquisition.events import event_wavelet
 from seismo.acquisition.slip_rate import SlipRate
-from seismo.acquisition.sources import PointSource, kinds_of
+from seismo.acquisition.sources import PointSource, kind_of, kinds_of
 from seismo.errors import ModelError
 from seismo.grid.dispersion import Spectra
 from seismo.scenario import Scenario
@@ -54,7 +54,7 @@ def wavelet_of(scenario: Scenario, number: int) -> Any:
 def _wavelet(source: Any, scenario: Scenario) -> Wavelet | SlipRate | str:
     if source.type == "event":
         return event_wavelet(source, scenario.base)
-    kind = kinds_of(scenario).get(source.type)
+    kind = kind_of(scenario, source)
     return source.wavelet if kind is None else kind.wavelet(source, scenario.base)
 
 

@@ -12,7 +12,7 @@ import math
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,9 +130,11 @@ def write_sources(writer: ResultsWriter, discretization: Discretization) -> None
     several = len(discretization.shots) > 1
     shots = [(shot, source) for shot in discretization.shots for source in shot.summaries]
     coordinates = coordinates_of(discretization, np.array([source.position for _, source in shots]))
+    facts = acting("source_facts", discretization.scenario)
     writer.write_sources(
         [
-            {**({"shot": shot.name} if several else {}), **_source_row(discretization, source)}
+            ({"shot": shot.name} if several else {})
+            | _source_row(discretization, source, facts)
             | {name: float(coordinates[name][k]) for name in ON_EARTH if name in coordinates}
             for k, (shot, source) in enumerate(shots)
         ],
@@ -162,7 +164,9 @@ def _units(discretization: Discretization, kinds: set[str]) -> dict[str, str]:
     } | amplitude
 
 
-def _source_row(discretization: Discretization, source: PointSource) -> dict[str, Any]:
+def _source_row(
+    discretization: Discretization, source: PointSource, facts: Sequence[Callable]
+) -> dict[str, Any]:
     grid = discretization.grid
     axes = [a for a in AXES if a in grid.axes]
     on_grid = {a: float(p) for a, p in zip(AXES, source.position, strict=True) if a in axes}
@@ -187,8 +191,8 @@ def _source_row(discretization: Discretization, source: PointSource) -> dict[str
     if source.centre is not None:
         row["centre"] = source.centre
     row |= size_and_depth(discretization, source)
-    for facts in acting("source_facts", discretization.scenario):
-        row |= facts(discretization, source)
+    for facts_of in facts:
+        row |= facts_of(discretization, source)
     if source.kind in ("moment_tensor", "explosion"):
         row["time_function"] = "moment_rate" if source.derivative else "moment"
     names = {"moment_tensor": "moment", "force": "force"}

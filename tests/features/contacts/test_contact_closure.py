@@ -1,5 +1,7 @@
 """One-sided differences at contacts of fluid and solid: their theory, and reading beside them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -94,7 +96,8 @@ def test_scholte_velocity_is_that_of_the_textbook() -> None:
 def test_only_cuts_next_to_a_contact_are_refused() -> None:
     """Rows that are read lie within the halo for every cut that is left."""
     one, c, halo = contact(50.3), staggered(8), 4
-    refused = uncut_rows((one,), c, halo)
+    run = SimpleNamespace(contacts=(one,), stencil=SimpleNamespace(first=c), halo=halo)
+    refused = uncut_rows(run)
     assert refused
     assert max(abs(row - 50.5) for row in refused) < 10
     rows = contact_operators(one, c)
