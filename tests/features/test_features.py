@@ -10,6 +10,7 @@ import seismo.features
 import solver
 from seismo.features import ORDER, Feature, acting, features, giving
 from seismo.scenario import from_dict
+from seismo.solver.subdomain import AddedLaunches
 
 FOLDER = Path(seismo.features.__file__).parent
 REFERENCES = [(feature, hook) for feature in features() for hook in feature.hooks]
@@ -55,3 +56,38 @@ def test_features_act_in_order(monkeypatch):
     assert giving("columns") == []
     assert acting("rows", None) == ["x", "y"]
     assert acting("rows", "a scenario") == ["y"]
+
+
+class Windows(AddedLaunches):
+    """Launches with data of four steps at a time, of shots of a name."""
+
+    window = 4
+
+    def __init__(self, name):
+        self._name = name
+        self._begin = -1
+        self.begins = []
+
+    def acts_for(self, shots):
+        return any(shot.name == self._name for shot in shots)
+
+    def holds(self, step):
+        return self._begin == step - step % self.window
+
+    def load(self, step, steps):
+        self._begin = step - step % self.window
+        self.begins.append(self._begin)
+
+    def silence(self):
+        self.begins.append("silent")
+
+
+def test_windows_of_any_feature_are_loaded(monkeypatch):
+    """They need no faults in the shots."""
+    simulation = solver.build(solver.plan("acoustic", 2, steps=10))
+    (shot,) = simulation.discretization.shots
+    added = [Windows(shot.name), Windows("another")]
+    monkeypatch.setattr(simulation.solvers[0], "added", added)
+    simulation.load([shot])
+    simulation.advance(10)
+    assert [windows.begins for windows in added] == [[0, 4, 8], ["silent"]]

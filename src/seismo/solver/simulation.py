@@ -177,10 +177,9 @@ class Simulation:
         windowed = [
             one for level in self.levels for p in level.solvers for one in p.added if one.window
         ]
-        is_acting = any(shot.faults for shot in shots)
-        self._windowed = windowed if is_acting else []
-        if not is_acting:
-            for launches in windowed:
+        self._windowed = [launches for launches in windowed if launches.acts_for(shots)]
+        for launches in windowed:
+            if not launches.acts_for(shots):
                 launches.silence()
 
     def prepare(self, shots: list[Shot]) -> Prepared:

@@ -149,6 +149,10 @@ class AddedLaunches:
         """Return the launches after a stage has updated the edges, or the core."""
         return []
 
+    def acts_for(self, shots: Sequence[Shot]) -> bool:
+        """Whether any of the shots has something of it."""
+        return True
+
     def holds(self, step: int) -> bool:
         """Whether the loaded window contains a step."""
         return True

@@ -196,6 +196,7 @@ def test_a_run_goes_on_to_the_same_bits(name, tmp_path):
     ("changes", "problem"),
     [
         ({"name": "acoustic_vti"}, "lossless elastic and acoustic waves, not for acoustic_vti"),
+        ({"name": "acoustic_variable_density"}, "not for acoustic_variable_density"),
         ({"name": "viscoelastic"}, "not for viscoelastic"),
         ({"model": [{"type": "layers", "layers": [
             {"top": 0.0, "vp": 1500.0, "vs": 0.0, "rho": 1000.0},

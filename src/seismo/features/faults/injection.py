@@ -70,6 +70,10 @@ class FaultInjection(AddedLaunches):
         """Return the subfaults at faces, which act as point sources."""
         return self._pieces.subfaults.lone if shot.faults else ()
 
+    def acts_for(self, shots: Sequence[Shot]) -> bool:
+        """Whether any of the shots has faults."""
+        return any(shot.faults for shot in shots)
+
     def holds(self, step: int) -> bool:
         """Whether the loaded window contains a step."""
         return self._begin == step - step % WINDOW

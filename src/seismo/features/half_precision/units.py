@@ -144,7 +144,9 @@ def _model_fits(discretization: Discretization, heavier: float) -> bool:
 def _problem(discretization: Discretization) -> str:
     """Return why fields cannot be kept in 16 bits; "" where they can."""
     scenario = discretization.scenario
-    if not can_be_short(discretization.physics):
+    physics = discretization.physics
+    # Units of velocity are by the impedance of shear waves: acoustic ones have to be increments.
+    if not can_be_short(physics) or not (physics.in_increments or "vs" in physics.needs):
         name = scenario.equation.name
         return f"they do for lossless elastic and acoustic waves, not for {name}"
     if discretization.interfaces or discretization.extremes.fluid:
