@@ -104,8 +104,12 @@ CAUSES = (
 
 def cause_of(name: str, scenario: Scenario) -> Cause:
     """Return the cause of an error of some name."""
-    every = (*CAUSES, *causes_of_features(scenario))
-    return next((cause for cause in every if name.startswith(cause.name)), Cause(name))
+    # Features are asked last: whether they apply is to be read from all of a model.
+    for cause in CAUSES:
+        if name.startswith(cause.name):
+            return cause
+    of_features = causes_of_features(scenario)
+    return next((cause for cause in of_features if name.startswith(cause.name)), Cause(name))
 
 
 @dataclass(frozen=True)
