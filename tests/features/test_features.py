@@ -1,5 +1,6 @@
 """The declarations of features: every folder is in the order, every reference leads somewhere."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,25 @@ def test_features_act_in_order(monkeypatch):
     assert giving("columns") == []
     assert acting("rows", None) == ["x", "y"]
     assert acting("rows", "a scenario") == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "problem"),
+    [("", "holds no folder of a feature"), ("echo", "declares no FEATURE"),
+     ("contacts", "feature contacts is there twice")],
+)  # fmt: skip
+def test_folders_without_a_feature_are_refused(folder, problem, tmp_path):
+    """A name that is misspelt would let a run go on without the feature."""
+    if folder:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    run = subprocess.run(
+        [sys.executable, "-c", "from seismo.features import features; features()"],
+        env=os.environ | {"SEISMO_FEATURES": str(tmp_path)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert problem in run.stderr
+    assert str(tmp_path) in run.stderr
 
 
 class Windows(AddedLaunches):

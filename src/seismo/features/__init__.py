@@ -71,9 +71,25 @@ class Feature:
 
 @cache
 def features() -> tuple[Feature, ...]:
-    """Return all features in order."""
-    others = sorted(module.name for module in iter_modules(ELSEWHERE) if module.ispkg)
-    return tuple(import_module(f"{__name__}.{name}").FEATURE for name in (*ORDER, *others))
+    """Return all features in order.
+
+    Raises:
+        ImportError: a folder of `SEISMO_FEATURES` holds none, or one without a declaration.
+    """
+    others: list[str] = []
+    for folder in ELSEWHERE:
+        names = sorted(module.name for module in iter_modules([folder]) if module.ispkg)
+        if not names:
+            raise ImportError(f"{folder} holds no folder of a feature; see SEISMO_FEATURES")
+        for name in names:
+            if name in (*ORDER, *others):
+                raise ImportError(f"{folder}: feature {name} is there twice")
+            others.append(name)
+    modules = [import_module(f"{__name__}.{name}") for name in (*ORDER, *sorted(others))]
+    for module in modules:
+        if not hasattr(module, "FEATURE"):
+            raise ImportError(f"{module.__file__} declares no FEATURE")
+    return tuple(module.FEATURE for module in modules)
 
 
 def giving(hook: str) -> list[Feature]:
