@@ -159,12 +159,13 @@ def bodies(d: Draw) -> dict[str, Any]:
 
 
 def well_log(d: Draw) -> dict[str, Any]:
-    """Return ten to twenty thin beds."""
+    """Return ten to twenty thin beds, without those below the grid, which no run of it can hold."""
     count = int(d.random.integers(10, 22))
     speeds = np.exp(np.cumsum(d.random.normal(0.0, 0.15, count)))
     tops = np.cumsum(d.random.uniform(1.5, 6.0, count))[:-1] * d.spacing
     rocks = [d.rock(d.soft["vs"] * min(v, 3.5)) for v in speeds / speeds.min()]
-    return {"model": [stack(rocks, tops.tolist())]}
+    kept = tops[tops < d.depth - d.spacing].tolist()
+    return {"model": [stack(rocks[: len(kept) + 1], kept)]}
 
 
 def soil(d: Draw) -> dict[str, Any]:
@@ -220,7 +221,7 @@ class Kind:
 
 
 KINDS = (
-    Kind("uniform rock", uniform, 0.5, 0.1),
+    Kind("uniform rock", uniform, 0.85, 0.0),
     Kind("layers", layers, 0.6, 0.1),
     Kind("gradients", gradient, 0.8, 0.0),
     Kind("basins", basin, 0.65, 0.0),

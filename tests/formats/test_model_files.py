@@ -235,7 +235,7 @@ def test_what_runs_out_of_memory_is_said(tmp_path: Path, monkeypatch, plane):
     def exhausted(*_):
         raise MemoryError
 
-    monkeypatch.setitem(array_files.READERS, "npy", exhausted)
+    monkeypatch.setattr(array_files, "read_npy", exhausted)
     np.save(tmp_path / "a.npy", plane)
     with pytest.raises(InsufficientMemoryError, match=r"a\.npy: needs .* subsample it"):
         earth_of(tmp_path, vp=grid_file("a.npy"))

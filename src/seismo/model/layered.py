@@ -159,7 +159,7 @@ class DepthProfile:
         top = low[0]
         bottom = high[0]
         result = np.zeros(np.shape(top), bool)
-        for depth in self._jumps:
+        for depth in self.jumps:
             result |= (top < depth) & (bottom > depth)
         ends = self.at(self.at_tops, top), self.at(self.at_tops, bottom, "left")
         for (_, above), (_, below) in zip(*ends, strict=True):
@@ -168,7 +168,7 @@ class DepthProfile:
         return result
 
     @cached_property
-    def _jumps(self) -> list[float]:
+    def jumps(self) -> list[float]:
         """Depths in m at which a parameter jumps: asked for every plane of a grid."""
         interfaces = self.tops[1:]
         jump = np.zeros(interfaces.shape, bool)

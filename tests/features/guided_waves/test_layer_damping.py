@@ -6,6 +6,7 @@ import pytest
 import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
+from seismo.features.guided_waves import face_contrasts
 from seismo.solver.absorbing import cpml
 from seismo.solver.absorbing.cpml import AXES
 
@@ -95,3 +96,30 @@ def test_a_run_ends_where_waves_grow_in_a_layer(tmp_path):
     ):
         seismo.run(plan, output=tmp_path / "grown.h5")
     assert caught.value.exit_code == 3
+
+
+def beside_a_seam(steps: int):
+    """Discretize a soft seam in rock, with layers that are damped by default."""
+    rock = {"top": 0.0, "vp": 3000.0, "vs": 1700.0, "rho": 2400.0}
+    seam = {"top": 100.0, "vp": 2000.0, "vs": 900.0, "rho": 1400.0}
+    plan = solver.plan("elastic", 2, boundaries=solver.faces(2), steps=steps)
+    model = [{"type": "layers", "layers": [rock, seam, {**rock, "top": 130.0}]}]
+    layer = {"layer": {"points": 12}}
+    return solver.discretize(
+        solver.from_dict(plan | {"model": model, "boundaries": plan["boundaries"] | layer})
+    )
+
+
+def test_layers_beside_a_seam_damp_in_their_outer_part_at_first():
+    discretization = beside_a_seam(4000)
+    assert [first for first, _ in discretization.layer_phases] == [0, 1500, 3000]
+    # m < 1 at the nodes: of 12 the three outer ones, and all later.
+    kept = [phase[AXES[0]][6][:12] for phase in cpml.profiles(discretization)]
+    assert [int((m < 1.0).sum()) for m in kept] == [3, 3, 12]
+    assert (kept[1][:3] < kept[0][:3]).all()
+
+
+def test_small_turns_of_a_column_are_no_beds():
+    wiggles = np.array([1.0, 1.5, 1.0, 3.0, 2.0, 3.5, np.nan, 1.0, 1.9, 1.2])[:, None]
+    turned = face_contrasts.without_small_turns(wiggles)[:, 0]
+    np.testing.assert_array_equal(turned, [1.0, 1.5, 1.5, 3.0, 3.0, 3.5, np.nan, 1.0, 1.0, 1.0])

@@ -483,7 +483,12 @@ WARNED = {
             [100.0, 100.0], [500.0, 500.0], [500.0, 100.0], [100.0, 500.0]]}],
     },
     "only t = 0 is kept": {"receivers": [SCENARIO["receivers"][0] | {"interval": 5.0}]},
-    "boundaries.layer.points": {"boundaries": {"layer": {"points": 4}}},
+    "boundaries.layer.points": {"boundaries": {"layer": {"points": 6}}},
+    "a contact at z = 1100 m, below the grid, .* 1000 m, .* back from t = 0.* s on; traces lack": {
+        "model": [{"type": "layers", "layers": [
+            *SCENARIO["model"][0]["layers"], {"top": 1100.0, "vp": 4000.0, "vs": 2300.0,
+                                                 "rho": 2500.0}]}],
+    },
     "because of time.step; .* times as many steps": section("time", step=2e-4),
     "of 100 ms of output.snapshots wavefield; .* 1.4 times as many steps as with 98 ms": {
         "receivers": [SCENARIO["receivers"][0] | {"interval": 0.007}]
@@ -566,6 +571,13 @@ def test_an_explosion_makes_no_direct_s_wave():
 def test_what_is_suspicious_is_named(words):
     warnings = plan_of(**WARNED[words]).warnings
     assert any(re.search(words, line) for line in warnings), warnings
+
+
+def test_contacts_below_the_grid_are_told_where_the_run_would_hear_of_them():
+    deeper = {"top": 4000.0, "vp": 4000.0, "vs": 2300.0, "rho": 2500.0}
+    layers = [*SCENARIO["model"][0]["layers"], deeper]
+    plan = plan_of(model=[{"type": "layers", "layers": layers}])
+    assert not any("below the grid" in line for line in plan.warnings)
 
 
 FORCED = {"type": "force", "force": {"x": 1e6}}

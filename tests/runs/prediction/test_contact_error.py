@@ -106,7 +106,7 @@ def found_and_expected(given: dict, media, depths, points: float, surface: bool)
     """Run; return the error of the worst receiver, and the expected one."""
     simulation = solver.simulate(given)
     contacts = [d * given["grid"]["spacing"] for d in depths]
-    errors = flat_layers.errors(simulation, media, [0.0] * surface + contacts, cut=1e-5)
+    errors = flat_layers.errors(simulation, media, [0.0] * surface + contacts, cut=1e-7)
     return max(errors), expected_error(simulation.discretization).error
 
 

@@ -20,10 +20,10 @@ from seismo.solver.discretize import discretize
 FORCE = {"type": "force", "force": {"x": 0.6, "z": 1.0}}
 EXPLOSION = {"type": "explosion", "moment": 1e9}
 CASES = [
-    (FORCE, "velocity", "ricker", "free_surface", 0.00139),
-    (FORCE, "displacement", "gaussian_derivative", "absorbing", 0.00303),
-    (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", 0.00301),
-    (EXPLOSION, "acceleration", "ricker", "absorbing", 0.00207),
+    (FORCE, "velocity", "ricker", "free_surface", 0.00129),
+    (FORCE, "displacement", "gaussian_derivative", "absorbing", 0.00157),
+    (EXPLOSION, "displacement", "gaussian_derivative", "free_surface", 0.00244),
+    (EXPLOSION, "acceleration", "ricker", "absorbing", 0.00181),
 ]
 
 

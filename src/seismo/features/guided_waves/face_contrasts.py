@@ -31,6 +31,24 @@ def jump(shear: np.ndarray, axis: int) -> float:
     return largest
 
 
+def without_small_turns(shear: np.ndarray) -> np.ndarray:
+    """Return a face that keeps its extreme modulus down to where it has turned by `INVERSION`.
+
+    Beds that differ by less guide nothing that grows. What is not a number stays so.
+    """
+    kept = shear[0]
+    rising = np.ones(kept.shape, bool)
+    rows = []
+    for row in shear:
+        with np.errstate(invalid="ignore"):
+            turns = np.where(rising, kept / row, row / kept) > INVERSION
+        rising = rising ^ turns
+        extreme = np.where(rising, np.fmax(kept, row), np.fmin(kept, row))
+        kept = np.where(turns, row, extreme)
+        rows.append(kept)
+    return np.where(np.isnan(shear), np.nan, np.array(rows))
+
+
 def rise(shear: np.ndarray) -> float:
     """Return how many times as stiff a face is below as anything solid above."""
     softest = np.minimum.accumulate(np.where(shear > 0.0, shear, np.inf), 0)

@@ -12,7 +12,8 @@ cut-off, which need the strongest damping. It rises with the contrast of beds, w
 the modulus's logarithm from node to node (over 40 nodes), and with the contrast of ground on rock,
 most of all where the ground has few cells. Stacks of two rocks in turn need most of it; where
 layers have means of their columns (`seismo.features.guided_waves.side_layers`) they need little,
-and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`).
+and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`): what grows
+there does so where d is largest, so that at first the outer part of the layers is damped alone.
 
 Between a free surface and a rigid bottom every rock is a plate, in which waves grow at once.
 
@@ -48,6 +49,7 @@ from seismo.model.effective.cells import tensor
 from seismo.solver.absorbing.field_damping import (
     BESIDE_BEDS,
     EARLY_OF_BEDS,
+    EARLY_OF_STACKS,
     GuidedDamping,
 )
 
@@ -74,7 +76,8 @@ REFINED = 0.05
 # Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
 # many points of a layer, and later, beside beds apart and beside stacks of them. A stack has a mean
 # jump from node to node of so much; layers at the sides have its means (`solver.side_layers`).
-OF_BEDS = 0.0075
+OF_BEDS = 0.01
+LATE_OF_BEDS = 0.0075  # everywhere in a layer, from `HARMLESS` steps on
 OF_STACKS = 0.01
 LATE_OF_STACKS = 0.03  # from `HARMLESS` steps on
 STACK = 0.25
@@ -138,7 +141,7 @@ def damping(
         upright = max(upright, face_contrasts.jump(rows, 0))
         level = max(level, *(face_contrasts.jump(rows, axis) for axis in range(1, rows.ndim)))
         solid = np.where(rows > 0.0, rows, np.nan)
-        down = max(down, face_contrasts.jump(solid, 0))
+        down = max(down, face_contrasts.jump(face_contrasts.without_small_turns(solid), 0))
     stacked = inverted > 1.0 and down > STACK
     averaged = stacked and has_means
     early, beds = _of_column(inverted, stacked, averaged)
@@ -149,11 +152,13 @@ def damping(
     early = max(early, _beside_beds(enclosed), uneven if early or enclosed > 1.0 else 0.0, rocks)
     if free_surface and rigid_bottom and faces:
         early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
+    outer = early == EARLY_OF_BEDS
     beds = max(early, beds)
-    late = max(beds, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
+    later = LATE_OF_BEDS if outer else beds
+    late = max(later, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
     points = max((width for _, width in faces), default=1)
     beside = down if inverted > 1.0 else 0.0
-    return GuidedDamping(early, late, beds, rise, points, rocks, 0.0, averaged, beside)
+    return GuidedDamping(early, late, beds, outer, rise, points, rocks, 0.0, averaged, beside)
 
 
 def _absorbing_faces(
@@ -208,11 +213,11 @@ def _of_column(contrast: float, stacked: bool, averaged: bool) -> tuple[float, f
         averaged: whether layers have the mean of that.
     """
     if averaged:
-        return EARLY_OF_BEDS, OF_STACKS
+        return EARLY_OF_STACKS, OF_STACKS
     beds = _beside_beds(contrast)
-    if stacked or beds > BESIDE_BEDS:
+    if stacked or not 0.0 < beds <= BESIDE_BEDS:
         return beds, beds
-    return min(beds, EARLY_OF_BEDS), min(beds, OF_BEDS)
+    return EARLY_OF_BEDS, OF_BEDS
 
 
 def _of_ground(rise: float) -> float:

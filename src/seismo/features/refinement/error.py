@@ -306,8 +306,8 @@ def _thicker(discretization: Discretization, wanted: float) -> str:
     least = advised_points(coarse)
     aim = wanted
     for _ in range(2):
-        points, error = least_points(lambda n: sent_back(coarse, n), aim, least)
-        sent_there = sent_back(fine, finer * points)
+        points, error = least_points(lambda n: sent_back(coarse, n, 1.0, wanted), aim, least)
+        sent_there = sent_back(fine, finer * points, 1.0, wanted)
         if max(error, sent_there) <= CLOSE * wanted or points == MOST_LAYER_POINTS:
             break
         aim *= wanted / sent_there

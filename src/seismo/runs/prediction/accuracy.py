@@ -52,20 +52,30 @@ from seismo.runs.prediction.contacts.stacks import in_layers
 from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.prediction.layers.damping import damped_error
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
+from seismo.runs.prediction.layers.images import images_error
 from seismo.runs.prediction.lines import percent
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
-    layer_error,
+    matched_layer_error,
     passage_error,
+    rock_layer_error,
     slowed,
     surface_error,
 )
 from seismo.solver.discretization import Discretization
 
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
-# What comes back beside beds, in mean jumps of the modulus's logarithm from node to node: measured
-# beside stacks, coal seams, soft layers, permafrost and well logs, to a factor of 3.
-_FROM_BEDS = 1.0
+# What comes back beside beds: in mean jumps of the modulus's logarithm from node to node where
+# layers have their mean; beside beds apart, in squares of them with layers of `_POINTS` points,
+# and less in more points. Measured beside stacks, coal seams, soft layers, permafrost and well
+# logs, to a factor of 3 but beside logs, of which too much is told.
+_FROM_MEANS = 1.6
+_FROM_BEDS = 5.7
+_POINTS = 12
+_BY_POINTS = 1.3  # the power of the points
+_LITTLE = 0.1  # of an error: what another has to be for that to count alone
+_THICK = 0.1  # of the longest dominant wavelength: the thickness of layers whose law holds
+_LONG_WAVES = {"displacement", "strain"}
 _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
@@ -151,6 +161,17 @@ class Expected:
         return {"error": self.error, "causes": causes, "receivers": sets}
 
 
+def contacts_error(discretization: Discretization) -> float:
+    """Return the relative error of the traces by contacts of media, thin layers included."""
+    return math.hypot(_contacts(discretization).error, thin_error(discretization))
+
+
+def _contacts(discretization: Discretization) -> Contacts:
+    if in_layers(discretization):
+        return layered_error(discretization)
+    return Contacts(sideways_error(discretization), False)
+
+
 def expected_error(discretization: Discretization) -> Expected:
     """Predict the error of the traces of a run."""
     causes = [
@@ -159,12 +180,7 @@ def expected_error(discretization: Discretization) -> Expected:
         (COUPLED, coupling_error(discretization)),
         *errors_of_features(discretization, "medium"),
     ]
-    layered = in_layers(discretization)
-    contacts = (
-        layered_error(discretization)
-        if layered
-        else Contacts(sideways_error(discretization), False)
-    )
+    contacts = _contacts(discretization)
     surface = 0.0 if contacts.surface else surface_error(discretization.waves)
     if discretization.topography is not None:
         # The law of a plain closure is that of all incidences at once: waves that come up steeply
@@ -179,7 +195,8 @@ def expected_error(discretization: Discretization) -> Expected:
     worst = max((source.error for source in sources_at_contacts), default=0.0)
     causes.append((BESIDE, min(1.0, worst)))
     causes += errors_of_features(discretization, "contacts")
-    causes.append((SENT_BACK, sent_back(discretization)))
+    known = math.hypot(*(error for _, error in causes))
+    causes.append((SENT_BACK, sent_back(discretization, beside=known)))
     causes.append((GRAZING, grazing_error(discretization)))
     others = math.hypot(*(error for name, error in causes if not name.startswith(CONTACTS)))
     receivers_at_contacts = tuple(near_receivers(discretization))
@@ -207,63 +224,101 @@ def _strained(discretization: Discretization) -> float:
 
 
 def sent_back(
-    discretization: Discretization, points: int | None = None, coarser: float = 1.0
-) -> float:
+    discretization: Discretization, points: int | None = None, coarser: float = 1.0,
+    beside: float = 0.0,
+) -> float:  # fmt: skip
     """Return the relative error of the traces by what absorbing layers send back.
 
-    What is sent back in a part of the run counts by the share of that part.
+    What is sent back in a part of the run counts by the share of that part, or, of matched layers,
+    by what of it is recorded then.
 
     Args:
         discretization: of the run.
         points: of the layers, None for its own.
         coarser: times as large a spacing as its own.
+        beside: error of other causes, or the wanted one: matched layers that send back little
+            beside it whatever the path are not looked at more closely.
     """
+    points = points or discretization.scenario.boundaries.layer.points
+    is_little = _send_back_little(discretization, points, coarser, beside)
     steps = math.ceil(discretization.clock.steps / coarser)
-    squares = [share * error**2 for share, error in _phases(discretization, steps, points, coarser)]
-    return math.sqrt(sum(squares))
+    phases = replace(discretization.guided_damping, points=points).phases(steps)
+    ends = [first for first, _ in phases[1:]] + [steps]
+    dt = coarser * discretization.clock.dt
+    errors = []
+    for (first, damping), end in zip(phases, ends, strict=True):
+        until = end * dt if end < steps else math.inf
+        known = None
+        if not (damping or is_little):
+            known = images_error(discretization, points, coarser, (first * dt, until))
+        if known is None:
+            error = _of_layers(discretization, damping, points, coarser, first * dt)
+            known = math.sqrt((end - first) / steps) * error
+        errors.append(known)
+    return math.hypot(*errors)
+
+
+def _send_back_little(
+    discretization: Discretization, points: int, coarser: float, beside: float
+) -> bool:
+    """Whether matched layers send back little beside an error, and are no thinner than waves."""
+    matched = matched_layer_error(points, discretization.physics.differences == "second")
+    longest = discretization.fastest / discretization.dominant_frequency
+    thickness = points * coarser * min(discretization.waves.spacing)
+    if matched > _LITTLE * beside or thickness < _THICK * longest:
+        return False
+    names = {name for group in discretization.groups for name in group.quantities}
+    present = discretization.scenario.boundaries.layer.points
+    # Displacement has the longest waves: where those of its own layers are little, too.
+    return not names & _LONG_WAVES or (
+        (points, coarser) != (present, 1.0)
+        and (images_error(discretization, present) or 0.0) <= _LITTLE * beside
+    )
 
 
 def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
-    phases = discretization.guided_damping.phases(discretization.clock.steps)
-    dt = discretization.clock.dt
-    phase_errors = _phases(discretization, discretization.clock.steps)
-    return [
-        (first * dt, error) for (first, _), (_, error) in zip(phases, phase_errors, strict=True)
-    ]
+    points = discretization.scenario.boundaries.layer.points
+    errors = []
+    for first, damping in discretization.guided_damping.phases(discretization.clock.steps):
+        begin = first * discretization.clock.dt
+        known = None if damping else images_error(discretization, points)
+        if known is None:
+            known = _of_layers(discretization, damping, points, 1.0, begin)
+        errors.append((begin, known))
+    return errors
 
 
-def _phases(
-    discretization: Discretization, steps: int, points: int | None = None, coarser: float = 1.0
-) -> list[tuple[float, float]]:
-    """Return the share of each phase of the layers in the run, and what they send back in it."""
-    points = points or discretization.scenario.boundaries.layer.points
-    waves = replace(
-        discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
-    )
-    phases = replace(discretization.guided_damping, points=points).phases(steps)
-    ends = [first for first, _ in phases[1:]] + [steps]
-    shares_and_errors = []
-    for (first, damping), end in zip(phases, ends, strict=True):
-        by_rocks = damping == discretization.guided_damping.rocks
-        second = discretization.physics.differences == "second"
-        faces = discretization.scenario.boundaries
-        error = layer_error(waves, faces, points, by_rocks * damping, second)
-        if by_rocks and damping:
-            error *= _grazing(discretization)
-        elif damping:
-            # In layers that have the mean of beds, these beds end.
-            mean = (
-                _FROM_BEDS
-                * discretization.guided_damping.jump
-                * discretization.guided_damping.averaged
-            )
-            back = damped_error(
-                discretization, damping, points, coarser, first * discretization.clock.dt
-            )
-            error = math.hypot(error, back, _grazing(discretization) * min(1.0, mean))
-        shares_and_errors.append(((end - first) / steps, error))
-    return shares_and_errors
+def _of_layers(
+    discretization: Discretization, damping: float, points: int, coarser: float, begin: float
+) -> float:
+    """Return what layers that begin to damp the fields at a time [s] send back of a whole trace.
+
+    And matched ones where no path is known.
+    """
+    if "absorbing" not in discretization.scenario.boundaries.model_dump().values():
+        return 0.0
+    matched = matched_layer_error(points, discretization.physics.differences == "second")
+    if not damping:
+        return matched
+    if damping == discretization.guided_damping.rocks:
+        waves = replace(
+            discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
+        )
+        return math.hypot(matched, rock_layer_error(waves, points, damping)) * _grazing(
+            discretization
+        )
+    back = damped_error(discretization, damping, points, coarser, begin)
+    return math.hypot(matched, back, _grazing(discretization) * _of_beds(discretization, points))
+
+
+def _of_beds(discretization: Discretization, points: int) -> float:
+    """Return what comes back because beds end in layers of their mean, or guide waves apart."""
+    guided = discretization.guided_damping
+    if not guided.outer:
+        return min(1.0, guided.averaged * _FROM_MEANS * guided.jump)
+    thinner = _POINTS * discretization.finer / points
+    return min(1.0, _FROM_BEDS * guided.jump**2 * thinner**_BY_POINTS)
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

@@ -25,6 +25,7 @@ from seismo.runs.prediction.accuracy import (
     SENT_BACK,
     Expected,
     cause_of,
+    contacts_error,
     expected_error,
     placing_error,
     sent_back,
@@ -200,7 +201,8 @@ def _with_layers(
         spacing, remaining = _finer(discretization, expected, share * wanted)
         others = min(share * wanted, mended(discretization, remaining).error)
         for_layers = math.sqrt(wanted**2 - others**2)
-        layers = sent_back(discretization, None, spacing / max(discretization.waves.spacing))
+        coarser = spacing / max(discretization.waves.spacing)
+        layers = sent_back(discretization, None, coarser, wanted)
         if for_layers > _LEFT * wanted or layers <= max(for_layers, _LITTLE * wanted):
             break
     return spacing, remaining, max(for_layers, _LITTLE * wanted)
@@ -264,9 +266,7 @@ def _power_of_contacts(discretization: Discretization, expected: Expected) -> fl
     if error < _LITTLE * discretization.scenario.grid.accuracy:
         return 2.0
     try:
-        coarse_error = _of_contacts(
-            expected_error(discretize(of_spacing(discretization, _COARSER)))
-        )
+        coarse_error = contacts_error(discretize(of_spacing(discretization, _COARSER)))
     except SeismoError:
         return 1.0
     return min(2.0, max(1.0, math.log(max(coarse_error, error) / error) / math.log(_COARSER)))

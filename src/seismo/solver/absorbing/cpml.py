@@ -37,7 +37,7 @@ import numpy as np
 
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
-from seismo.solver.absorbing.field_damping import BESIDE_BEDS, EARLY_OF_BEDS
+from seismo.solver.absorbing.field_damping import BESIDE_BEDS, EARLY_OF_STACKS
 from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
 
@@ -67,6 +67,7 @@ class PmlParameters:
         velocity: fastest wave [m/s].
         least_shift: smallest alpha / d, see `least_shift`.
         damping: of the fields themselves, as a share of d.
+        damped_from: depth u from which on they are damped.
         alpha_drop: share of alpha that is gone at the outer side.
         steep: q of the profile.
     """
@@ -78,6 +79,7 @@ class PmlParameters:
     velocity: float
     least_shift: float = 0.0
     damping: float = 0.0
+    damped_from: float = 0.0
     alpha_drop: float = ALPHA_DROP
     steep: float = 0.0
 
@@ -130,7 +132,7 @@ def strength(
         alpha = discretization.physics.layer_shift * discretization.dominant_frequency
     # Ground that guides little changes alpha as little as it damps.
     guided = discretization.guided_damping
-    guides = min(1.0, damping / (EARLY_OF_BEDS if guided.beds > guided.rocks else BESIDE_BEDS))
+    guides = min(1.0, damping / (EARLY_OF_STACKS if guided.beds > guided.rocks else BESIDE_BEDS))
     least = guides * GUIDING_SHIFT
     if discretization.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
@@ -138,7 +140,7 @@ def strength(
     reflection, power, steep = default_profile((points or spec.points) // discretization.finer)
     return PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
-        discretization.fastest, least, damping,
+        discretization.fastest, least, damping, guided.acts_from(damping),
         ALPHA_DROP + guides * (GUIDING_ALPHA_DROP - ALPHA_DROP), steep,
     )  # fmt: skip
 
@@ -184,7 +186,8 @@ def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) 
     with np.errstate(invalid="ignore", divide="ignore"):
         gain = d * (decay - 1) / (kappa * (d + kappa * alpha))
     # Damping of the fields themselves, m = exp(-p d dt).
-    return np.array([decay, np.nan_to_num(gain), 1 / kappa, np.exp(-layer.damping * d * dt)])
+    damped = layer.damping * d * (u > layer.damped_from)
+    return np.array([decay, np.nan_to_num(gain), 1 / kappa, np.exp(-damped * dt)])
 
 
 def outward(

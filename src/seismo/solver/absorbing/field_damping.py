@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 # The p beside beds up to an ordinary contrast, and beside those of a column, where alpha keeps as
 # much as it can: p up to `BEDS_HARMLESS` steps with up to so many points of a layer.
 BESIDE_BEDS = 0.015
-EARLY_OF_BEDS = 0.002
+EARLY_OF_BEDS = 0.003
+EARLY_OF_STACKS = 0.002
+OUTER = 0.8  # depth u in a layer from which on that of beds apart acts, up to `HARMLESS` steps
 BEDS_HARMLESS = 1500
 BEDS_POINTS = 14
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
@@ -28,10 +30,12 @@ class GuidedDamping:
         early: p before steps `onset` and `onset_of_beds`.
         beds: p from `onset_of_beds` on.
         late: p from `onset` on.
+        outer: whether p before `onset` acts from `OUTER` of a layer's depth on.
         rise: contrast of the ground, as `HARMLESS_RISE`.
         averaged: whether layers at the sides have means of their columns
             (`seismo.features.guided_waves.side_layers`).
-        jump: mean jump of the logarithm of the modulus down a column of beds, from node to node.
+        jump: mean jump of the logarithm of the modulus down a column of beds, from node to node,
+            without turns that guide nothing that grows.
         points: of a layer.
         rocks: the p that anisotropic rocks ask for by themselves.
         advised: the p of a medium whose run has another one.
@@ -40,6 +44,7 @@ class GuidedDamping:
     early: float = 0.0
     late: float = 0.0
     beds: float = 0.0
+    outer: bool = False
     rise: float = 1.0
     points: int = 1
     rocks: float = 0.0
@@ -81,6 +86,12 @@ class GuidedDamping:
         """Return the first step and the p of each part of a run of so many steps."""
         phases = [(0, self.early)]
         for first, share in ((self.onset_of_beds, self.beds), (self.onset, self.late)):
-            if first < steps and share > phases[-1][1]:
+            more = share > phases[-1][1] or self.acts_from(phases[-1][1]) > self.acts_from(share)
+            if first < steps and more:
                 phases.append((first, share))
         return tuple(phases)
+
+    def acts_from(self, share: float) -> float:
+        """Return the depth in a layer (0 to 1) from which on it has this p."""
+        outer = self.outer and share in (self.early, self.beds) and share != self.late
+        return OUTER if outer else 0.0

@@ -24,7 +24,7 @@ from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.grid.dispersion import Spectra
 from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import Scenario
-from seismo.scenario.sections.grid import Boundaries, GridSpec
+from seismo.scenario.sections.grid import GridSpec
 from seismo.solver.accuracy.waves import Passage, Waves
 from seismo.solver.surface.closure_choice import SurfaceSources
 
@@ -177,32 +177,28 @@ def contact_error(waves: Waves) -> float:
     return waves.spectra.error(phase)
 
 
-def layer_error(
-    waves: Waves, boundaries: Boundaries, points: int, damping: float = 0.0,
-    second_order: bool = False,
-) -> float:  # fmt: skip
-    """Return the relative error of the traces by what absorbing layers of so many points send back.
+def matched_layer_error(points: int, second_order: bool) -> float:
+    """Return the relative error of the traces by matched absorbing layers, wherever paths go.
 
-    Where anisotropic rocks ask for it layers damp the fields by a share of their own d, and send
-    back that share of a wavelength over their thickness, and exp(-4) times as much per wavelength
-    of thickness: 50 runs in rocks of m 0.02 to 0.1, 8 to 45 points, 5 to 20 per wavelength, are met
-    to a factor of 2.7.
-    Matched layers of second-order equations were measured 4 to 16 points from a source, with and
-    without losses, along 50 and 100 points, 5 and 10 to a wavelength.
+    Those of second-order equations were measured 4 to 16 points from a source, with and without
+    losses, along 50 and 100 points, 5 and 10 to a wavelength.
     """
-    faces = [getattr(boundaries, name) for name in type(boundaries).model_fields]
-    if "absorbing" not in faces:
-        return 0.0
-    thickness = points * max(waves.spacing)
-    # Damped layers reflect by their thickness in wavelengths.
-    wavelengths = thickness * waves.spectra.frequency / waves.fastest
+    if not second_order:
+        return float(LAYER(np.array(points)))
+    known, errors = SECOND_ORDER_LAYER
+    return math.exp(np.interp(math.log(points), np.log(known), np.log(errors)))
+
+
+def rock_layer_error(waves: Waves, points: int, damping: float) -> float:
+    """Return the relative error of the traces by layers that damp fields as their rock asks for.
+
+    Such layers damp the fields by a share of their own d, and send back that share of a wavelength
+    over their thickness, and exp(-4) times as much per wavelength of thickness: 50 runs in rocks of
+    m 0.02 to 0.1, 8 to 45 points, 5 to 20 per wavelength, are met to a factor of 2.7.
+    """
+    wavelengths = points * max(waves.spacing) * waves.spectra.frequency / waves.fastest
     damped = (damping / wavelengths).clip(max=1.0) * np.exp(-THROUGH_ROCK * wavelengths)
-    # Matched layers by their points.
-    matched = float(LAYER(np.array(points)))
-    if second_order:
-        known, errors = SECOND_ORDER_LAYER
-        matched = math.exp(np.interp(math.log(points), np.log(known), np.log(errors)))
-    return math.hypot(matched, waves.spectra.error(damped))
+    return waves.spectra.error(damped)
 
 
 def boundary_error(waves: Waves) -> float:

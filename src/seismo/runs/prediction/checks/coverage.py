@@ -14,7 +14,7 @@ from itertools import permutations
 import numpy as np
 
 from seismo.model.bodies import Body
-from seismo.model.layered import Water
+from seismo.model.layered import DepthProfile, Water
 from seismo.model.volumes.gridded import Gridded, GridField
 from seismo.model.volumes.volume import Volume
 from seismo.runs.prediction.lines import WarningLines
@@ -222,3 +222,37 @@ def bodies_outside(discretization: Discretization) -> WarningLines:
                     f"{far if low > last else before}: it changes nothing; move it, or the grid"
                 )
                 break
+
+
+def contacts_below(discretization: Discretization) -> WarningLines:
+    """Layers below an absorbing bottom send nothing back, which they would within the run."""
+    profiles = [
+        (k, profile)
+        for k, profile in enumerate(discretization.earth.model_parts)
+        if isinstance(profile, DepthProfile)
+    ]
+    is_open = discretization.scenario.boundaries.bottom == "absorbing"
+    if not (profiles and discretization.groups and is_open) or discretization.ground is not None:
+        return
+    k, profile = profiles[-1]
+    bottom = discretization.grid.limits("z")[1]
+    sources = [source for shot in discretization.shots for source in shot.sources]
+    if not all(source.is_local for source in sources):
+        return
+    acting, reading = (
+        max(depths)
+        for depths in (
+            [source.position[2] for source in sources],
+            [group.all_positions[:, 2].max() for group in discretization.groups],
+        )
+    )
+    start = min(source.start for source in sources)
+    waves = discretization.waves
+    depth = min((jump for jump in profile.jumps if jump > bottom), default=math.inf)
+    back = start + (2.0 * depth - acting - reading) / waves.fastest
+    if back < waves.duration:
+        yield (
+            f"{discretization.scenario.named('model', k)}: a contact at z = {depth:.6g} m, "
+            f"below the grid, which ends at {bottom:.6g} m, would send waves back from "
+            f"t = {back:.3g} s on; traces lack them: enlarge grid.extent, if they matter"
+        )

@@ -9,6 +9,7 @@ from seismo.acquisition.spectra import derivatives_of
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
+    contacts_below,
     otherwise,
     outside,
     uncovered,
@@ -187,7 +188,7 @@ def _nothing_recorded(discretization: Discretization) -> WarningLines:
 # Of all grids of a run together.
 _OF_RUN: dict[str, tuple[_Check, ...]] = {
     "places": (depths, depths_over_ground, directions, off_the_plane, bodies_outside),
-    "model": (uncovered, outside, otherwise, kept, dropped),
+    "model": (uncovered, outside, otherwise, contacts_below, kept, dropped),
     "moments": MOMENTS,
     "times": (*TIMING, unlike_the_motion, kept_dispersion),
     "steps": (_weak_sources,),

@@ -38,7 +38,9 @@ _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _BANDS = np.array([0.0, 0.02, 0.1, 0.3, 0.6, 1.0])  # edges of those of the energy, by frequency
 _COSINES = np.array([0.05, 0.3, 0.55, 0.8, 1.0])  # of incidences that are evaluated
 _DEPTHS = 3  # of rocks along a side
-_RINGING = 0.003  # of the energy, that rings on after the waves have passed (an estimate)
+# Of the energy, what rings on after the slowest straight waves have passed: the median of 254
+# traces in layers, well logs and soft ground on rock, half of which have 0.0003 to 0.01.
+_RINGING = 0.0024
 
 
 def damped_error(

@@ -48,6 +48,12 @@ def grazing_error(discretization: Discretization) -> float:
     return min(1.0, math.hypot(*by_face))
 
 
+def goes_along(discretization: Discretization, along: float, away: float) -> bool:
+    """Whether waves that go so far along a face, and to it and from it [m], are told of here."""
+    k = 2.0 * math.pi * discretization.dominant_frequency / discretization.waves.slowest
+    return away < _STEEP * math.hypot(along, away) and k * along >= _SHORT
+
+
 def _by_face(discretization: Discretization, axis: str, side: int, sources: np.ndarray) -> float:
     """Return the error of the worst trace by one face."""
     grid = discretization.grid

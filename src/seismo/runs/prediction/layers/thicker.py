@@ -53,11 +53,9 @@ def advised_points(discretization: Discretization, coarser: float = 1.0) -> int:
     thick = math.ceil(LEAST_THICKNESS * longest_wavelength(discretization) / spacing * (1.0 - 1e-9))
     points = min(MOST_LAYER_POINTS, max(LEAST_POINTS, thick))
     # Waves grow sooner in more points, which are damped sooner, and may reflect more then.
-    if points <= present or sent_back(discretization, points, coarser) > sent_back(
-        discretization, None, coarser
-    ):
-        return present
-    return points
+    wanted = discretization.scenario.grid.accuracy
+    errors = [sent_back(discretization, n, coarser, wanted) for n in (present, points)]
+    return present if points <= present or errors[1] > errors[0] else points
 
 
 def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0) -> str:
@@ -73,8 +71,10 @@ def thicker(discretization: Discretization, wanted: float, coarser: float = 1.0)
     least = advised_points(discretization, coarser)
     aim = wanted
     for _ in range(2):
-        points, error = least_points(lambda n: sent_back(discretization, n, coarser), aim, least)
-        sent_there = _on_its_grid(discretization, points, coarser) if error <= aim else None
+        points, error = least_points(
+            lambda n: sent_back(discretization, n, coarser, wanted), aim, least
+        )
+        sent_there = _on_its_grid(discretization, points, coarser, wanted) if error <= aim else None
         if sent_there is None or sent_there <= CLOSE * wanted:
             break
         aim *= wanted / sent_there
@@ -130,13 +130,15 @@ def least_points(sent: Callable[[int], float], wanted: float, least: int) -> tup
     return points, error
 
 
-def _on_its_grid(discretization: Discretization, points: int, coarser: float) -> float | None:
+def _on_its_grid(
+    discretization: Discretization, points: int, coarser: float, wanted: float
+) -> float | None:
     """Return what layers send back on a grid that is prepared with them, if it is small."""
     if discretization.grid.size / coarser**discretization.grid.dimensions > MOST_TRIED:
         return None
     try:
         scenario = of_spacing(discretization, coarser).changed({"boundaries.layer.points": points})
-        return sent_back(discretize(scenario))
+        return sent_back(discretize(scenario), beside=wanted)
     except SeismoError:
         return None
 
