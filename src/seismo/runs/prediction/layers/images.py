@@ -49,6 +49,7 @@ _TOWARDS_ZERO = 1.5  # power by which these crowd there
 _INCIDENCES = 10  # of waves that travel, and
 _EVANESCENT = 5  # of such that decay
 _UNREACHED = 1e-4  # of the energy that a receiver would have later: the least it counts as having
+_NOTHING = 1e-30  # sent back at most, for a logarithm
 _MATTERS = 0.1  # of the energy of the worst path: what a face has that is looked at again
 # Time derivatives of displacement that are recorded, and of a moment that a source is.
 _RATES = {"velocity": 1, "acceleration": 2, "strain_rate": 1, "rotation": 1, "divergence": 1}
@@ -356,7 +357,7 @@ class _SentBack:
         # The logarithm, steady from wave to wave.
         turn = np.unwrap(np.angle(back), axis=1)
         turn += (np.unwrap(turn[:, 0]) - turn[:, 0])[:, None]
-        every = np.log(np.abs(back)) + 1j * turn
+        every = np.log(np.maximum(np.abs(back), _NOTHING)) + 1j * turn
         if sampled is not angular:
             every = make_interp_spline(sampled.real, every, 3)(angular.real)
         self.logarithm = every
