@@ -48,6 +48,7 @@ def main(count: int, seed: int) -> int:
         folder = Path(name)
         os.environ.setdefault("SEISMO_CACHE_DIR", str(folder / "cache"))
         os.environ["PYTHONWARNINGS"] = "ignore"
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # a GPU has other bits than the whole run
         known = {}
         shutil.copytree(ROOT / "scenarios", folder / "scenarios")
         for path in sorted((folder / "scenarios").glob("*.yaml")):
