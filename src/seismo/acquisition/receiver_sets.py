@@ -52,9 +52,9 @@ def receiver_groups(
         ScenarioError: a station list is malformed, or a position lies outside the grid.
     """
     sets = [
-        (number, one)
-        for number, one in enumerate(locate.scenario.receivers)
-        if sources is not None or not one.moves
+        (number, receiver)
+        for number, receiver in enumerate(locate.scenario.receivers)
+        if sources is not None or not receiver.moves
     ]
     return gathered(partial(_group, locate, one, number, sources or {}) for number, one in sets)
 

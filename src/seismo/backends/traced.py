@@ -140,8 +140,8 @@ class ShortArray(IRValue):
 def kept_in(addresses: Sequence[IRValue], short: Sequence[bool]) -> list[IRValue]:
     """Return addresses of arrays, of which some are kept in 16 bits."""
     return [
-        ShortArray(one.builder, one.value) if is_short else one
-        for one, is_short in zip(addresses, short, strict=True)
+        ShortArray(address.builder, address.value) if is_short else address
+        for address, is_short in zip(addresses, short, strict=True)
     ]
 
 

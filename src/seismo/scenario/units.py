@@ -201,7 +201,8 @@ def unit_scale(unit: str) -> tuple[Decimal, Exponents]:
         power = int(match[3] or 1) * (-1 if match[1] else 1)
         scale *= factor**power
         exponents = [
-            total + power * one for total, one in zip(exponents, its_exponents, strict=True)
+            total + power * exponent
+            for total, exponent in zip(exponents, its_exponents, strict=True)
         ]
         position = match.end()
     return scale, (exponents[0], exponents[1], exponents[2], exponents[3])

@@ -212,7 +212,7 @@ class Simulation:
             parities = self.discretization.physics.parities
             # One program for each phase, of both parities.
             steps = [tuple(self._bind(p, n) for p in parities) for n in range(len(self.phases))]
-            self._programs = [one.program(self.backend, some) for some in steps]
+            self._programs = [one.program(self.backend, step) for step in steps]
         self.step = 0
 
     def _take(self, prepared: Prepared) -> list[bool]:
@@ -384,7 +384,8 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
 def _evaluations(simulation: Simulation) -> Step:
     """Return what evaluates the sources of a step, before any stage needs them."""
     schedule = _each(
-        [one for p in simulation.solvers for one in p.injection.evaluations()], "sources"
+        [evaluation for p in simulation.solvers for evaluation in p.injection.evaluations()],
+        "sources",
     )
     # The same of all subdomains, one after another.
     added = zip(*(p.added for p in simulation.solvers), strict=True)
@@ -408,7 +409,9 @@ def _stage(simulation: Simulation, n: int, parity: int, phase: int) -> Step:
     # 1. Edges, their corrections and sources: what neighbours wait for.
     edges = [launch for b in bound for launch in b.edges[parity]]
     schedule = [Group(edges, "edge", name)]
-    schedule += _each([one for b in bound for one in b.edge_corrections], name, "edge")
+    schedule += _each(
+        [correction for b in bound for correction in b.edge_corrections], name, "edge"
+    )
     schedule += _each(edge_sources, "sources", "edge")
     # 2. Send halos.
     schedule += [Group(group, group.where, between) for group in halo.start]
@@ -434,7 +437,7 @@ def _acting(simulation: Simulation, stage: str, inner: bool, parity: int) -> lis
 
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:
     """Return groups of one launch each, which run in order."""
-    return [Group([one], where, name) for one in launches]
+    return [Group([launch], where, name) for launch in launches]
 
 
 def _refuse_processor(scenario: Scenario, backend: Backend) -> None:

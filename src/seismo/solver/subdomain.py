@@ -215,7 +215,7 @@ class SubdomainSolver:
         )  # fmt: skip
         # What features add, to stages or beside them.
         self.added: list[AddedLaunches] = [
-            one for launches in acting("launches", scenario) for one in launches(self, medium)
+            launch for launches in acting("launches", scenario) for launch in launches(self, medium)
         ]
         # Images outside mirror faces, after the stage that writes the field.
         self.images = [

@@ -231,7 +231,7 @@ class Card(Tools):
         """Return the kernels that were bound since the last time and are not loaded."""
         if postponed:
             self._wanted.want_all()
-        return [one for one in self.take_requests() if one.name not in self._functions]
+        return [request for request in self.take_requests() if request.name not in self._functions]
 
     def load_code(self, codes: dict[str, KernelCode]) -> None:
         """Load compiled kernels."""

@@ -233,7 +233,7 @@ def _launch(
     configuration.numAttrs = 1
     # The driver copies the arguments from where these pointers point.
     scalars = [np.array([value]) for value in arguments]
-    pointers = np.array([one.ctypes.data for one in scalars], np.uint64)
+    pointers = np.array([scalar.ctypes.data for scalar in scalars], np.uint64)
     _done(driver.cuLaunchKernelEx(configuration, handle, pointers.ctypes.data, 0))
 
 

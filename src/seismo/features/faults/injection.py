@@ -53,14 +53,14 @@ class FaultInjection(AddedLaunches):
         self._sums = backend.array(np.zeros(pieces.sums, self._kind))
         self._tables: list[Table] = []
         self._arrays: list[tuple[Any, ...]] = []  # amounts, pieces, lines, masks
-        for one in pieces.fields:
+        for field in pieces.fields:
             # Arrays for the most subfaults of any window: launches stay bound to them.
-            shapes = one.shapes(pieces.most)
+            shapes = field.shapes(pieces.most)
             kinds = [np.dtype(np.int32)] * 5 + [self._kind] * 3
             arrays = [np.zeros(s, t) for s, t in zip(shapes, kinds, strict=True)]
             self._tables.append(Table(*map(backend.array, arrays)))
-            amounts = np.zeros((len(one.pieces), PIECE), self._kind)
-            arrays = [amounts, one.pieces, one.lines, one.masks]
+            amounts = np.zeros((len(field.pieces), PIECE), self._kind)
+            arrays = [amounts, field.pieces, field.lines, field.masks]
             self._arrays.append(tuple(map(backend.array, arrays)))
         self._begin = -1
         self._pool = ThreadPoolExecutor(1, "seismo-fault")
@@ -111,11 +111,13 @@ class FaultInjection(AddedLaunches):
         """Return the launches that sum what a step injects, before any stage needs it."""
         launches = []
         sums = self._sums.ravel()
-        for one, arrays, table in zip(self._pieces.fields, self._arrays, self._tables, strict=True):
+        for field, arrays, table in zip(
+            self._pieces.fields, self._arrays, self._tables, strict=True
+        ):
             amounts, pieces, *rows = arrays
             spans, slots, *summed = table
             # Each segment, and each row along z that it acts on.
-            levels = range(one.most_segments * one.depth)
+            levels = range(field.most_segments * field.depth)
             flat = [array.ravel() for array in (*summed, self._signals)]
             arguments = (sums, *flat, self._window, self._backend.clock)
             launches.append(
@@ -134,9 +136,11 @@ class FaultInjection(AddedLaunches):
         subdomain = self._fields.subdomain
         launches = []
         physics = self._fields.physics
-        for one, arrays, table in zip(self._pieces.fields, self._arrays, self._tables, strict=True):
-            name = one.field.name
-            (x, y, z) = one.first_points
+        for field, arrays, table in zip(
+            self._pieces.fields, self._arrays, self._tables, strict=True
+        ):
+            name = field.field.name
+            (x, y, z) = field.first_points
             # Pieces of the edges, or of the core.
             numbers = np.flatnonzero(subdomain.in_core(y, z) == core)
             if physics.stage_writing(name) != stage or not numbers.size:

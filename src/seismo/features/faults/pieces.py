@@ -232,7 +232,7 @@ class FaultPieces:
         """Find them."""
         self.subfaults = subfaults
         field_pieces = [FieldPieces(subfaults, field, subdomain) for field in subfaults.fields]
-        self.fields = [one for one in field_pieces if len(one.pieces)]
+        self.fields = [piece for piece in field_pieces if len(piece.pieces)]
         # Subfaults that act on any point of this subdomain.
         touched = [one.members() for one in self.fields]
         members = np.any(touched, axis=0) if touched else np.zeros(0, bool)
@@ -243,18 +243,18 @@ class FaultPieces:
     def nbytes(self, item: int) -> int:
         """Count the bytes on a device."""
         numbers = 0
-        for one in self.fields:
-            *integers, along, across, down = one.shapes(self.most)
-            integers += [one.pieces.shape, one.lines.shape, one.masks.shape]
+        for field in self.fields:
+            *integers, along, across, down = field.shapes(self.most)
+            integers += [field.pieces.shape, field.lines.shape, field.masks.shape]
             numbers += 4 * sum(map(int, map(np.prod, integers)))
             numbers += item * sum(map(int, map(np.prod, (along, across, down))))
-            numbers += (item * PIECE + 16) * len(one.pieces)  # sums; where they are, and which
+            numbers += (item * PIECE + 16) * len(field.pieces)  # sums; where they are, and which
         return numbers + item * (WINDOW * self.most + int(np.prod(self.sums)))
 
     @property
     def sums(self) -> tuple[int, ...]:
         """The shape of what is summed of segments, one field after another."""
-        most = max((one.most_segments for one in self.fields), default=1)
+        most = max((field.most_segments for field in self.fields), default=1)
         depth = max((one.depth for one in self.fields), default=1)
         return most, depth, WIDTH, REACH
 
@@ -275,7 +275,7 @@ class FaultPieces:
         signals = np.zeros((WINDOW, self.most), kind)
         signals[:, : numbers.size] = self._signals.window(begin, numbers)
         # Fields share the weights on nodes, and those on half points.
-        kinds = {(a, a in one.field.half) for one in self.fields for a in "xy"}
+        kinds = {(a, a in field.field.half) for field in self.fields for a in "xy"}
         levels = {(a, half): self.subfaults.level(a, half, numbers) for a, half in kinds}
         return signals, [one.table(numbers, levels, self.most, kind) for one in self.fields]
 

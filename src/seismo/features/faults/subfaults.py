@@ -97,7 +97,7 @@ class Subfaults:
         rows = self.depths.first(field)[numbers, None] + np.arange(down.shape[1])
         # Over the share of a cell that each row stands for.
         x, y = (self._among(field, a, numbers)[:, None] for a in "xy")
-        at = (one.ravel() for one in np.broadcast_arrays(x, y, rows))
+        at = (array.ravel() for array in np.broadcast_arrays(x, y, rows))
         return np.asarray(down / self._interpolation.norm(field, *at).reshape(rows.shape))
 
     def _among(self, field: Field, axis: str, numbers: np.ndarray) -> np.ndarray:

@@ -40,7 +40,9 @@ def rounding_error(discretization: Discretization) -> float:
     """
     if not discretization.scenario.in_16_bits:
         return 0.0
-    changing = any(quantity.of_change for one in discretization.maps for quantity in one.quantities)
+    changing = any(
+        quantity.of_change for map_ in discretization.maps for quantity in map_.quantities
+    )
     changing |= any(not _CHANGES.isdisjoint(group.quantities) for group in discretization.groups)
     noise = _NOISE * (_LOUDER if changing else 1.0)
     noise *= min(_MOST_SOFT, max(1.0, discretization.extremes.ratio_max / _SOFT))

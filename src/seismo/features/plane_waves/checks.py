@@ -29,13 +29,13 @@ def outside_box(discretization: Discretization) -> WarningLines:
                     f"{wave.name} or on its edge, where only scattered waves are recorded: move "
                     "them inside, or make its margin smaller"
                 )
-        for one in discretization.maps:
-            nodes = dict(one.cut.axes)
-            ends = [_ends(nodes, one.cut.plane, axis) for axis in AXES]
+        for map_ in discretization.maps:
+            nodes = dict(map_.cut.axes)
+            ends = [_ends(nodes, map_.cut.plane, axis) for axis in AXES]
             corners = np.array(np.meshgrid(*ends)).reshape(3, -1).T
             if _outside(discretization, box, corners).any():
                 yield (
-                    f"maps {one.name}: reach beyond the box of plane wave {wave.name}, where they "
+                    f"maps {map_.name}: reach beyond the box of plane wave {wave.name}, where they "
                     "show scattered waves alone"
                 )
 

@@ -222,7 +222,7 @@ class _Entries:
         self._at = tuple(
             np.concatenate([getattr(one, name) for one in summands]) for name in ("row", "col")
         )
-        self._data = np.concatenate([one.data for one in summands])
+        self._data = np.concatenate([summand.data for summand in summands])
         self._summand = np.repeat(np.arange(len(summands)), [one.nnz for one in summands])
         self._factors = list(matrices)
         self._shape = summands[0].shape

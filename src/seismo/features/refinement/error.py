@@ -359,9 +359,9 @@ def beside_plane(discretization: Discretization) -> Iterator[str]:
         return (above < positions[:, 2]) & (positions[:, 2] < below)
 
     rows = (
-        (one.name, grid.grid.coordinate("z", np.array(one.cut.index[2])))
+        (map_.name, grid.grid.coordinate("z", np.array(map_.cut.index[2])))
         for grid in discretization.grids_of_spacing
-        for one in grid.maps
+        for map_ in grid.maps
     )
     for name, z in rows:
         if ((above < z) & (z < below)).any():

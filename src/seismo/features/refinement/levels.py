@@ -166,7 +166,7 @@ def above_plane(
     maps = make_all_maps(scenario, grid, physics, clock.dt)
     series = make_all_series(scenario, grid, physics, clock)
     rows = {("snapshots", one.name): one.cut.index[2] for one in series}
-    rows |= {("maps", one.name): one.cut.index[2] for one in maps}
+    rows |= {("maps", map_.name): map_.cut.index[2] for map_ in maps}
     return frozenset(name for name, along_z in rows.items() if along_z[-1] < plane)
 
 

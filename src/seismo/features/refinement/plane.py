@@ -152,7 +152,7 @@ def _kept_free(
     acting += [fault.positions[:, 2] for shot in shots for fault in shot.faults]
     read = [np.array([z]) for group in groups for z in np.unique(group.read_positions[:, 2])]
     # No map lies on both sides.
-    read += [grid.coordinate("z", np.array(one.index[2])) for one in maps]
+    read += [grid.coordinate("z", np.array(map_.index[2])) for map_ in maps]
     for depths, above, below in ((acting, reach, reach), (read, READ_AMONG, READ_BELOW)):
         for z in depths:
             index = grid.index("z", z) - grid.low[2]

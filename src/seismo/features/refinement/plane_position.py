@@ -147,7 +147,7 @@ def _by_sources(above: Discretization, below: Discretization, plane: float) -> I
         if first <= z <= last
     ]
     at = f"the plane at z = {plane:g} m"
-    for source in (one for shot in below.shots for one in shot.points):
+    for source in (point for shot in below.shots for point in shot.points):
         z = float(source.position[2])
         problem = f"the source {source.name} at z = {z:g} m lies too near {at}"
         remedy = f"move the source {' or '.join(moves)}" if moves else ""
@@ -178,8 +178,8 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
         f"give it a box on one side, such as z: [{top:g} m, {clear:g} m] in place of its z or "
         "depth, or a plane of one z or depth"
     )
-    for number, one in enumerate(make_all_maps(scenario, grid, below.physics, below.clock.dt)):
-        along_z = np.array(one.cut.index[2])[[0, -1]]
+    for number, map_ in enumerate(make_all_maps(scenario, grid, below.physics, below.clock.dt)):
+        along_z = np.array(map_.cut.index[2])[[0, -1]]
         first, last = (float(z) for z in grid.coordinate("z", along_z))
         # A plane on the last row lies within the map as well, one on the first row above it.
         end = last + 0.5 * grid.spacing[2] if last > first else first

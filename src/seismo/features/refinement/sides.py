@@ -30,7 +30,7 @@ def on_side(grid: Discretization) -> Discretization:
     names = frozenset(
         (
             *(("snapshots", one.name) for one in grid.series),
-            *(("maps", one.name) for one in grid.maps),
+            *(("maps", map_.name) for map_ in grid.maps),
         )
     )
     live = grid.live_grid
@@ -57,7 +57,7 @@ def _receivers_at_plane(grid: Discretization, group: ReceiverGroup) -> ReceiverG
 
 def _sources_at_plane(grid: Discretization, shot: Shot) -> Shot:
     """Return a shot of the other side at the plane."""
-    points = (replace(one, position=_at_plane(grid, one.position)) for one in shot.points)
+    points = (replace(point, position=_at_plane(grid, point.position)) for point in shot.points)
     faults = (fault.moved(_at_plane(grid, fault.positions)) for fault in shot.faults)
     return replace(shot, points=tuple(points), faults=tuple(faults))
 

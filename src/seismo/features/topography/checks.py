@@ -157,8 +157,10 @@ def _outputs(discretization: Discretization) -> Iterator[tuple[str, str]]:
     assert topography is not None  # `ground_facts`
     output = discretization.scenario.output
     # Snapshots and maps may share names.
-    boxes = {("snapshots", one.name): one.box for one in output.snapshots if one.box}
-    boxes |= {("maps", one.name): one.box for one in output.maps if one.box}
+    boxes = {
+        ("snapshots", snapshot.name): snapshot.box for snapshot in output.snapshots if snapshot.box
+    }
+    boxes |= {("maps", map_.name): map_.box for map_ in output.maps if map_.box}
     below_level = topography.below_level("")
     for grid in discretization.grids_of_spacing:
         cuts = [(("snapshots", one.name), one.cut) for one in grid.series]

@@ -118,7 +118,7 @@ class GroundStresses(IndirectReading):
         # ds/dt = C de/dt
         interpolation = self._interpolation(moduli)
         names, stiffness = self._stiffness(position, moduli)
-        shares = sum(one.factor * stiffness[names.index(one.field)] for one in stresses)
+        shares = sum(stress.factor * stiffness[names.index(stress.field)] for stress in stresses)
         read = (
             (share, self._strain_points(name, position, moduli, interpolation))
             for name, share in zip(names, np.asarray(shares).tolist(), strict=True)

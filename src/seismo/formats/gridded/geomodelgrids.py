@@ -88,7 +88,8 @@ def read_geomodelgrids(request: VolumeRequest) -> Volume:
         datasets = _sorted(file)
         _refuse_gaps(datasets, depths, path)
         blocks = [
-            _block(one, columns, variables, request.section, limits, path) for one in datasets
+            _block(dataset, columns, variables, request.section, limits, path)
+            for dataset in datasets
         ]
         reach = _reach(datasets, numbers, path)
     kept = tuple(block for block in blocks if block is not None)

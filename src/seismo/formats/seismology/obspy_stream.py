@@ -110,7 +110,9 @@ def inventory_of(recording: Recording, seismograms: Iterable[Seismogram]) -> Any
                 name.station, **coordinates, **since, site=site, channels=[]
             )  # fmt: skip
             network.stations.append(station)
-        station.channels += [_channel(module, recording, one, position | since) for one in channels]
+        station.channels += [
+            _channel(module, recording, channel, position | since) for channel in channels
+        ]
     return module.Inventory(list(networks.values()), source="seismo")
 
 

@@ -44,12 +44,12 @@ def sac(selection: ExportSelection) -> FilesOfFormat:
         recording.check_codes("SAC", _LETTERS)
         shared = _event(recording)
         folder = selection.file_name(words, "sac")
-        for one in recording.seismograms():
-            header = shared | _channel(one) | _station(recording, one.receiver)
+        for seismogram in recording.seismograms():
+            header = shared | _channel(seismogram) | _station(recording, seismogram.receiver)
             data = BytesIO()
-            module.SACTrace(data=one.samples, **header).write(data)
-            name = one.name
-            code = ".".join((name.network, name.station, name.location, one.channel))
+            module.SACTrace(data=seismogram.samples, **header).write(data)
+            name = seismogram.name
+            code = ".".join((name.network, name.station, name.location, seismogram.channel))
             file_name = plain_name(f"{code}.sac", recording.results.path)
             yield ExportFile.of_bytes(f"{folder}/{file_name}", data.getvalue())
 

@@ -101,8 +101,8 @@ def _periods(selection: ExportSelection) -> Sequence[float]:
 def _components(recording: Recording) -> Components:
     """Return component -> (receiver, time)."""
     stacked: dict[str, list[np.ndarray]] = {}
-    for one in recording.seismograms():
-        stacked.setdefault(one.channel[-1], []).append(one.samples.astype(float))
+    for seismogram in recording.seismograms():
+        stacked.setdefault(seismogram.channel[-1], []).append(seismogram.samples.astype(float))
     return {component: np.array(traces) for component, traces in stacked.items()}
 
 

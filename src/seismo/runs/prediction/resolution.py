@@ -61,7 +61,7 @@ def _error(discretization: Discretization, points: float, frequency: float) -> f
         float(operator.symbol_squared(axis, np.array([k]))[0])
         for axis in range(len(operator.spacing))
     ]
-    ratio = max((math.sqrt(max(0.0, one)) / k for one in squares), key=lambda r: abs(r - 1.0))
+    ratio = max((math.sqrt(max(0.0, square)) / k for square in squares), key=lambda r: abs(r - 1.0))
     if not discretization.scenario.time.dispersion_removal:
         half = math.pi * frequency * discretization.clock.dt
         ratio = math.asin(min(1.0, half * ratio)) / half

@@ -362,7 +362,7 @@ def rock_sections(model: Iterable[Any]) -> Iterator[tuple[tuple[str | int, ...],
         if layers is None:
             yield ("model", index), model_part
         else:
-            yield from ((("model", index, "layers", n), one) for n, one in enumerate(layers))
+            yield from ((("model", index, "layers", n), layer) for n, layer in enumerate(layers))
 
 
 def given_in(section: Any) -> set[str]:

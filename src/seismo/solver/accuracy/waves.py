@@ -193,7 +193,7 @@ def are_converted(above: Waves, below: Waves) -> bool:
     """Whether S waves of one of two grids, or of a contact on their plane, come to the other."""
     media = [passage.medium for waves in (above, below) for passage in waves.passages]
     properties = [(medium.vp, medium.vs, medium.rho, medium.others) for medium in media]
-    return above.shear or below.shear or any(one != properties[0] for one in properties)
+    return above.shear or below.shear or any(property_ != properties[0] for property_ in properties)
 
 
 def trace_spectra(

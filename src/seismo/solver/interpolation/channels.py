@@ -266,9 +266,9 @@ def _fibre_points(
             share *= length / fibre.gauge_length
             sums.append((position, _along_fibre(interpolation, direction, share)))
     least = _NO_WEIGHT / fibre.gauge_length
-    for corner, some in zip(corners, weights, strict=True):
+    for corner, weight in zip(corners, weights, strict=True):
         # Ends and bends: weighted velocities.
-        shares = {f"v{a}": some[AXES.index(a)] for a in interpolation.physics.axes}
+        shares = {f"v{a}": weight[AXES.index(a)] for a in interpolation.physics.axes}
         terms = tuple(
             replace(term, factor=share * term.factor)
             for name, share in shares.items()

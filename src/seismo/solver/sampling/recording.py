@@ -208,7 +208,7 @@ class Recorder:
         # The order of additions follows from the longest row, so that it must be that of all ranks.
         own_lengths = {name: r.longest for name, r in rows.fields.items()}
         lengths = division.ranks.allgather(own_lengths)
-        longest = {name: max(some[name] for some in lengths) for name in own_lengths}
+        longest = {name: max(length[name] for length in lengths) for name in own_lengths}
         self._reads = [
             _Reading(backend, name, r, self._subdomain_fields, self._remotes[name], longest[name])
             for name, r in rows.fields.items()
@@ -222,7 +222,7 @@ class Recorder:
             *(one for remote in remotes for one in remote.pack[parity]),
             *(one for remote in remotes for one in remote.start),
             *(one for remote in remotes for one in remote.finish),
-            *(one for r in self._reads for one in r.launches(self.record, parity)),
+            *(launch for r in self._reads for launch in r.launches(self.record, parity)),
         ]
 
     def state(self, step: int) -> CheckpointArray:

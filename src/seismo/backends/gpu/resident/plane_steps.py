@@ -94,7 +94,7 @@ def _calls(step: Step) -> list[Any]:
     """Return the calls that bound the launches of a step, each once."""
     launches = chain.from_iterable(step)
     return list(
-        {id(call): call for call in (getattr(one, "call", None) for one in launches)}.values()
+        {id(call): call for call in (getattr(launch, "call", None) for launch in launches)}.values()
     )
 
 

@@ -133,7 +133,7 @@ def samples_of(known: PlaneSteps, x_first: int, fetch: Callable) -> ReceiverSamp
     """
     if any(one.record.shots is None for one in known.records):
         return None
-    rows = [_rows_of(one, fetch) for one in known.records]
+    rows = [_rows_of(record, fetch) for record in known.records]
     if not rows:
         no = np.zeros(0, np.int64)
         return ReceiverSamples(no, no, np.zeros(1, np.int64), no, no, no, no)

@@ -164,13 +164,14 @@ def _segments(path: Path, lines: list[str], header: str) -> list[FspSegment]:
                 segments.append(_segment(path, about, names))
                 names = []
             _take_row(path, number, line, segments)
-    for one in segments:
-        if missing := {"LAT", "LON", "Z", "SLIP"} - set(one.names):
+    for segment in segments:
+        if missing := {"LAT", "LON", "Z", "SLIP"} - set(segment.names):
             raise ModelError(f"{path}: no column {', '.join(sorted(missing))}", "path")
-        if len(one.rows) != one.count:
+        if len(segment.rows) != segment.count:
             raise ModelError(
-                f"{path}:{one.lines[-1]}: {len(one.rows)} subfaults end here, and Nsbfs says "
-                f"{one.count:g}, by which their area follows; copy it again, or mend Nsbfs",
+                f"{path}:{segment.lines[-1]}: {len(segment.rows)} subfaults end here, and Nsbfs "
+                f"says {segment.count:g}, by which their area follows; copy it again, or mend "
+                "Nsbfs",
                 "path",
             )
     if not segments:

@@ -210,18 +210,18 @@ def near_contacts(
 def near_maps(discretization: Discretization) -> WarningLines:
     """Name maps of peaks whose nodes are read as if there were no contacts beside them."""
     reading = MapReading(discretization.interpolation, never_cut(discretization))
-    for one in discretization.maps:
+    for map_ in discretization.maps:
         names = {
-            name for channel, at_nodes in one.channels if at_nodes for name, _ in channel.terms
+            name for channel, at_nodes in map_.channels if at_nodes for name, _ in channel.terms
         }
-        at = reading.at(one.cut.index[2])
+        at = reading.at(map_.cut.index[2])
         rows = sorted({z for name in names for z in at.unlike(name)})
         if rows:
             depths = [
                 with_unit(float(discretization.grid.ticks("z", rows[n])), "m") for n in (0, -1)
             ]
             yield (
-                f"maps {one.name}: {len(rows)} rows of nodes beside contacts of media, from z = "
+                f"maps {map_.name}: {len(rows)} rows of nodes beside contacts of media, from z = "
                 f"{depths[0]} to {depths[1]}, are read as in an even medium, since parts of the "
                 f"grid hold {discretization.halo} points of their neighbours: peaks there err by "
                 f"up to 10 %; use grid.order {2 * RADIUS} or more, or receivers"

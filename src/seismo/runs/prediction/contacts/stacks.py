@@ -51,8 +51,8 @@ def stacks(discretization: Discretization) -> list[tuple[float, ContactStack]]:
         else:
             groups.append([float(z)])
     return [
-        (some[0], _stack(discretization, some, top if not n and some[0] < under else None))
-        for n, some in enumerate(groups)
+        (group[0], _stack(discretization, group, top if not n and group[0] < under else None))
+        for n, group in enumerate(groups)
     ]
 
 
@@ -67,7 +67,9 @@ def _stack(discretization: Discretization, depths: list[float], top: float | Non
     parameters = zip(
         *(samples[name].tolist() for name in discretization.physics.needs), strict=True
     )
-    media = tuple(Rock(*layered_waves(discretization).medium(*one)) for one in parameters)
+    media = tuple(
+        Rock(*layered_waves(discretization).medium(*parameter)) for parameter in parameters
+    )
     relative = tuple(z - depths[0] for z in depths)
     return ContactStack(media, relative, None if top is None else top - depths[0])
 

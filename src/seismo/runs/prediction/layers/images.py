@@ -460,7 +460,7 @@ def _together(
         kx: (wave) 1/m.
         shortest: wavenumbers (frequency, 1) of S waves in 1/m.
     """
-    back: list[np.ndarray | float] = [1.0 if one is None else one.of(kx) for one in layers]
+    back: list[np.ndarray | float] = [1.0 if layer is None else layer.of(kx) for layer in layers]
     if None not in layers:
         back[0] = back[1] + (back[0] - back[1]) * np.minimum(1.0, (shortest / kx) ** 2)
     return back

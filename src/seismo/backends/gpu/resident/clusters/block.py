@@ -130,7 +130,7 @@ class Arrays(NamedTuple):
             addresses = some(count)
             if shape.alternating:
                 return addresses
-            return tuple(UnchangedAddress(one.builder, one.value) for one in addresses)
+            return tuple(UnchangedAddress(address.builder, address.value) for address in addresses)
 
         def table() -> IRValue:
             return next(following)

@@ -283,4 +283,4 @@ class Cluster:
         constraints = ",".join(["r"] * len(operands) + ["~{memory}"])
         code = ir.InlineAsm(kind, text, constraints, side_effect=True)
         attributes: Any = ("convergent",) if convergent else ()
-        self._builder.call(code, [one.short().value for one in operands], attrs=attributes)
+        self._builder.call(code, [operand.short().value for operand in operands], attrs=attributes)

@@ -174,7 +174,7 @@ def _staggered_forms(known: PlaneSteps) -> list[StepForm]:
     ]
     # Fields of which the other stage takes derivatives along z.
     # Exactly these need rows of neighbours.
-    across = {one.fields[n] for one in formulas for n in one.formula.along("z")}
+    across = {formula.fields[n] for formula in formulas for n in formula.formula.along("z")}
     kept = _most_read(formulas, [region for regions in stages for region in regions])
     half = known.first.variant.order // 2
     costs = STAGGERED.of_stages(len(known.fields), len(kept[0]), half)

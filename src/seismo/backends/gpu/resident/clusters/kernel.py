@@ -64,7 +64,7 @@ def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]
     tables = {name: some if some and isinstance(some[0], list) else [some]
               for name, some in coefficients.items()}  # fmt: skip
     rows = tuple((name, tuple(map(len, some))) for name, some in tables.items())
-    return rows, [number for some in tables.values() for row in some for number in row]
+    return rows, [number for table in tables.values() for row in table for number in row]
 
 
 def named(rows: CoefficientRows, numbers: Iterable[IRValue]) -> dict[str, list]:
@@ -96,7 +96,7 @@ def looping(
                 [IRValue(builder, builder.extract_value(argument, n)) for n in range(len(kind))]
                 for argument, kind in zip(args[:3], signature.args, strict=False)
             ]
-            steps = (IRValue(builder, one) for one in args[3:])
+            steps = (IRValue(builder, arg) for arg in args[3:])
             trace(lanes, together(builder, *tuples[:2]), *tuples, *steps)
             return context.get_dummy_value()
 
@@ -128,7 +128,7 @@ class ClusterKernel:
 
     def __str__(self) -> str:
         """Identify it among all kernels."""
-        formulas = [str(one) for one in self.formulas]
+        formulas = [str(formula) for formula in self.formulas]
         return f"{formulas} {self.precision} {astuple(self.shape)} {self.rows}"
 
     def write(self, tools: Tools) -> Callable:
@@ -140,7 +140,7 @@ class ClusterKernel:
             row_bytes = numbers.row * (self.shape.halo * lanes.size)
             return Cluster(
                 builder, lanes, numbers.blocks, numbers.numbers * lanes.size,
-                [row_bytes * len(one.sent) for one in self._exchanges],
+                [row_bytes * len(exchange.sent) for exchange in self._exchanges],
             )  # fmt: skip
 
         return looping(lanes, together, self.trace)
@@ -183,7 +183,7 @@ class ClusterKernel:
     @property
     def _exchanges(self) -> list[PassShape]:
         """Passes after which blocks hand rows to one another; at most two."""
-        return [one for one in self.shape.passes if one.sent]
+        return [pass_ for pass_ in self.shape.passes if pass_.sent]
 
 
 @dataclass(frozen=True)
@@ -218,9 +218,9 @@ class _ClusterLoop:
 
         def finish(member: Member) -> None:
             # What the last step left is recorded by nobody else.
-            for one in self.shape.passes:
-                if one.late and one.recorded is not None:
-                    self.points.record(member, last - 1, one.recorded)
+            for pass_ in self.shape.passes:
+                if pass_.late and pass_.recorded is not None:
+                    self.points.record(member, last - 1, pass_.recorded)
             self.copies.store(member, last)
 
         cluster.phase(finish)
@@ -229,13 +229,13 @@ class _ClusterLoop:
     def _step(self, n: IRValue, _: list[IRValue]) -> list[IRValue]:
         """Take step n."""
         # A barrier behind each pass and its sources; rows of neighbours before the next one.
-        for number, one in enumerate(self.shape.passes):
+        for number, pass_ in enumerate(self.shape.passes):
             self.cluster.phase(partial(self._advance, number, n=n))
-            if one.injected:
-                with when(self.points.sources_act(one.injected, n)):
-                    self.cluster.phase(partial(self.points.inject, one.injected, step=n))
-            if one.sent:
-                self._exchange(one, n)
+            if pass_.injected:
+                with when(self.points.sources_act(pass_.injected, n)):
+                    self.cluster.phase(partial(self.points.inject, pass_.injected, step=n))
+            if pass_.sent:
+                self._exchange(pass_, n)
         return []
 
     def _advance(self, number: int, member: Member, n: IRValue) -> None:

@@ -231,12 +231,12 @@ class ClusterShape:
     @property
     def injected(self) -> list[int]:
         """Fields that sources act on, in the order of the passes."""
-        return [field for one in self.passes for field in one.injected]
+        return [field for pass_ in self.passes for field in pass_.injected]
 
     @property
     def sent(self) -> set[int]:
         """Fields of which neighbours get outer rows: of all others blocks keep their own alone."""
-        return {field for one in self.passes for field in one.sent}
+        return {field for pass_ in self.passes for field in pass_.sent}
 
     def rows_less(self, field: int) -> int:
         """Return by how many rows a field begins earlier than if all had those of neighbours.
@@ -251,7 +251,7 @@ class ClusterShape:
     @property
     def groups(self) -> int:
         """Number of the groups of channels, each recorded at its own place of a step."""
-        return sum(one.recorded is not None for one in self.passes)
+        return sum(pass_.recorded is not None for pass_ in self.passes)
 
 
 @dataclass(frozen=True)

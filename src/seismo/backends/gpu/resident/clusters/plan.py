@@ -101,11 +101,11 @@ def regions_of(
 def _row_costs(passes: Sequence[PassPlan], z: tuple[int, int], width: int) -> np.ndarray:
     """Return the time that each row takes, in lanes of the interior."""
     costs = np.zeros(z[1] - z[0])
-    for one in passes:
-        for region in one.regions:
+    for pass_ in passes:
+        for region in pass_.regions:
             lanes = -(-(region.x[1] - region.x[0]) // width)
             rows = slice(region.z[0] - z[0], region.z[1] - z[0])
-            costs[rows] += lanes * one.costs[region.stretched]
+            costs[rows] += lanes * pass_.costs[region.stretched]
     return costs
 
 
@@ -343,7 +343,8 @@ def deal(
         first = [len(dealt)]
         for n, rows in enumerate(memory.blocks):
             trials = (
-                (some, *_assigned(_round_costs(one, rows, some, width), warps)) for some in heights
+                (height, *_assigned(_round_costs(one, rows, height, width), warps))
+                for height in heights
             )
             # Of all heights of columns those whose last warp ends first.
             some, warp_of, busy = min(trials, key=lambda trial: trial[2])

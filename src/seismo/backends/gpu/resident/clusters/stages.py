@@ -164,11 +164,16 @@ class ClusterStages:
         self._updates = [
             bind(
                 _MemoryOperators(
-                    self._lanes, order, "xz", kind.stretched, one.formula.slots, damped=one.damped
+                    self._lanes,
+                    order,
+                    "xz",
+                    kind.stretched,
+                    formula.formula.slots,
+                    damped=formula.damped,
                 ),
-                one.formula,
+                formula.formula,
             )
-            for kind, one in zip(block.shape.kinds, self._formulas, strict=True)
+            for kind, formula in zip(block.shape.kinds, self._formulas, strict=True)
         ]
 
     def advance(self, number: int, member: Member, step: IRValue) -> None:

@@ -79,7 +79,7 @@ class ClusterSteps:
             _LayerOperators(block.lanes, order, "xz", kind.stretched, SECOND_SLOTS)
             for kind in block.shape.kinds
         ]
-        self._updates = [bind(one, formula) for one in self._operators]
+        self._updates = [bind(operator, formula) for operator in self._operators]
 
     def advance(self, number: int, member: Member, step: IRValue) -> None:
         """Do a pass of a step: update the fluxes of layers, or all points."""

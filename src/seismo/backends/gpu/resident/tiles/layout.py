@@ -310,4 +310,6 @@ def widest(layers: Sequence[tuple[int, int]]) -> int:
 
 def _within(layers: Sequence[tuple[int, int]], first: int, count: int) -> tuple[int, int]:
     """Return the layer that a tile has, (0, 0) for none."""
-    return next((one for one in layers if one[0] < first + count and one[1] > first), (0, 0))
+    return next(
+        (layer for layer in layers if layer[0] < first + count and layer[1] > first), (0, 0)
+    )

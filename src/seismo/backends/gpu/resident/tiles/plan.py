@@ -69,7 +69,7 @@ def tilings(
         numbers: that fit the shared memory of a block.
     """
     # The plane, layers included, in array indices.
-    x_first = min(one.x[0] for one in regions)
+    x_first = min(region.x[0] for region in regions)
     x_last = max(one.x[1] for one in regions)
     z_first = min(one.z[0] for one in regions)
     z_last = max(one.z[1] for one in regions)

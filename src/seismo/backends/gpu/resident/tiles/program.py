@@ -118,7 +118,7 @@ def _ways(backend: GpuArrays, known: PlaneSteps, regions: list[PlaneRegion]) -> 
     width = backend.lane_width
     half = known.first.variant.order // 2
     profile = -(-known.first.tables.profiles[2].shape[0] // width) * width
-    masked = any((one.x[1] - one.x[0]) % width for one in regions)
+    masked = any((region.x[1] - region.x[0]) % width for region in regions)
     shape = TileShape(THREADS, 0, 0, 0, 0, half, max(half, READ), masked, profile, width)
     numbers = SHARED_BYTES // np.dtype(backend.precision).itemsize
     most = backend.card.multiprocessors
@@ -169,7 +169,7 @@ def in_tiles(backend: GpuArrays, known: PlaneSteps) -> LoopInside | None:
     for tiles in sorted(ways, key=lambda one: microseconds(one, known.shots, multiprocessors)):
         record = record_of(known, samples, tiles)
         if record is not None:
-            many = min(microseconds(one, MANY, multiprocessors) for one in ways)
+            many = min(microseconds(way, MANY, multiprocessors) for way in ways)
             return LoopInside(many, partial(_bound, backend, known, regions, tiles, record))
     return None
 
