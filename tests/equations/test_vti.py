@@ -234,7 +234,8 @@ def test_water_over_shale_is_plain_water() -> None:
     assert discretization.scenario.equation.name == "elastic_vti"
     assert discretization.earth.sample(np.array([30.0]), None)["epsilon"] == 0.0
     assert [
-        contact.solid.epsilon for contact in discretization.contacts or discretization.interfaces
+        contact.solid.epsilon
+        for contact in discretization.slips.corrected or discretization.slips.every
     ] == [0.2]
 
 

@@ -306,7 +306,7 @@ def test_a_curved_top_of_a_mesh_in_degrees(tmp_path, flag):
     place = (-118.2, 34.05) if flag == ".false." else utm(-118.2, 34.05)
     rows = (np.array(place) - first) / steps
     expected = rows @ [100.0, 50.0]
-    assert -discretization.topography.ground(y, x) == pytest.approx(expected, abs=5.0)
+    assert -discretization.vertical.ground(y, x) == pytest.approx(expected, abs=5.0)
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_a_gaussian_hill_is_topography(tmp_path, widths):
         heights = np.load(tmp_path / scenario.topography.path)
         np.testing.assert_allclose(heights, expected)
     assert scenario.grid.extent.z == 3200.0  # from the top of the hill down to SW4's bottom
-    assert discretize(scenario).topography is not None
+    assert discretize(scenario).vertical is not None
 
 
 def test_heights_in_files_and_of_models(tmp_path):
@@ -166,12 +166,12 @@ def test_heights_in_files_and_of_models(tmp_path):
     text = DEEP + ROCK + "topography input=cartesian file=ground.topo zmax=900\n" + SOURCE
     scenario, left_out = converted(tmp_path, text)
     assert (scenario.topography.coordinates, left_out) == ("metres", [])
-    assert discretize(scenario).topography is not None
+    assert discretize(scenario).vertical is not None
     degrees = [f"{-118 + 0.01 * i} {37 + 0.01 * j} {50 * j}" for j in range(4) for i in range(4)]
     (tmp_path / "ground.topo").write_text("\n".join(["4 4", *degrees]) + "\n")
     scenario, left_out = converted(tmp_path, text.replace("cartesian", "geographic"))
     assert (scenario.geographic.longitude, scenario.geographic.latitude) == (-118.0, 37.0)
-    assert discretize(scenario).topography is not None
+    assert discretize(scenario).vertical is not None
     assert "SW4's projection puts them" in " ".join(
         (tmp_path / "scenario.yaml").read_text().replace("\n#", " ").split()
     )

@@ -248,7 +248,7 @@ def test_z_upwards_counts_from_height_0_over_topography(flat, tmp_path):
     if not flat:
         found, scenario = group_of(tmp_path, line, **keys)
         (true,) = true_positions(discretization, found.coordinates)
-        assert abs(true[2] - 60.0 - discretization.topography.ground(0.0, 0.0)) < 1e-6
+        assert abs(true[2] - 60.0 - discretization.vertical.ground(0.0, 0.0)) < 1e-6
 
 
 @pytest.mark.parametrize(

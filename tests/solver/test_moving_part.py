@@ -110,7 +110,7 @@ def on_a_hill(order: int = 4, **changes) -> dict:
 def test_the_answer_over_slopes_is_that_of_all_points(order, monkeypatch):
     """Waves go faster in rows that are lower, and less would not do."""
     discretization = discretize(from_dict(on_a_hill(order)))
-    assert discretization.topography.steepest > 0.5
+    assert discretization.vertical.steepest > 0.5
     speed = points_a_step(discretization)
     courant = discretization.fastest * discretization.clock.dt / discretization.grid.spacing[2]
     assert speed["z"] > 1.3 * courant

@@ -78,7 +78,7 @@ def test_the_memory_of_corrected_rows_is_carried_over() -> None:
         "elastic", 2, steps=40, model=[{"type": "layers", "layers": layers}],
         boundaries=solver.faces(2, top="free_surface"),
     )  # fmt: skip
-    assert solver.build(document).discretization.contacts
+    assert solver.build(document).discretization.slips.corrected
     assert_goes_on(document, ".", (21,))
 
 

@@ -11,43 +11,67 @@ with f the depth of the ground below the level in m (hills negative).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+
+from seismo.grid.grid import Grid
 
 POWER = 3  # of B, whose first two derivatives vanish where rows become flat
 
 
-class VerticalCoordinate(Protocol):
-    """Ground that the rows of a grid follow."""
+class VerticalCoordinate:
+    """Ground that the rows of a grid follow.
+
+    Attributes:
+        grid: flat in s.
+        surface: depth f(y, x) in m of the ground below the level.
+        depth: L in m, below which rows are flat.
+    """
+
+    grid: Grid
+    surface: Callable[..., np.ndarray]
+    depth: float
 
     @property
     def level(self) -> float:
         """Z in m of flat ground on which f is 0."""
+        raise NotImplementedError
 
     @property
     def flat_from(self) -> float:
         """S in m from which on rows are flat."""
+        raise NotImplementedError
 
     @property
     def highest(self) -> float:
         """Z in m of the highest ground at the nodes."""
+        raise NotImplementedError
 
     @property
-    def surface(self) -> Callable[..., np.ndarray]:
-        """Depth f(y, x) in m of the ground below the level."""
+    def steepest(self) -> float:
+        """The tangent of the steepest dip of the ground."""
+        raise NotImplementedError
 
     def ground(self, y: Any, x: Any) -> np.ndarray:
         """Return z in m of the ground."""
+        raise NotImplementedError
+
+    def z(self, s: Any, y: Any, x: Any) -> np.ndarray:
+        """Return z in m of points at s in m."""
+        raise NotImplementedError
 
     def share(self, s: Any) -> np.ndarray:
         """Return B at s in m."""
+        raise NotImplementedError
 
     def z_over(self, f: np.ndarray, s: Any) -> np.ndarray:
         """Return z in m of points at s in m where the ground is f in m below the level."""
+        raise NotImplementedError
 
     def s(self, z: Any, y: Any, x: Any) -> np.ndarray:
         """Return s in m of points at z in m; above the ground it goes on as at the ground."""
+        raise NotImplementedError
 
 
 def remaining(s: Any, level: float, depth: float) -> np.ndarray:

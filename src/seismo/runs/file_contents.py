@@ -56,8 +56,10 @@ def attributes_of(discretization: Discretization, assessment: Assessment) -> dic
     scenario = discretization.scenario
     half = {f.name: f.half for f in discretization.physics.fields if f.half}
     plane = {}
-    if discretization.meets is not None:
-        plane["refined_above"] = float(discretization.grid.coordinate("z", discretization.meets))
+    if discretization.interface is not None:
+        plane["refined_above"] = float(
+            discretization.grid.coordinate("z", discretization.interface.row)
+        )
     return plane | {
         "title": scenario.title,
         "physics": scenario.physics,

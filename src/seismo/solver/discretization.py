@@ -23,14 +23,15 @@ from seismo.grid.interpolation import RADIUS
 from seismo.grid.row_tables import BesideRefinement, RowWeights
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.model.contact_depths import contact_depths
+from seismo.grid.vertical_coordinate import VerticalCoordinate
+from seismo.model.contacts import SlipContacts, contact_depths
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.solver.absorbing.field_damping import GuidedDamping
+from seismo.solver.absorbing.field_damping import LayerDamping
 from seismo.solver.accuracy.waves import Waves
-from seismo.solver.derived_facts import derived
-from seismo.solver.grid_layout import halo_of, image_faces
+from seismo.solver.facts import Fact, Facts, derived
+from seismo.solver.grid_layout import GridInterface, halo_of, image_faces
 from seismo.solver.interpolation.layer_contacts import fluid_density, layers_of
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
@@ -61,19 +62,15 @@ class Discretization:
         survey_shots: the same of all jobs of an array, of which this one has a share.
         groups: the receiver sets.
         batch: shots that advance together.
-        guided_damping: of fields in absorbing layers, whose medium guides waves that grow there.
+        field_damping: of fields in absorbing layers, whose medium guides waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
-        fine: the finer grid above a plane, whose results are its own there; None without one.
-        finer: cells in one of the grid below, of such a grid.
-        meets: row of nodes on the plane where it meets the other grid, None without one.
-        side: rows on this side of that plane, as a grid.
-        fine_spacing: along z in m above the plane.
-        faster: the fastest wave of the other of two grids in m/s, for layers alike on both.
-        facts: that have been derived of it, none of which depends on `batch` or `grids`.
-        contacts: horizontal contacts of fluid and solid whose rows are corrected.
-        interfaces: all of them.
+        facts: that features give.
+        interface: where the grid meets another of another spacing, None without one.
+        subdivision: cells in one of the coarsest grid, along an axis.
+        above: the run on the grid above that, whose results are its own there; None without one.
+        fastest_beside: the fastest wave of the other grid in m/s, for layers alike on both.
         even: by stage, of every plane z, whether its medium is that of `IsotropicPlanes`.
-        topography: the ground that rows follow, None where it is flat.
+        derived_facts: facts derived so far, none of which depends on `batch` or `grids`.
     """
 
     scenario: Scenario
@@ -90,26 +87,50 @@ class Discretization:
     survey_shots: list[Shot]
     groups: list[ReceiverGroup]
     batch: int = 1
-    contacts: tuple[Any, ...] = ()
-    interfaces: list[Any] = field(default_factory=list)
+    facts: Facts = field(default_factory=Facts)
     even: dict[str, np.ndarray] = field(default_factory=dict)
-    topography: Any = None
     grids: int = 1
-    guided_damping: GuidedDamping = field(default_factory=GuidedDamping)
-    fine: Discretization | None = None
-    finer: int = 1
-    meets: int | None = None
-    side: Grid | None = None
-    fine_spacing: float = 0.0
-    faster: float = 0.0
-    facts: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    field_damping: LayerDamping = field(default_factory=LayerDamping)
+    interface: GridInterface | None = None
+    subdivision: int = 1
+    above: Discretization | None = None
+    fastest_beside: float = 0.0
+    derived_facts: dict[object, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __getitem__(self, kind: type[Fact]) -> Fact:
+        """Return the fact of a type that a feature has given.
+
+        Raises:
+            KeyError: none has.
+        """
+        return self.facts[kind]
+
+    def fact(self, kind: type[Fact]) -> Fact | None:
+        """Return the fact of a type; None where no feature has given it."""
+        return self.facts.get(kind)
+
+    def having(self, *facts: object) -> Discretization:
+        """Return the same with facts of a feature, in place of others of their types."""
+        return replace(self, facts=self.facts.having(*facts))
 
     def sharing(self, batch: int, grids: int) -> Discretization:
         """Return the same run with other shots together; the facts of both are the same."""
-        fine = None if self.fine is None else self.fine.sharing(batch, grids)
+        above = None if self.above is None else self.above.sharing(batch, grids)
         shared = copy(self)
-        vars(shared).update(batch=batch, grids=grids, fine=fine)
+        vars(shared).update(batch=batch, grids=grids, above=above)
         return shared
+
+    @property
+    def slips(self) -> SlipContacts:
+        """The level contacts along which media slip on each other."""
+        return self.fact(SlipContacts) or SlipContacts()
+
+    @property
+    def vertical(self) -> VerticalCoordinate | None:
+        """The ground that rows follow; None where they are flat."""
+        return self.fact(VerticalCoordinate)
 
     def shots_on(self, grid: int) -> range:
         """Return the shots on one of the grids, of those that advance together."""
@@ -145,7 +166,7 @@ class Discretization:
     @property
     def layer_phases(self) -> tuple[tuple[int, float], ...]:
         """The first step and the damping of the fields of each part of the run."""
-        return self.guided_damping.phases(self.total_steps)
+        return self.field_damping.phases(self.total_steps)
 
     def reached(self, stage: Stage) -> Box:
         """Return the points that a stage may change."""
@@ -165,8 +186,8 @@ class Discretization:
     @property
     def halo(self) -> int:
         """Points that parts of the grid hold of their neighbours."""
-        curved = self.topography is not None
-        return halo_of(self.scenario, self.stencil.order, curved, self.finer > 1)
+        curved = self.vertical is not None
+        return halo_of(self.scenario, self.stencil.order, curved, self.subdivision > 1)
 
     @derived
     def curved_rows(self) -> RowWeights | None:
@@ -186,13 +207,12 @@ class Discretization:
         Or of a level so many m above the plane.
         """
         z = np.asarray(positions)[..., 2]
-        if self.meets is None:
+        plane = self.interface
+        if plane is None:
             return np.ones(z.shape, bool)
         # Both grids round alike: no position in whole spacings lies on the level.
-        level = (
-            float(self.grid.coordinate("z", self.meets)) - height - _ON_PLANE * self.fine_spacing
-        )
-        return z < level if self.finer > 1 else z >= level
+        level = float(self.grid.coordinate("z", plane.row)) - height - _ON_PLANE * plane.spacing
+        return z < level if plane.is_below else z >= level
 
     def reads(self, positions: np.ndarray) -> np.ndarray:
         """Return which receivers at positions (..., 3) in m this grid has.
@@ -200,7 +220,7 @@ class Discretization:
         Next to the plane these are the coarser one's, which has points on both sides of it.
         """
         # Reading takes RADIUS points on either side.
-        return self.has(positions, RADIUS * self.fine_spacing)
+        return self.has(positions, RADIUS * (self.interface.spacing if self.interface else 0.0))
 
     @property
     def points(self) -> int:
@@ -221,20 +241,20 @@ class Discretization:
     @property
     def live_grid(self) -> Grid:
         """The rows that are updated, on this side of such a plane, as a grid."""
-        return self.side or self.grid
+        return self.interface.side if self.interface else self.grid
 
     @property
     def live(self) -> Box:
         """The points that are updated."""
         nx, ny, rows = self.live_grid.points
         # Above the plane all rows down to it, below it all from it on.
-        first = 0 if self.finer > 1 else self.grid.points[2] - rows
+        first = 0 if self.subdivision > 1 else self.grid.points[2] - rows
         return Box((0, 0, first), (nx, ny, first + rows))
 
     @property
-    def ground(self) -> Any:
+    def ground(self) -> VerticalCoordinate | None:
         """The ground that rows of any of its grids follow; None where it is flat."""
-        return self.grids_of_spacing[-1].topography
+        return self.grids_of_spacing[-1].vertical
 
     @property
     def own_earth(self) -> Earth:
@@ -242,20 +262,20 @@ class Discretization:
 
         Cells on the plane are halved by it: their averages are of their own halves.
         """
-        if self.meets is None:
+        if self.interface is None:
             return self.earth
-        plane = float(self.grid.coordinate("z", self.meets))
+        plane = float(self.grid.coordinate("z", self.interface.row))
         _, y, x = self.earth.clamp
         top, bottom = self.grid.limits("z")
         # A contact on the plane is below the finer grid's half.
         just_above = plane - _ON_PLANE * self.grid.spacing[2]
-        z = (top, just_above) if self.finer > 1 else (plane, bottom)
+        z = (top, just_above) if self.interface.is_below else (plane, bottom)
         return replace(self.earth, clamp=(z, y, x))
 
     @property
     def fastest(self) -> float:
         """The fastest wave in m/s, of all grids."""
-        return max(self.physics.fastest(self.extremes), self.faster)
+        return max(self.physics.fastest(self.extremes), self.fastest_beside)
 
     @property
     def coarsest_spacing(self) -> float:
@@ -301,13 +321,13 @@ class Discretization:
 
     def _shows(self, kind: str, name: str) -> bool:
         """Whether a set is of this grid: of the coarser one if not of the finer one."""
-        shown = () if self.fine is None else getattr(self.fine.scenario.output, kind)
+        shown = () if self.above is None else getattr(self.above.scenario.output, kind)
         return all(name != one.name for one in shown)
 
     @property
     def grids_of_spacing(self) -> list[Discretization]:
         """The run on its grids: the coarser one, and the finer one above it."""
-        return [self] if self.fine is None else [self, self.fine]
+        return [self] if self.above is None else [self, self.above]
 
     @derived
     def row_groups(self) -> Callable[[int], list[RowGroup]]:

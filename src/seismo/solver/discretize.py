@@ -23,7 +23,7 @@ from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
-from seismo.solver.absorbing.field_damping import GuidedDamping
+from seismo.solver.absorbing.field_damping import LayerDamping
 from seismo.solver.accuracy.stencil import (
     choose_stencil,
     least_order,
@@ -36,6 +36,7 @@ from seismo.solver.accuracy.time_step import (
 )
 from seismo.solver.accuracy.waves import Waves, waves_of
 from seismo.solver.discretization import Discretization
+from seismo.solver.facts import Facts
 from seismo.solver.grid_layout import (
     Level,
     ground_over,
@@ -84,11 +85,11 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     scenario = level.scenario
     grid = level.grid
     # All of the region with one spacing, which models, sources and receivers refer to.
-    region = grid if level.meets is None else make_grid(run)
+    region = grid if level.interface is None else make_grid(run)
     relaxation = next((fit(scenario) for fit in acting("relaxation", scenario)), None)
     # Below a plane where two grids meet rows are flat.
-    topography = ground if level.meets is None or level.finer > 1 else None
-    slopes = topography is not None
+    facts = Facts() if ground is None or not level.is_highest else Facts((ground,))
+    slopes = bool(facts.entries)
     name = scenario.equation.name
     physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
     # Earth, sources, receivers and output: what is wrong with any is told together.
@@ -100,7 +101,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
         partial(refuse_unfit, scenario, physics),
     ]
     steps += [partial(refuse, level, physics) for refuse in acting("refuse_level", scenario)]
-    steps += [partial(refuse_empty_boxes, scenario, grid)] * (level.finer == 1)  # of all depths
+    steps += [partial(refuse_empty_boxes, scenario, grid)] * level.has_all_depths
     read, placed_shots, groups, *_ = gathered(steps)
     for changed in acting("earth", scenario):
         read = changed(read, level, physics, placed_shots, ground)
@@ -109,12 +110,13 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     waves, stencil, closure, slope = _differences(
         level, physics, earth, extremes, sample, shots, groups, slopes
     )
-    interfaces, contacts = _contacts(scenario, physics, earth, grid, stencil, closure)
     # Stability limit of a uniform medium, and what rows of their own and averages leave of it.
-    growth = level.growth(stencil)
-    scheme = Scheme(
-        scenario, physics, level.live, grid, earth, stencil, closure, topography, contacts, growth
-    )
+    growth = level.interface.growth(stencil) if level.interface else 1.0
+    scheme = Scheme(scenario, physics, level.live, grid, earth, stencil, closure, facts, growth)
+    for prepare in acting("prepare", scenario):
+        scheme = replace(scheme, facts=scheme.facts.having(prepare(scheme)))
+    for refuse in acting("refuse_scheme", scenario):
+        refuse(scheme)
     clock_of = partial(make_clock, scenario, *limits_of(scheme, extremes))
     clock = clock_of()
     for stepping in acting("stepping", scenario):
@@ -123,8 +125,8 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
         waves = replace(waves, dt=clock.dt)
     discretization = Discretization(
         scenario, physics, grid, earth, extremes, waves, clock, stencil, closure, slope, shots,
-        shots, groups, contacts=contacts, interfaces=interfaces, topography=topography,
-        finer=level.finer, meets=level.meets, side=level.side, fine_spacing=level.fine_spacing,
+        shots, groups, facts=scheme.facts, interface=level.interface,
+        subdivision=level.subdivision,
     )  # fmt: skip
     # Tables of the equations: losses, 16-bit numbers, rows that follow the ground.
     for with_table in acting("physics", scenario):
@@ -133,7 +135,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     guided = field_damping(discretization, discretization.fastest)
     if share is not None:
         discretization = replace(discretization, shots=share.take(shots))
-    discretization = replace(discretization, guided_damping=guided)
+    discretization = replace(discretization, field_damping=guided)
     return replace(discretization, even=even_planes(discretization))
 
 
@@ -166,30 +168,12 @@ def _differences(
     return waves, stencil, closure, slope
 
 
-def _contacts(
-    scenario: Scenario, physics: Physics, earth: Earth, grid: Grid, stencil: Stencil,
-    closure: SurfaceClosure | None,
-) -> tuple[list[Any], tuple[Any, ...]]:  # fmt: skip
-    """Return all contacts of fluid and solid, and those that have rows of their own.
-
-    Raises:
-        ScenarioError: these rows will not do.
-    """
-    interfaces: list[Any] = []
-    contacts: tuple[Any, ...] = ()
-    for contacts_of in acting("contacts", scenario):
-        interfaces, contacts = contacts_of(scenario, physics, earth, grid, stencil, closure)
-    for refuse in acting("refuse_contacts", scenario):
-        refuse(scenario, grid, contacts, closure, stencil.order // 2)
-    return interfaces, contacts
-
-
-def field_damping(discretization: Discretization, fastest: float) -> GuidedDamping:
+def field_damping(discretization: Discretization, fastest: float) -> LayerDamping:
     """Return the damping of the fields in layers for waves so fast [m/s]."""
     for damping in acting("field_damping", discretization.scenario):
-        advised: GuidedDamping = damping(discretization, fastest)
+        advised: LayerDamping = damping(discretization, fastest)
         return advised
-    return GuidedDamping()
+    return LayerDamping()
 
 
 def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:

@@ -23,39 +23,56 @@ def _no_growth(stencil: Stencil) -> float:
 
 
 @dataclass(frozen=True)
+class GridInterface:
+    """The plane where a grid meets another one, of another spacing.
+
+    Attributes:
+        row: of this grid's nodes on the plane.
+        side: rows on this side of it, as a grid.
+        is_below: whether it lies below this grid.
+        spacing: along z in m above the plane.
+        growth: of the largest eigenvalue by the rows beside the plane, for differences.
+        converted: whether S waves come from the other grid, whatever the sources.
+    """
+
+    row: int
+    side: Grid
+    is_below: bool = False
+    spacing: float = 0.0
+    growth: Callable[[Stencil], float] = _no_growth
+    converted: bool = False
+
+
+@dataclass(frozen=True)
 class Level:
     """A grid of a run, of which a scenario has one or more.
 
     Attributes:
         scenario: with the spacing, the layers and the faces of this grid.
         grid: all of its rows.
-        finer: cells in one of the grid below, of the grid above a plane; else 1.
-        meets: row of nodes on the plane where it meets another grid, None without one.
-        converted: whether S waves come from that, whatever the sources.
-        side: rows on this side of the plane, as a grid; None for all of them.
-        fine_spacing: along z in m above the plane, of each of two grids.
-        growth: of the largest eigenvalue by the rows beside the plane, for differences.
+        interface: where it meets another grid, None without one.
+        subdivision: cells in one of the coarsest grid, along an axis.
     """
 
     scenario: Scenario
     grid: Grid
-    finer: int = 1
-    meets: int | None = None
-    converted: bool = False
-    side: Grid | None = None
-    fine_spacing: float = 0.0
-    growth: Callable[[Stencil], float] = _no_growth
+    interface: GridInterface | None = None
+    subdivision: int = 1
 
     @property
     def live(self) -> Grid:
         """The rows that are updated, as a grid."""
-        return self.side or self.grid
+        return self.interface.side if self.interface else self.grid
 
     @property
-    def plane(self) -> int:
-        """That row, of one of two grids."""
-        assert self.meets is not None
-        return self.meets
+    def is_highest(self) -> bool:
+        """Whether no other grid lies above."""
+        return self.interface is None or self.interface.is_below
+
+    @property
+    def has_all_depths(self) -> bool:
+        """Whether its rows are those of all depths."""
+        return self.interface is None or not self.interface.is_below
 
     def stepped(self, dt: float) -> Level:
         """Return the same with a time step in s."""

@@ -61,7 +61,7 @@ class Prepared:
 
     injection: list[dict[TableKey, InjectionTable]]
     record: RecordRows | None
-    fine: Prepared | None = None
+    above: Prepared | None = None
 
 
 class GridExchange(Protocol):
@@ -103,16 +103,16 @@ class Simulation:
         }
         self.solvers = list(self._numbered.values())
         # The finer grid above, whose steps are taken with these.
-        self.fine: Simulation | None = None
+        self.above: Simulation | None = None
         self.exchanges: list[GridExchange] = []
-        if discretization.fine is not None:
-            self.fine = Simulation(
-                discretization.fine, backend, ranks=self.ranks, below=self.division
+        if discretization.above is not None:
+            self.above = Simulation(
+                discretization.above, backend, ranks=self.ranks, below=self.division
             )
             self.exchanges = [
                 exchange(backend, coarse, fine, discretization)
                 for exchange in acting("exchange", discretization.scenario)
-                for coarse, fine in zip(self.solvers, self.fine.solvers, strict=True)
+                for coarse, fine in zip(self.solvers, self.above.solvers, strict=True)
             ]
         fields = {n: solver.fields for n, solver in self._numbered.items()}
         # Halo exchange of each stage, for each parity of the step.
@@ -132,8 +132,8 @@ class Simulation:
         self.total_steps = discretization.total_steps
         # Receivers and maps read what a step has left.
         self.sampled = RankFields(backend, list(fields.values()), discretization.batch, self.ranks)
-        above = None if self.fine is None else self.fine.recorder
-        self.recorder: Recorder = Recorder(discretization, self.division, self.sampled, above)
+        recorder = None if self.above is None else self.above.recorder
+        self.recorder: Recorder = Recorder(discretization, self.division, self.sampled, recorder)
         reading = MapReading(discretization.interpolation, never_cut(discretization))
         self.maps = PeakMaps(self.sampled, reading, discretization.maps, discretization.clock)
         if below is None:
@@ -149,7 +149,7 @@ class Simulation:
     @property
     def levels(self) -> list[Simulation]:
         """The simulations of all grids, the coarsest one first."""
-        return [self] if self.fine is None else [self, self.fine]
+        return [self] if self.above is None else [self, self.above]
 
     def updates(self, first: int, behind: int) -> int:
         """Return the points of a shot that steps update, summed over the steps."""
@@ -194,14 +194,14 @@ class Simulation:
         # Another grid has those on the other side of the plane where it meets this one.
         sources = [[s for s in some if self.discretization.has(s.position)] for some in sources]
         tables = [solver.injection.tables(sources, self.total_steps) for solver in self.solvers]
-        fine = None if self.fine is None else self.fine.prepare(shots)
-        return Prepared(tables, self.recorder.rows_of(shots), fine)
+        above = None if self.above is None else self.above.prepare(shots)
+        return Prepared(tables, self.recorder.rows_of(shots), above)
 
     def start(self, prepared: Prepared) -> None:
         """Load prepared shots and reset the time to 0; collective over all ranks."""
         fits = self._take(prepared)
-        if self.fine is not None and prepared.fine is not None:
-            fits += self.fine._take(prepared.fine)
+        if self.above is not None and prepared.above is not None:
+            fits += self.above._take(prepared.above)
         self.step = self.total_steps
         # Initial condition: zero wavefield, memory and record.
         for saved in self.state().values():
@@ -241,9 +241,9 @@ class Simulation:
         for n, solver in self._numbered.items():
             arrays |= {f"part{n}.{name}": array for name, array in solver.state().items()}
         # That of the finer grid, whose arrays have names of their own.
-        if self.fine is not None:
-            self.fine.step = self.step
-            above = self.fine.state().items()
+        if self.above is not None:
+            self.above.step = self.step
+            above = self.above.state().items()
             arrays |= {f"fine.{name}": array.renamed("fine.") for name, array in above}
         return arrays
 
@@ -313,9 +313,9 @@ class Simulation:
             ]
         # Queue the reductions of all subdomains; the result is awaited later.
         looks = [start() for start in self._searches[key]]
-        if self.fine is not None:
-            self.fine.step = self.step
-        in_fine = None if self.fine is None else self.fine.largest(name)
+        if self.above is not None:
+            self.above.step = self.step
+        largest_above = None if self.above is None else self.above.largest(name)
 
         def wait() -> tuple[float, Triple]:
             maxima = [look() for look in looks]
@@ -323,12 +323,12 @@ class Simulation:
             size, number = max((f.size, n) for n, f in enumerate(maxima))
             index = self.solvers[number].subdomain.point(maxima[number].at)
             largest = max(self.ranks.allgather((size / self._scale(name), index)))
-            if self.fine is None or in_fine is None:
+            if self.above is None or largest_above is None:
                 return largest
-            size, index = in_fine()
+            size, index = largest_above()
             return max(
                 largest,
-                (size, self.discretization.grid.nearest(self.fine.discretization.grid, index)),
+                (size, self.discretization.grid.nearest(self.above.discretization.grid, index)),
             )
 
         return wait

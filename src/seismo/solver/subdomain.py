@@ -112,7 +112,7 @@ def _tables(
         up=up,
         down=down,
         surface=subdomain.offset[2],
-        even_layers=not discretization.guided_damping.averaged,
+        even_layers=not discretization.field_damping.averaged,
     )
 
 
@@ -196,7 +196,7 @@ class SubdomainSolver:
         first = Binding(
             backend, subdomain, self.fields, tables[0], discretization.stencil.order,
             discretization.row_groups(backend.lane_width), _closed_width(discretization),
-            discretization.even, discretization.grid.box, discretization.guided_damping.late > 0.0,
+            discretization.even, discretization.grid.box, discretization.field_damping.late > 0.0,
             discretization.curved_rows, discretization.closed_rows,
         )  # fmt: skip
         refined = [_refined(discretization, subdomain, of_phase) for of_phase in tables]

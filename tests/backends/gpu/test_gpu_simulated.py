@@ -112,7 +112,7 @@ def test_layers_with_a_medium_of_their_own(tmp_path):
     """Side layers go over into the mean of beds: the card reads all of it, not their inner edge."""
     document = planned("elastic", 2, tmp_path, "free_surface") | {"model": beds(6, 2)}
     found, wanted = both(document, tmp_path)
-    assert found.discretization.guided_damping.averaged
+    assert found.discretization.field_damping.averaged
     assert solver.difference(solver.wavefield(found), solver.wavefield(wanted)) < 1e-12
 
 
@@ -353,7 +353,7 @@ def test_a_sea_bed(depth, closed, tmp_path):
     changes = {"model": layers((0.0, WATER), (depth, HARD)), "cells": (12, 26)}
     boundaries = faces("free_surface", 2) | {"layer": {"points": 2}}
     document = solver.plan("elastic", 2, boundaries=boundaries, **changes)
-    (contact,) = discretize(from_dict(document)).contacts
+    (contact,) = discretize(from_dict(document)).slips.corrected
     assert contact.closed == closed
     compare(document, tmp_path)
 

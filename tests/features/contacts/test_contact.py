@@ -72,7 +72,7 @@ def columns(simulation) -> dict[str, np.ndarray]:
     plate = np.where(mu > 0, found["c11"] / dt - stretch * c13, 0.0)
     weight, density = np.ones_like(rho), 0.5 * (rho + np.roll(rho, -1, 0))
     across, shear = np.ones_like(rho), 0.5 * (q + np.roll(q, -1, 0))
-    for contact in discretization.contacts:
+    for contact in discretization.slips.corrected:
         if contact.closed:
             rows = contact_operators(contact, discretization.stencil.first)
             nodes = slice(rows.first, rows.first + len(rows.node_norm))
@@ -123,7 +123,7 @@ BEDS = [
 def test_energy_is_conserved(bed: str, dimensions: int, order: int) -> None:
     """The corrected differences are negative adjoints: only rounding changes the energy."""
     simulation = closed_box(dimensions, SEA_BEDS[bed], order)
-    assert len(simulation.discretization.contacts) == (2 if bed == "under_ice" else 1)
+    assert len(simulation.discretization.slips.corrected) == (2 if bed == "under_ice" else 1)
     c, found = columns(simulation), []
     for _ in range(60):
         before = solver.wavefield(simulation)
@@ -153,7 +153,7 @@ def test_contacts_that_share_rows_are_left_to_the_averages(sheet, bottom, kept) 
     model = layers((0.0, other), (14.88, sheet), (bottom, other))
     document = solver.plan("elastic", 2, model=model, order=4, cells=(12, 28),
                            boundaries=solver.faces(2, "rigid"))  # fmt: skip
-    assert len(discretize(from_dict(document)).contacts) == kept
+    assert len(discretize(from_dict(document)).slips.corrected) == kept
 
 
 @pytest.mark.parametrize("model", STABLE)
@@ -180,7 +180,7 @@ def test_long_run_with_layers_and_free_surface() -> None:
     document["sources"] = [s for s in document["sources"] if s["type"] == "explosion"]
     document["sources"][0]["position"]["z"] = 6 * DZ  # in the water: rock would keep its strain
     simulation = solver.build(document)
-    assert len(simulation.discretization.contacts) == 1
+    assert len(simulation.discretization.slips.corrected) == 1
     simulation.advance(30)
     early = np.abs(simulation.field("szz")).max()
     simulation.advance(7970)
@@ -212,7 +212,7 @@ def test_the_cut_does_not_show(
     )  # fmt: skip
     document["sources"] = [s for s in document["sources"] if s["type"] == "explosion"]
     whole, cut = solver.simulate(document), solver.simulate(document, parts=parts)
-    assert whole.discretization.contacts
+    assert whole.discretization.slips.corrected
     assert solver.identical(solver.wavefield(cut), solver.wavefield(whole))
     assert solver.identical(solver.records(cut), solver.records(whole))
 

@@ -8,7 +8,7 @@ import pytest
 from seismo.equations.rock.upright_rock import Rock
 from seismo.features.contacts.checks import scholte_error, scholte_velocity
 from seismo.features.contacts.closure import closed_rows, contact_closure
-from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.contact import Contact, FluidContacts
 from seismo.features.contacts.interpolation import side_weights
 from seismo.features.contacts.operators import (
     contact_operators,
@@ -93,10 +93,19 @@ def test_scholte_velocity_is_that_of_the_textbook() -> None:
     assert scholte_velocity(contact(50.0)) == pytest.approx(1426.585, abs=0.01)
 
 
+class _Run(dict):
+    """Facts of a run by type, and further attributes of it."""
+
+    def __init__(self, facts, **attributes):
+        super().__init__(facts)
+        vars(self).update(attributes)
+
+
 def test_only_cuts_next_to_a_contact_are_refused() -> None:
     """Rows that are read lie within the halo for every cut that is left."""
     one, c, halo = contact(50.3), staggered(8), 4
-    run = SimpleNamespace(contacts=(one,), stencil=SimpleNamespace(first=c), halo=halo)
+    contacts = FluidContacts((one,), (one,))
+    run = _Run({FluidContacts: contacts}, stencil=SimpleNamespace(first=c), halo=halo)
     refused = uncut_rows(run)
     assert refused
     assert max(abs(row - 50.5) for row in refused) < 10

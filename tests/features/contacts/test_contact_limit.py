@@ -67,7 +67,7 @@ def test_steps_just_below_the_limit_are_stable(name, order):
 def test_the_limit_is_not_told_far_too_short(order):
     """Where light fluid over rock has no closed rows it is that of the fastest vibration."""
     document = plane(EARTHS["air of 70 m"], order)
-    (contact,) = discretize(from_dict(document)).contacts
+    (contact,) = discretize(from_dict(document)).slips.corrected
     assert not contact.closed
     assert not growth(document, 1.06) < MOST
 
@@ -83,7 +83,7 @@ def test_the_limit_is_not_told_far_too_short(order):
 def test_closed_rows_of_light_fluids_have_their_own_limit(order, depth):
     """No difference reads across the contact, whose cell's average would allow a fifth."""
     document = plane([(0.0, AIR), (depth, ROCK)], order)
-    (contact,) = discretize(from_dict(document)).contacts
+    (contact,) = discretize(from_dict(document)).slips.corrected
     assert contact.closed
     assert not growth(document, 1.08) < MOST
 
@@ -102,7 +102,7 @@ def test_in_space_and_with_losses(dimensions, lossy):
 def test_closed_rows_may_lie_beside_a_rigid_bottom():
     """Their interior reaches beyond it; the bottom is at 600 m."""
     document = plane([(0.0, WATER), (500.0, ROCK)], 16)
-    (contact,) = discretize(from_dict(document)).contacts
+    (contact,) = discretize(from_dict(document)).slips.corrected
     assert contact.closed
     assert growth(document, 0.98) < MOST
 

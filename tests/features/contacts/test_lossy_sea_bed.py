@@ -66,7 +66,7 @@ def test_waves_of_a_sea_bed_are_exact(fraction: float, closed: bool) -> None:
     document["receivers"] = [solver.points(positions, quantities=["velocity"])]
     with mock.patch.object(fluid_solid_contact, "_has_clearance", room(closed)):
         simulation = solver.simulate(document)
-    assert [contact.closed for contact in simulation.discretization.contacts] == [closed]
+    assert [contact.closed for contact in simulation.discretization.slips.corrected] == [closed]
     law = (constant_q(q, FREQUENCY) for q in LOSS.values())
     media = Medium(*WATER.values()), AttenuatingMedium(*ROCK.values(), *law)
     errors = flat_layers.errors(simulation, media, (depth,), cut=1e-6)
@@ -145,7 +145,7 @@ def test_equations_of_anisotropic_rock_agree_at_a_bed(dimensions: int) -> None:
         places = [dict.fromkeys(sides, 30.0) | {"z": (27.3 + z) * CELL} for z in (-4.0, 0.5, 4.0)]
         document["receivers"] = [solver.points(places, quantities=["velocity"])]
         simulation = solver.simulate(document)
-        assert [contact.closed for contact in simulation.discretization.contacts] == [True]
+        assert [contact.closed for contact in simulation.discretization.slips.corrected] == [True]
         found.append(solver.records(simulation))
     for other in found[1:]:
         assert solver.difference(other, found[0]) < 1e-5

@@ -39,7 +39,7 @@ def traces(document: dict) -> tuple[str, dict[str, np.ndarray]]:
     ]
     document["receivers"] = [solver.points(places, quantities=["velocity"])]
     simulation = solver.simulate(document)
-    assert [contact.closed for contact in simulation.discretization.contacts] == [True]
+    assert [contact.closed for contact in simulation.discretization.slips.corrected] == [True]
     return simulation.discretization.scenario.equation.name, solver.records(simulation)
 
 
@@ -133,7 +133,7 @@ def test_nothing_grows_beside_tilted_rock_under_water(where, loss) -> None:
     top, base = (tilted, SHALE | loss) if where == "bed" else (SOFT | loss, tilted)
     document = sea(2, top, base, steps=6000, precision="float32", **(LOSSY if loss else {}))
     simulation = solver.build(document)
-    assert bool(simulation.discretization.contacts) == (where == "base")
+    assert bool(simulation.discretization.slips.corrected) == (where == "base")
     levels = []
     for count in (100, 2900, 3000):
         simulation.advance(count)

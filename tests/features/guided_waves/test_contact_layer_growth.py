@@ -20,7 +20,7 @@ def growth(script):
 def test_no_wave_along_a_sea_bed_grows(vs: float, ratio: float, place: float, growth) -> None:
     layers = growth.pair(growth.WATER, growth.rock(vs, ratio), 18.0 + place)
     waves = growth.ContactWaves(layers)
-    assert waves._simulation.discretization.contacts[0].closed
+    assert waves._simulation.discretization.slips.corrected[0].closed
     assert max(waves.growth(k) for k in (0.1, 2.2)) < 0.0
 
 

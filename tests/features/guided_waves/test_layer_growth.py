@@ -200,7 +200,7 @@ def test_layers_damp_more_where_the_modulus_jumps(tmp_path) -> None:
         rocks = {"vp": 2.0 * vs, "vs": vs, "rho": np.full_like(vs, 2000.0)}
         document = solver.plan("elastic", 2, steps=None, model=solver.gridded(tmp_path, rocks))
         discretization = solver.discretize(solver.from_dict(document, tmp_path))
-        dampings.append(discretization.guided_damping.early)
+        dampings.append(discretization.field_damping.early)
     assert dampings[0] == 0.015
     assert dampings[1] > 0.06
 
@@ -257,7 +257,7 @@ def test_layers_damp_fields_by_what_the_ground_guides() -> None:
             "elastic", 2, boundaries=boundaries, steps=None, time={"duration": 1000.0}
         )  # 252 m deep
         discretization = solver.discretize(solver.from_dict(document | {"model": model}))
-        assert discretization.guided_damping.late == pytest.approx(damping, abs=1e-4)
+        assert discretization.field_damping.late == pytest.approx(damping, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def fields_of(simulation) -> bytes:
 def test_no_step_depends_on_the_duration(dimensions, model, monkeypatch) -> None:
     """In 0.1.0's successors until now layers damped by 1 - 3000 / steps: 1.5 to 2.5 %."""
     monkeypatch.setattr(field_damping, "HARMLESS", 40)
-    onset = through(1, dimensions, model).discretization.guided_damping.onset
+    onset = through(1, dimensions, model).discretization.field_damping.onset
     short, long, longer = (through(n, dimensions, model) for n in (onset - 20, 80, 160))
     assert [len(s.discretization.layer_phases) for s in (short, long, longer)] == [1, 2, 2]
     for simulation, steps in ((short, short.total_steps), (long, 80)):
@@ -542,7 +542,7 @@ def beside_a_body(times: float, steps: int = 1):
 @pytest.mark.parametrize(("times", "damped"), [(1.1, False), (1.45, True), (2.5, True)])
 def test_layers_beside_faster_rock_damp_their_fields(times, damped) -> None:
     """They are stronger than the rock at the surface asks for, along which waves grow then."""
-    guided = beside_a_body(times).discretization.guided_damping
+    guided = beside_a_body(times).discretization.field_damping
     assert guided.early == 0.0
     assert (guided.late > 0.0) == damped
 

@@ -79,7 +79,7 @@ LOSS = {"qp": 60.0, "qs": 30.0}
 )
 def test_means_are_those_of_one_grid_however_it_is_cut(dimensions, model, parts):
     whole, cut = (beside(model, dimensions, parts=p) for p in (None, parts))
-    assert whole.discretization.guided_damping.averaged
+    assert whole.discretization.field_damping.averaged
     for name, array in solver.wavefield(whole).items():
         np.testing.assert_array_equal(solver.wavefield(cut)[name], array, err_msg=name)
 

@@ -88,7 +88,7 @@ def test_force_in_a_whole_space(kind: str, dimensions: int) -> None:
 def test_layers_beside_turned_rock_send_back_what_check_says() -> None:
     """Its waves would grow by 0.011 d. To a factor of 3; dispersion and the rest are 0.2 %."""
     discretization, found, wanted = force_and_exact("turned and damped", 3)
-    assert discretization.guided_damping.early > 0.0
+    assert discretization.field_damping.early > 0.0
     expected = sent_back(discretization)
     compare(found, wanted, 3.0 * expected)
     with pytest.raises(AssertionError):

@@ -36,7 +36,7 @@ def test_planes_that_are_named_suit() -> None:
     assert planes == planes_named(both[1])
     for below in planes:
         discretization = discretize(from_dict(with_plane(document, below), "."))
-        assert float(discretization.grid.coordinate("z", discretization.meets)) == below
+        assert float(discretization.grid.coordinate("z", discretization.interface.row)) == below
     # The next row towards them is refused.
     for below in (planes[0] + 30.0, planes[1] - 30.0):
         assert "lies too near" in messages_of(with_plane(document, below))[0]
@@ -55,7 +55,7 @@ def test_a_source_under_a_relief_moves_the_plane_below_it() -> None:
     assert both[1].endswith(f"(with the plane at z = {enough:g} m, which the ground needs)")
     (below,) = planes_named(both[1])
     assert below > enough
-    assert discretize(from_dict(with_plane(document, below), ".")).meets is not None
+    assert discretize(from_dict(with_plane(document, below), ".")).interface is not None
 
 
 def test_no_plane_is_named_that_lies_below_the_grid() -> None:

@@ -88,7 +88,7 @@ def test_energy_is_constant(name, dimensions, order, height, steps, tmp_path) ->
     document["topography"] = hill(across, height, {2: 60.0, 3: 33.0}[dimensions])
     simulation = with_noise(document, tmp_path, steps)
     energy = RefinedEnergy(simulation)
-    energy.levels[1] = HillEnergy(simulation.fine, simulation)
+    energy.levels[1] = HillEnergy(simulation.above, simulation)
     assert energy.drift(steps // 4) < 1e-12
 
 
@@ -101,8 +101,8 @@ def test_curved_rows_end_above_the_closed_ones(order: int) -> None:
     document["grid"] |= {
         "order": order, "extent": {"x": 900.0, "z": 1500.0}, "refinement": [{"below": below}],
     }  # fmt: skip
-    discretization = discretize(from_dict(document, ".")).fine
-    assert discretization.topography.depth < 6.0 * height
+    discretization = discretize(from_dict(document, ".")).above
+    assert discretization.vertical.depth < 6.0 * height
     assert discretization.curved_rows.count <= discretization.plane_rows.rows[0]
 
 
@@ -182,8 +182,8 @@ def test_parts_below_the_plane_follow_the_ground() -> None:
     x = np.array([[100.0, 450.0]])
     for grid, s in (
         (discretization, 600.0),
-        (discretization.fine, 540.0),
-        (discretization.fine, 100.0),
+        (discretization.above, 540.0),
+        (discretization.above, 100.0),
     ):
         found = grid.own_earth.sample(np.array([[s]]), None, x)["vs"]
         depth = discretization.ground.z(s, None, x) - discretization.ground.ground(None, x)
@@ -245,7 +245,9 @@ def test_a_plane_among_curved_rows_is_refused(origin: dict) -> None:
     document["grid"]["refinement"] = [{"below": below}]
     discretization = discretize(from_dict(document, "."))
     assert discretization.ground.heights[0] >= 0.4
-    assert float(discretization.grid.coordinate("z", discretization.meets)) == pytest.approx(below)
+    assert float(
+        discretization.grid.coordinate("z", discretization.interface.row)
+    ) == pytest.approx(below)
 
 
 @pytest.mark.parametrize("top", [None, -90.0, -75.0])
@@ -262,7 +264,7 @@ def test_auto_finds_a_plane_below_curved_rows(top: float | None) -> None:
     document["sources"][1]["position"]["z"] = 1100.0
     document["receivers"][0]["positions"].pop()
     discretization = discretize(from_dict(document, "."))
-    assert 560.0 < float(discretization.grid.coordinate("z", discretization.meets)) < 720.0
+    assert 560.0 < float(discretization.grid.coordinate("z", discretization.interface.row)) < 720.0
     assert discretization.ground.depth == pytest.approx(420.0, rel=1e-4)  # six reliefs
 
 

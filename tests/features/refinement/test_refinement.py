@@ -52,11 +52,11 @@ class LevelEnergy(Energy):
         norm = closure.half_norm if "z" in half else closure.node_norm
         rows = np.arange(discretization.grid.points[2])
         is_half = int("z" in half)
-        if discretization.finer > 1:
-            depth = discretization.meets - rows - is_half
+        if discretization.subdivision > 1:
+            depth = discretization.interface.row - rows - is_half
             cell = 1.0
         else:
-            depth = rows - discretization.meets
+            depth = rows - discretization.interface.row
             cell = float(FACTOR ** len(self.axes))
         w = np.where(depth >= 0, 1.0, 0.0)
         beside = (depth >= 0) & (depth < len(norm))
@@ -169,7 +169,7 @@ def test_faster_rock_below_the_plane_limits_the_step(
     for courant in (0.99, 1.02):
         clock = replace(discretization.clock, dt=courant * discretization.clock.limit)
         discretization = replace(
-            discretization, clock=clock, fine=replace(discretization.fine, clock=clock)
+            discretization, clock=clock, above=replace(discretization.above, clock=clock)
         )
         simulation = Simulation(discretization, CpuBackend("float64"), (1, 1))
         fill_with_noise(simulation)

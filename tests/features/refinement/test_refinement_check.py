@@ -206,7 +206,9 @@ def test_a_check_looks_at_the_earth_beside_the_plane_once_on_either_side(monkeyp
     monkeypatch.setattr(
         refined,
         "_sent_back",
-        lambda discretization, z: looked_at.append(discretization.finer) or look(discretization, z),
+        lambda discretization, z: (
+            looked_at.append(discretization.subdivision) or look(discretization, z)
+        ),
     )
     assert any("a contact of media" in text for text in assess(setup_of(layers(480.0))).warnings)
     assert sorted(looked_at) == [1, 3]

@@ -50,9 +50,9 @@ def basin(
 def plane(document: dict) -> float | None:
     """Give z of the plane that is chosen."""
     discretization = discretize(from_dict(document))
-    if discretization.fine is None:
+    if discretization.above is None:
         return None
-    return float(discretization.grid.coordinate("z", discretization.meets))
+    return float(discretization.grid.coordinate("z", discretization.interface.row))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_check_tells_the_crossing_by_which_the_plane_was_chosen(kind: str, monke
         del document["sources"][0]["force"]
         document["sources"][0] |= {"type": kind, "moment": 1e12}
     discretization = discretize(from_dict(document))
-    assert discretization.fine is not None
+    assert discretization.above is not None
     assert refinement_error(discretization) == errors[-1] > 0.0
 
 
@@ -184,8 +184,8 @@ def test_an_explosion_has_s_waves_where_something_makes_them(
          "position": {"x": 600.0, "z": 600.0}}
     ]  # fmt: skip
     discretization = discretize(from_dict(document))
-    assert discretization.fine is not None
-    for side in (discretization, discretization.fine):
+    assert discretization.above is not None
+    for side in (discretization, discretization.above):
         assert side.waves.slowest == (1000.0 if has_shear else side.waves.fastest)
     assert has_shear or discretization.stencil.order == 8
 
@@ -194,7 +194,7 @@ def test_check_says_that_there_is_none() -> None:
     discretization = make_plan(from_dict(basin(rock=1100.0))).discretization
     ((_, text),) = refinement_facts(discretization)
     assert text.startswith("auto: no plane spares a fifth of the points")
-    assert discretization.fine is None
+    assert discretization.above is None
 
 
 def test_waves_that_do_not_go_with_it_are_refused() -> None:

@@ -98,7 +98,7 @@ class CurvedEnergy(Energy):
         rows = discretization.grid.heights(
             np.arange(discretization.grid.points[2]) + 0.5 * ("z" in half)
         )
-        heights = discretization.topography.height(z[:, None, None], across, x)
+        heights = discretization.vertical.height(z[:, None, None], across, x)
         return super().weight(half) * rows[:, None, None] * heights
 
     def density(self, half: str) -> np.ndarray | float:
@@ -343,7 +343,7 @@ def test_traction_on_the_ground_vanishes() -> None:
     interpolated = np.zeros_like(on_nodes)
     for m, weight in enumerate(midpoint(pairs_of(8))):
         interpolated += weight * (np.roll(on_nodes, -m) + np.roll(on_nodes, m + 1))
-    slope = simulation.discretization.topography.slope("x", "")[0]
+    slope = simulation.discretization.vertical.slope("x", "")[0]
     traction = (stresses["szz"][0] - slope * interpolated)[8:-8]
     assert np.abs(traction).max() < 1e-12 * np.abs(stresses["szz"]).max()
     assert np.abs(stresses["szz"][0]).max() > 1e-3 * np.abs(stresses["szz"]).max()

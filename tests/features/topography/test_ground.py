@@ -88,8 +88,8 @@ def test_the_first_row_lies_below_the_summit():
     assert (level - ground.highest) / H == pytest.approx(1.0, abs=1e-9)  # 30 m, in whole rows
     bottom = discretization.grid.limits("z")[1]
     assert bottom == pytest.approx(ground.highest + 2500.0, abs=1e-6)
-    assert discretization.topography.depth == pytest.approx(1200.0, rel=0.01)  # 6 reliefs
-    least, most = discretization.topography.heights
+    assert discretization.vertical.depth == pytest.approx(1200.0, rel=0.01)  # 6 reliefs
+    least, most = discretization.vertical.heights
     assert least == pytest.approx(1.0 - 3.0 * 150.0 / 1200.0, abs=2e-3)
     assert most == pytest.approx(1.0 + 3.0 * 50.0 / 1200.0, abs=2e-3)
 
@@ -113,7 +113,7 @@ def test_z_and_depth_are_the_same_place(z):
     assert by_z == pytest.approx(by_depth, abs=1e-3)
     (true,) = true_positions(discretization, by_z[None])
     assert true[2] == pytest.approx(z, abs=1e-9)
-    if z >= discretization.topography.flat_from:
+    if z >= discretization.vertical.flat_from:
         assert by_z[2] == pytest.approx(z, abs=1e-9)
 
 
@@ -139,7 +139,7 @@ def test_flat_ground_gives_the_bits_of_none(shape, tmp_path, monkeypatch):
     np.save("flat.npy", np.zeros(61))
     kept = {"model": [ROCK], "receivers": [{"type": "points", "positions": [{"x": 1e3, "z": 0.0}]}]}
     flat = discretize(seismo.load(data(topography=shape, **kept)))
-    assert flat.topography is None
+    assert flat.vertical is None
     with (
         seismo.run(data(topography=shape, **kept), backend="cpu") as on_it,
         seismo.run(data(topography=None, **kept), backend="cpu") as without,
@@ -152,7 +152,7 @@ def test_ground_becomes_level_towards_layers():
     slope = [{"center": {"x": 0.0}, "height": 300.0, "width": 1000.0}]
     topography = discretize(
         seismo.load(data(topography={"type": "hills", "hills": slope}))
-    ).topography
+    ).vertical
     x = np.linspace(-500.0, 600.0, 1101)
     steep = topography.surface(None, x, along="x")
     assert (steep[x < 0.0] == 0.0).all()
@@ -286,7 +286,7 @@ def test_rows_grow_under_a_hill() -> None:
             found[name] = np.asarray(traces["vz"])
     discretization = discretize(seismo.load(document))
     grid = discretization.grid
-    assert grid.heights(discretization.topography.rows) > 1.1
+    assert grid.heights(discretization.vertical.rows) > 1.1
     assert grid.points[2] < 0.85 * (3500.0 / H + 9)
     bottom = float(grid.coordinate("z", grid.points[2] - 9))
     assert bottom == pytest.approx(3500.0 - 360.0, abs=0.01)
@@ -398,15 +398,15 @@ def test_the_earth_is_that_at_the_z_of_points():
     flat = discretize(seismo.load(data(topography=None, receivers=[]))).earth
     s = np.linspace(discretization.grid.origin[2], 900.0, 57)[:, None]
     x = np.linspace(100.0, 2900.0, 41)[None]
-    z = discretization.topography.z(s, None, x)
+    z = discretization.vertical.z(s, None, x)
     sampled = discretization.earth.sample(s, None, x)["vp"]
     assert (sampled == flat.sample(np.where(z < 0.0, 0.0, z), None, x)["vp"]).all()
     assert not discretization.earth.layered
     # Boxes that the contact at z = 150 m crosses, and no others, are uneven.
     low = (s - 20.0, None, x - 20.0)
     high = (s + 20.0, None, x + 20.0)
-    tops = discretization.topography.z(np.maximum(s - 20.0, discretization.grid.origin[2]), None, x)
-    bottoms = discretization.topography.z(s + 20.0, None, x)
+    tops = discretization.vertical.z(np.maximum(s - 20.0, discretization.grid.origin[2]), None, x)
+    bottoms = discretization.vertical.z(s + 20.0, None, x)
     uneven = discretization.earth.uneven(low, high)
     assert uneven[(tops < 149.0) & (bottoms > 151.0)].all()
     assert not uneven[(bottoms < 130.0) | (tops > 170.0)].any()
@@ -436,7 +436,7 @@ def test_parts_may_follow_the_ground():
     discretization = discretize(seismo.load(data(model=followed)))
     x = np.linspace(600.0, 2400.0, 37)
     for depth, vp in ((1.0, 3000.0), (149.0, 3000.0), (151.0, 4000.0), (400.0, 4000.0)):
-        s = discretization.topography.s(discretization.topography.ground(None, x) + depth, None, x)
+        s = discretization.vertical.s(discretization.vertical.ground(None, x) + depth, None, x)
         assert (discretization.earth.sample(s, None, x)["vp"] == vp).all()
     grid = data()["grid"] | {"origin": {"z": -300.0}}
     flat = data(model=followed, topography=None, receivers=[], grid=grid)
@@ -637,7 +637,7 @@ def test_boxes_and_lines_that_do_not_do_are_refused(entry, message):
 def test_positions_over_topography_are_0_where_that_is_meant():
     """As deep below the ground as that lies above z = 0."""
     x = np.linspace(1200.0, 1800.0, 25)
-    depths = -discretize(seismo.load(data())).topography.ground(None, x)
+    depths = -discretize(seismo.load(data())).vertical.ground(None, x)
     places = [
         {"x": a, "depth": depth} for a, depth in zip(x.tolist(), depths.tolist(), strict=True)
     ]

@@ -93,7 +93,7 @@ def read_motion(discretization, terms, position, gradient):
             else 0.0 * n
             for a, n in zip(AXES, points[:3], strict=True)
         )
-        place = np.stack([x, y, discretization.topography.z(s, y, x)])
+        place = np.stack([x, y, discretization.vertical.z(s, y, x)])
         total += points.weights @ (gradient[AXES.index(name[1])] @ place)
     return total
 
@@ -118,7 +118,7 @@ def test_an_even_gradient_is_read_as_it_is(name, dimensions):
     for below in (0.0, 3.0, 5.0, 17.0, 60.0, 200.0):
         position = np.array([x, y, level + below])
         place = np.array(
-            [x, y, float(discretization.topography.z(position[2], np.array(y), np.array(x)))]
+            [x, y, float(discretization.vertical.z(position[2], np.array(y), np.array(x)))]
         )
         for a in discretization.grid.axes:
             terms = discretization.physics.observables["velocity"][f"v{a}"]

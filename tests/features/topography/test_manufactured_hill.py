@@ -90,7 +90,7 @@ class Hill(Manufactured):
         self.simulation = _simulation(order, self.h, self.step, self.steps, folder, height)
         self.part = self.simulation.solvers[0]
         self.physics = self.simulation.discretization.physics
-        self.fields = Fields(self.simulation.discretization.topography)
+        self.fields = Fields(self.simulation.discretization.vertical)
         self.named = [f.name for f in self.physics.fields if f.buffer is None and not f.on_surface]
         self._places = {name: self._place(name) for name in self.named}
         self._known = {name: self.fields(name, *self._places[name]) for name in self.named}
@@ -107,7 +107,7 @@ class Hill(Manufactured):
             )
             for a in "xz"
         )
-        topography = self.simulation.discretization.topography
+        topography = self.simulation.discretization.vertical
         z = s[:, None] + 0.0 * x if topography is None else topography.z(s[:, None], None, x)
         return x[None, :] + 0.0 * z, z
 

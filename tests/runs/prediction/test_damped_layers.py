@@ -48,7 +48,7 @@ def document(source: dict, quantity: str, wavelet: str, top: str) -> dict:
 @pytest.mark.parametrize(("source", "quantity", "wavelet", "top", "found"), CASES)
 def test_check_says_what_comes_back_beside_a_bed(source, quantity, wavelet, top, found) -> None:
     discretization = discretize(from_dict(document(source, quantity, wavelet, top)))
-    assert discretization.guided_damping.early > 0.0
+    assert discretization.field_damping.early > 0.0
     assert 0.5 * found < sent_back(discretization) < 3.0 * found
 
 

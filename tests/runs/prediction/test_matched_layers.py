@@ -53,7 +53,7 @@ def test_check_says_what_comes_back(case) -> None:
     """To a factor of 2 in first-order equations, and 2.5 in those whose alpha follows d."""
     *named, found = case
     discretization = discretize(from_dict(document(*named)))
-    assert discretization.guided_damping.late == 0.0
+    assert discretization.field_damping.late == 0.0
     factor = 2.5 if discretization.physics.differences == "second" else 2.0
     assert found / factor < sent_back(discretization) < factor * found
 

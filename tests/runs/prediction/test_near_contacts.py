@@ -104,7 +104,7 @@ def on_thin_soil(cells: float, receivers=((120.0, 150.0),), depth=100.0) -> dict
 def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
     """Nodes of rock 2.7 cells from water, whose weights among layers reach over soil and bed."""
     discretization = discretize(from_dict(on_thin_soil(2.5)))
-    (contact,) = discretization.contacts
+    (contact,) = discretization.slips.corrected
     first = discretization.stencil.first
     layers = layers_of(
         discretization.physics,
@@ -112,7 +112,7 @@ def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
         discretization.grid,
         "effective",
         first,
-        discretization.contacts,
+        discretization.slips.corrected,
     )
     interpolation = PointInterpolation(
         discretization.grid,

@@ -94,7 +94,7 @@ def test_only_what_stands_beside_the_plane_is_read_by_stresses():
     assert ("rotation", "rotation_y" + FURTHER) in strains.bases(group)
     assert ("strain_rate", "exz_rate" + FURTHER) not in strains.bases(group)
     assert PLANE + 300.0 <= strains.last <= PLANE + 600.0
-    assert type(reading_of(discretization.fine)) is IndirectReading
+    assert type(reading_of(discretization.above)) is IndirectReading
     for z, read in ((330.0, {"sxx", "szz", "sxz"}), (900.0, {"vx", "vz"})):
         position = np.array([600.0, 0.0, z])
         points = strains.points(group, 0, position, ("strain_rate", "exz_rate"))
@@ -125,7 +125,7 @@ def test_stresses_on_the_ground_balance(changes):
     traces = solver.traces(simulation)
     mean = -0.5 * (traces["sxx"] + traces["szz"])
     np.testing.assert_allclose(traces["pressure"], mean, atol=1e-9 * np.abs(mean).max())
-    ground = simulation.discretization.topography
+    ground = simulation.discretization.vertical
     for n, x in ((0, 480.0), (3, 640.0)):
         slope = float(ground.surface(np.array(0.0), np.array(x), along="x"))
         largest = np.linalg.norm(traces["sxx"][n])
@@ -198,7 +198,7 @@ def test_stresses_about_a_moment_on_a_slope_leave_the_ground_without_traction():
     traces = solver.traces(simulation)
     discretization = simulation.discretization
     x = discretization.groups[0].at(discretization.shots[0].name)[:, 0]
-    slopes = np.array([discretization.topography.surface(np.array(0.0), at, along="x") for at in x])
+    slopes = np.array([discretization.vertical.surface(np.array(0.0), at, along="x") for at in x])
     peak = np.abs(traces["sxx"]).max()
     assert np.abs(slopes).min() > 0.05
     assert np.abs(traces["sxz"] - slopes.reshape(-1, 1) * traces["sxx"]).max() < 1e-4 * peak

@@ -10,7 +10,7 @@ FEATURE = Feature(
     limits="time_step:limits",
     uneven_rows="rows:own_rows",
     uncut_rows="operators:uncut_rows",
-    contacts="contact:contacts_of",
+    prepare="time_step:prepared",
     causes="checks:CAUSES",
     checks="checks:CHECKS",
 )

@@ -34,19 +34,20 @@ from seismo.errors import SeismoError
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import (
     Contact,
+    FluidContacts,
     all_contacts,
     separate_contacts,
     upright_beside,
     upright_cells,
 )
 from seismo.features.contacts.operators import contact_operators, vibrations
+from seismo.model.contacts import ON_CONTACT
 from seismo.runs.prediction.cause import Cause
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
 from seismo.runs.prediction.lines import Check, WarningLines, named, percent, up_to
 from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid
-from seismo.solver.interpolation.layer_contacts import ON_CONTACT
 
 _WAVELENGTHS = (3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 17.0)  # in rows
 _DEPTH = 3.0  # wavelengths of column on each side of a contact
@@ -91,8 +92,8 @@ def sea_bed(discretization: Discretization) -> WarningLines:
         return
     if discretization.scenario.averaging == "point":
         return
-    kept = {contact.row: contact for contact in discretization.contacts}
-    for contact in discretization.interfaces:
+    kept = {contact.row: contact for contact in discretization[FluidContacts].corrected}
+    for contact in discretization[FluidContacts].every:
         contact = kept.get(contact.row, contact)
         z = f"{discretization.grid.coordinate('z', contact.z_index):.6g} m"
         yield from _waves(discretization, contact, contact.row in kept, z)
@@ -248,12 +249,12 @@ class ThinSolid(NamedTuple):
 
 def thin_solids(discretization: Discretization) -> list[ThinSolid]:
     """List the solid layers on fluids that have fewer cells than these have closed rows."""
-    if not discretization.contacts:
+    if not discretization[FluidContacts].corrected:
         return []
     contact_indices = discretization.grid.index("z", discretization.contact_depths)
     rows = closed_rows(len(discretization.stencil.first))
     solids = []
-    for contact in discretization.contacts:
+    for contact in discretization[FluidContacts].corrected:
         cells = (
             (contact.z_index - contact_indices)
             if contact.solid_above

@@ -31,6 +31,7 @@ from seismo.features.contacts.closure import closed_rows
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.model.contacts import SlipContacts
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
 
@@ -140,6 +141,14 @@ class Contact:
             fluid: fraction * (1.0 - away),
             fluid + step: fraction * away,
         }
+
+
+@dataclass(frozen=True)
+class FluidContacts(SlipContacts):
+    """The horizontal contacts of fluid and solid of a run."""
+
+    every: tuple[Contact, ...] = ()
+    corrected: tuple[Contact, ...] = ()
 
 
 def all_contacts(earth: _Sampled, grid: Grid) -> list[Contact]:
@@ -282,12 +291,13 @@ def upright_beside(earth: _Sampled, grid: Grid, contact: Contact, terms: int) ->
 def contacts_of(
     scenario: Scenario, physics: Physics, earth: Earth, grid: Grid, stencil: Stencil,
     closure: SurfaceClosure | None,
-) -> tuple[list[Contact], tuple[Contact, ...]]:  # fmt: skip
-    """Return all horizontal contacts of fluid and solid, and those whose rows are corrected."""
+) -> FluidContacts:  # fmt: skip
+    """Return the horizontal contacts of fluid and solid of a run."""
     if not physics.fluid_meets_solid or scenario.averaging != "effective":
-        return [], ()
+        return FluidContacts()
     interfaces = all_contacts(earth, grid)
     surface_rows = closure.rows if closure else 0
     terms = stencil.order // 2
     contacts = separate_contacts(interfaces, grid, terms, surface_rows)
-    return interfaces, tuple(c for c in contacts if upright_beside(earth, grid, c, terms))
+    kept = tuple(c for c in contacts if upright_beside(earth, grid, c, terms))
+    return FluidContacts(tuple(interfaces), kept)

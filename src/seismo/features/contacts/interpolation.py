@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.equations.framework.table import Field
-from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.contact import Contact, FluidContacts
 from seismo.features.contacts.operators import row_norms
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, lagrange
+from seismo.model.contacts import below
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.layer_contacts import below
 from seismo.solver.interpolation.point_weights import PointRule
 
 POINTS = 6  # that the polynomial goes through
@@ -28,7 +28,7 @@ POINTS = 6  # that the polynomial goes through
 
 def point_rule(discretization: Discretization) -> ContactRule | None:
     """Return how fields are read beside contacts of fluid and solid; None without any."""
-    contacts = discretization.contacts
+    contacts = discretization[FluidContacts].corrected
     if not contacts:
         return None
     rows = discretization.grid.points[2]

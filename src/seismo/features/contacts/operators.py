@@ -35,7 +35,7 @@ from seismo.equations.framework.row_terms import (
 from seismo.equations.rock.upright_rock import Rock
 from seismo.features.contacts import terms as fluid_solid_terms
 from seismo.features.contacts.closure import ContactClosure, contact_closure
-from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.contact import Contact, FluidContacts
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
@@ -244,7 +244,7 @@ def uncut_rows(discretization: Discretization) -> frozenset[int]:
     c = discretization.stencil.first
     halo = discretization.halo
     uncut: set[int] = set()
-    for contact in discretization.contacts:
+    for contact in discretization[FluidContacts].corrected:
         if contact.closed:
             # Rows that read further than a halo across a cut forbid it.
             rows = contact_operators(contact, c)

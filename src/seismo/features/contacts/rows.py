@@ -38,7 +38,7 @@ from seismo.backends.kernels.points import add_slopes
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts import operators as fluid_solid_operators
-from seismo.features.contacts.contact import Contact, own_rock
+from seismo.features.contacts.contact import Contact, FluidContacts, own_rock
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Box
 from seismo.model.earth import Earth
@@ -63,7 +63,7 @@ def own_rows(
 ) -> np.ndarray:
     """Return of every row (z) whether a contact gives it a medium of its own."""
     rows = np.zeros(discretization.grid.points[2], bool)
-    rows[[contact.row for contact in discretization.contacts]] = True
+    rows[[contact.row for contact in discretization[FluidContacts].corrected]] = True
     return rows
 
 
@@ -98,7 +98,7 @@ class ContactRows:
 
     def __init__(self, discretization: Discretization, subdomain: Subdomain) -> None:
         """Take the run and the subdomain."""
-        self._contacts = discretization.contacts
+        self._contacts = discretization[FluidContacts].corrected
         self._earth = discretization.earth
         self._responses = discretization.physics.strain_responses
         self._subdomain = subdomain

@@ -23,7 +23,7 @@ import numpy as np
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts.closure import closed_rows
-from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
 from seismo.features.contacts.operators import ColumnRows, row_terms
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import AXES, Grid
@@ -68,13 +68,22 @@ class _Window:
         return 2.0 * nodes * below / np.maximum(nodes + below, 1.0)
 
 
+def prepared(scheme: Scheme) -> FluidContacts:
+    """Return the contacts of difference equations."""
+    return contacts_of(
+        scheme.scenario, scheme.physics, scheme.earth, scheme.all_rows, scheme.stencil,
+        scheme.closure,
+    )  # fmt: skip
+
+
 def limits(scheme: Scheme) -> RowLimit:
     """Return the limit of the rows about contacts of a run."""
     terms = len(scheme.stencil.along("z"))
-    closed = [contact for contact in scheme.contacts if contact.closed]
+    contacts = scheme.facts[FluidContacts].corrected
+    closed = [contact for contact in contacts if contact.closed]
     step = contact_limit(
         scheme.physics, scheme.all_rows, scheme.stencil, scheme.closure, scheme.earth,
-        scheme.contacts, scheme.scenario.averaging,
+        contacts, scheme.scenario.averaging,
     )  # fmt: skip
     return RowLimit(step=step, bounded=[own_rows(one, scheme.all_rows, terms) for one in closed])
 

@@ -19,7 +19,7 @@ from seismo.features.faults.moment_depths import MomentDepths
 from seismo.features.faults.signals import FaultSignals
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import WIDTH, even_weights
-from seismo.solver.derived_facts import derived_once
+from seismo.solver.facts import derived_once
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.surface.boundary_images import Face
 

@@ -6,5 +6,5 @@ FEATURE = Feature(
     "growing_rows",
     applies=lambda scenario: scenario.grid.spacing.grows,
     stretching="layout:rows_laid_out",
-    refuse_contacts="layout:refuse_growing_contacts",
+    refuse_scheme="layout:refuse_growing_contacts",
 )

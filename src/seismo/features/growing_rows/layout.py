@@ -7,13 +7,12 @@ slowest ones have at the top.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.equations.framework.table import Physics
-from seismo.features.contacts.contact import Contact
 from seismo.features.loss.mechanisms import relaxation_of
 from seismo.features.topography.ground import (
     ground_of,
@@ -27,10 +26,11 @@ from seismo.grid.stretching import (
     Stretching,
     laid_out,
 )
-from seismo.grid.surface_closure import SurfaceClosure
+from seismo.model.contacts import SlipContacts
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
 from seismo.scenario.kept_results import remembered
+from seismo.solver.accuracy.time_step import Scheme
 from seismo.solver.medium.earth_samples import earth_of
 
 _ACROSS = {2: 4001, 3: 101}  # places along x, and along y, that are asked at most
@@ -95,22 +95,16 @@ def _of_first_order(physics: Physics, dimensions: int) -> str:
     return " or ".join(names) or "another"
 
 
-def refuse_growing_contacts(
-    scenario: Scenario, grid: Grid, contacts: Sequence[Contact], closure: SurfaceClosure | None,
-    terms: int,
-) -> None:  # fmt: skip
+def refuse_growing_contacts(scheme: Scheme) -> None:
     """Refuse rows that grow where contacts of fluid and solid, or a surface, close differences.
-
-    Args:
-        scenario: the scenario.
-        grid: the grid.
-        contacts: whose rows are corrected.
-        closure: of a free surface, or None.
-        terms: half the order of the differences.
 
     Raises:
         ScenarioError: it tells from which depth on rows may grow.
     """
+    scenario = scheme.scenario
+    grid = scheme.all_rows
+    closure = scheme.closure
+    slips = scheme.facts.get(SlipContacts) or SlipContacts()
     stretching = grid.stretching
     if stretching is None:
         return
@@ -120,7 +114,8 @@ def refuse_growing_contacts(
             problem=f"grows within the {closure.rows} rows of the free surface; use a length",
         )  # fmt: skip
     # Rows that contacts close, and those that their differences read.
-    ends = [(c.half + 3 * terms + 2, c.z_index) for c in contacts]
+    reach = 3 * (scheme.stencil.order // 2) + 2
+    ends = [(contact.half + reach, contact.z_index) for contact in slips.corrected]
     last, contact_index = max(ends, default=(0, 0.0))
     if last > stretching.flat + grid.low[2]:
         deepest = float(grid.coordinate("z", contact_index))

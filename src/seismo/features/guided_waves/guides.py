@@ -50,7 +50,7 @@ from seismo.solver.absorbing.field_damping import (
     BESIDE_BEDS,
     EARLY_OF_BEDS,
     EARLY_OF_STACKS,
-    GuidedDamping,
+    LayerDamping,
 )
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ MOST = 0.08
 _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may be thinner
 
 
-def field_damping(discretization: Discretization, fastest: float) -> GuidedDamping:
+def field_damping(discretization: Discretization, fastest: float) -> LayerDamping:
     """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
     faces = discretization.scenario.boundaries
     advised = damping(
         discretization.earth, discretization.grid, discretization.closure is not None,
         faces.bottom == "rigid", fastest, has_means(discretization.physics.medium),
     )  # fmt: skip
-    if discretization.meets is not None:
+    if discretization.interface is not None:
         advised = advised.at_least(REFINED)
     return advised.replaced(faces.layer.damping, discretization.total_steps)
 
@@ -106,7 +106,7 @@ def field_damping(discretization: Discretization, fastest: float) -> GuidedDampi
 def damping(
     earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False, fastest: float = 0.0,
     has_means: bool = False,
-) -> GuidedDamping:  # fmt: skip
+) -> LayerDamping:  # fmt: skip
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
     Args:
@@ -119,7 +119,7 @@ def damping(
             (`seismo.features.guided_waves.column_means`).
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
-        return GuidedDamping()
+        return LayerDamping()
     samples = column.SAMPLES if earth.layered else _PER_CELL
     nodes, faces = _absorbing_faces(earth, grid, samples)
     enclosed = 1.0
@@ -158,7 +158,7 @@ def damping(
     late = max(later, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
     points = max((width for _, width in faces), default=1)
     beside = down if inverted > 1.0 else 0.0
-    return GuidedDamping(early, late, beds, outer, rise, points, rocks, 0.0, averaged, beside)
+    return LayerDamping(early, late, beds, outer, rise, points, rocks, 0.0, averaged, beside)
 
 
 def _absorbing_faces(

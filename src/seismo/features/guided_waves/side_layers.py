@@ -47,7 +47,7 @@ def share_along(discretization: Discretization, axis: str, index: np.ndarray) ->
     for width, beyond in ((grid.low[n], grid.low[n] - index), (grid.high[n], index - behind)):
         if width:
             # u = 0 half a cell beyond the last point inside, 1 on the outermost node.
-            half = 0.5 * discretization.finer
+            half = 0.5 * discretization.subdivision
             depth = np.maximum(depth, (beyond - half) / (width - half))
     first = min(
         LATEST,
@@ -71,7 +71,7 @@ def in_side_layers(
         subdomain: whose points, and halo along y and z.
         medium: averages (z, y, x) without them.
     """
-    if not discretization.guided_damping.averaged:
+    if not discretization.field_damping.averaged:
         return None
     nodes = {axis: np.array(some) for axis, some in every_node(discretization, subdomain).items()}
     share = _shares(discretization, nodes)
@@ -97,7 +97,7 @@ def mixed_rows(
 ) -> np.ndarray:
     """Return of every row (z) whether the means of some layer are not even, as a stage asks."""
     grid = discretization.grid
-    if not discretization.guided_damping.averaged:
+    if not discretization.field_damping.averaged:
         return np.zeros(grid.points[2], bool)
     nodes = {a: np.arange(grid.points[AXES.index(a)]) for a in "zyx" if a in grid.axes}
     # The mean alone, t = 1: with less of it nothing else is mixed.
@@ -132,7 +132,7 @@ def _shares(discretization: Discretization, nodes: Mapping[str, np.ndarray]) -> 
 def _free_rows(discretization: Discretization, rows: np.ndarray) -> np.ndarray:
     """Return which rows (z) may change."""
     # Corrected rows have operators for their own constants.
-    contacts = np.array([contact.row for contact in discretization.contacts])
+    contacts = np.array([contact.row for contact in discretization.slips.corrected])
     return (np.abs(rows[:, None] - contacts) > BESIDE_CONTACTS).all(1)
 
 

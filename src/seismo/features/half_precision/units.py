@@ -149,7 +149,7 @@ def _problem(discretization: Discretization) -> str:
     if not can_be_short(physics) or not (physics.in_increments or "vs" in physics.needs):
         name = scenario.equation.name
         return f"they do for lossless elastic and acoustic waves, not for {name}"
-    if discretization.interfaces or discretization.extremes.fluid:
+    if discretization.slips.every or discretization.extremes.fluid:
         return "rows beside fluids (vs = 0) take 32 bits"
     if any(source.type == "plane_wave" for source in scenario.sources):
         return "plane waves are added to fields of 32 bits"

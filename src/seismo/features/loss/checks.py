@@ -13,6 +13,7 @@ from seismo.equations.framework.registry import lossless
 from seismo.equations.loss.anisotropic import by_direction
 from seismo.equations.loss.relaxation import Law, Relaxation
 from seismo.equations.loss.relaxation_fit import MOST_MECHANISMS, fit
+from seismo.features.contacts.contact import FluidContacts
 from seismo.features.loss.mechanisms import band_of
 from seismo.features.loss.storage import (
     beside_contacts,
@@ -171,7 +172,9 @@ def _weakened(discretization: Discretization) -> str:
     ):
         return ""
     sources = [source for shot in discretization.shots for source in shot.sources]
-    return beside_contacts(discretization.contacts, discretization.grid) or weakened(
+    return beside_contacts(
+        discretization[FluidContacts].corrected, discretization.grid
+    ) or weakened(
         discretization.scenario,
         discretization.earth,
         discretization.grid.dimensions,

@@ -31,7 +31,7 @@ from seismo.acquisition.spectra import dominant_frequencies
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.features.contacts.contact import Contact, contacts_of
+from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
@@ -58,11 +58,11 @@ def relaxing(discretization: Discretization, relaxation: Relaxation | None) -> D
     assert relaxation is not None  # as the medium attenuates
     relaxation = _with_storage(relaxation, discretization)
     name = discretization.scenario.equation.name
-    slopes = discretization.topography is not None
+    slopes = discretization.vertical is not None
     physics = physics_for(name, discretization.grid.dimensions, relaxation, slopes)
     earth = replace(discretization.earth, relaxation=relaxation)
     # Media beside contacts have the unrelaxed velocities of the steps.
-    interfaces, contacts = contacts_of(
+    contacts = contacts_of(
         discretization.scenario,
         physics,
         earth,
@@ -70,9 +70,7 @@ def relaxing(discretization: Discretization, relaxation: Relaxation | None) -> D
         discretization.stencil,
         discretization.closure,
     )
-    return replace(
-        discretization, physics=physics, earth=earth, interfaces=interfaces, contacts=contacts
-    )
+    return replace(discretization, physics=physics, earth=earth).having(contacts)
 
 
 def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Relaxation:
@@ -83,7 +81,7 @@ def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Rel
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
     problem = too_few_bits(relaxation, scenario, discretization.physics)
-    problem = problem or beside_contacts(discretization.contacts, grid)
+    problem = problem or beside_contacts(discretization[FluidContacts].corrected, grid)
     if any(source.type == "plane_wave" for source in scenario.sources):
         problem = "plane waves are added to memory variables of 32 bits"
     sources = [source for shot in discretization.shots for source in shot.sources]

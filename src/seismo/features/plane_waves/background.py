@@ -84,8 +84,8 @@ def _problems(
             f"{problem}: end their growth above its box with a list in grid.spacing.z",
         )
         return
-    if discretization.contacts:
-        depth = float(grid.coordinate("z", discretization.contacts[0].z_index))
+    if discretization.slips.corrected:
+        depth = float(grid.coordinate("z", discretization.slips.corrected[0].z_index))
         problem = f"fluid meets solid at z = {depth:.6g} m of the layered earth"
         yield ("type",), f"{problem}, where plane waves are not known: use solids alone"
         return

@@ -42,8 +42,8 @@ from seismo.solver.accuracy.stencil import (
     crossing_error,
     rayleigh_phase,
 )
-from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
+from seismo.solver.facts import derived_once
 
 CROSSING = "waves that cross the plane of refinement"
 AMONG = "contacts next to the plane of refinement"
@@ -93,14 +93,14 @@ def refinement_error(discretization: Discretization) -> float:
 
     Where nothing acts or is read below it, and there is one rock, only what the plane sends back.
     """
-    if discretization.fine is None:
+    if discretization.above is None:
         return 0.0
     waves = discretization.waves
     largest = max(waves.spacing)
     order = discretization.stencil.order
     ways = [(waves.slowest, 1.0)]
     if (
-        discretization.extremes == discretization.fine.extremes
+        discretization.extremes == discretization.above.extremes
         and discretization.extremes.uniform
         and discretization.ground is None
     ):
@@ -125,7 +125,7 @@ def _ways_back(discretization: Discretization) -> list[tuple[float, float]]:
     sources = np.array(
         [source.position for shot in discretization.shots for source in shot.sources]
     )
-    plane = float(discretization.grid.coordinate("z", discretization.meets))
+    plane = float(discretization.grid.coordinate("z", discretization.plane_rows.plane))
     power = 0.5 * (discretization.grid.dimensions - 1)
     ways = []
     for pair in paths_of(sources, discretization.groups):
@@ -145,7 +145,7 @@ def _ways_back(discretization: Discretization) -> list[tuple[float, float]]:
 
 def along_error(discretization: Discretization) -> float:
     """Return the relative error of Rayleigh waves that travel above the plane, and below it."""
-    fine = discretization.fine
+    fine = discretization.above
     if fine is None or fine.waves.surface is None:
         return 0.0
     # The rock at the plane is what carries waves so deep.
@@ -157,7 +157,7 @@ def along_error(discretization: Discretization) -> float:
     waves = fine.waves
     frequency = waves.spectra.frequency
     points = rock.slowest / (frequency * max(discretization.waves.spacing))
-    depth = (fine.grid.coordinate("z", fine.meets) - fine.grid.origin[2]) * frequency
+    depth = (fine.grid.coordinate("z", fine.plane_rows.plane) - fine.grid.origin[2]) * frequency
     decay = np.exp(-RAYLEIGH_DECAY * depth / (RAYLEIGH * rock.slowest))
     law = RAYLEIGH_ALONG.get(discretization.stencil.order, _RAYLEIGH_ALONG)
     return waves.spectra.error(rayleigh_phase(waves, rock.slowest, law(points) * decay))
@@ -211,10 +211,10 @@ def _sent_back_above(fine: Discretization) -> list[np.ndarray]:
 
 def thin_error(discretization: Discretization) -> float:
     """Return the relative error by soft layers that end among the closed rows above the plane."""
-    if discretization.fine is None:
+    if discretization.above is None:
         return 0.0
     worst = 0.0
-    for coefficients in _sent_back_above(discretization.fine):
+    for coefficients in _sent_back_above(discretization.above):
         by_row = coefficients.reshape(_ROWS_ABOVE, _SAMPLES, -1)
         sides = [np.maximum(sign * by_row, 0.0).sum(axis=1) for sign in (1.0, -1.0)]
         for ending, beginning in (sides, sides[::-1]):
@@ -229,7 +229,7 @@ def narrow_error(discretization: Discretization) -> float:
 
     Layers that reach across the grid are evaluated as they are (`layered_error`).
     """
-    if discretization.fine is None or in_layers(discretization):
+    if discretization.above is None or in_layers(discretization):
         return 0.0
     return hidden_error(on_side(discretization), _SAMPLES, NARROW_SHARE)
 
@@ -317,11 +317,11 @@ def _thicker(discretization: Discretization, wanted: float) -> str:
 
 def assess(discretization: Discretization) -> Assessment | None:
     """Return the error and the warnings to expect of a run on two grids; None of one grid."""
-    if discretization.fine is None:
+    if discretization.above is None:
         return None
     f_max = discretization.highest_frequency
     expected = refined_error(of_survey(discretization))
-    grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.fine, discretization)]
+    grids = [(grid, layers_of(grid, f_max)) for grid in (discretization.above, discretization)]
     lines = [*_inaccurate(discretization, expected)]
     lines += [
         line for grid, layers in grids
@@ -343,16 +343,16 @@ def _inaccurate(discretization: Discretization, expected: Expected) -> Iterator[
 
 def beside_plane(discretization: Discretization) -> Iterator[str]:
     """Warn of what lies so near the plane that the closed rows beside it err."""
-    if discretization.fine is None or discretization.meets is None:
+    if discretization.above is None or discretization.interface is None:
         return
-    yield from _beside_contacts(discretization, discretization.meets)
-    plane = float(discretization.grid.coordinate("z", discretization.meets))
+    yield from _beside_contacts(discretization, discretization.interface.row)
+    plane = float(discretization.grid.coordinate("z", discretization.interface.row))
     # Contacts among the closed rows spoil stresses further up.
-    most = max(np.abs(one).max() for one in _sent_back_above(discretization.fine))
+    most = max(np.abs(one).max() for one in _sent_back_above(discretization.above))
     is_among = most > _CONTACT
     rows_above = READ_AMONG if is_among else READ_ABOVE
     error = AMONG_ERROR if is_among else READ_ERROR
-    above = plane - rows_above * discretization.fine.grid.spacing[2]
+    above = plane - rows_above * discretization.above.grid.spacing[2]
     below = plane + READ_BELOW * discretization.grid.spacing[2]
 
     def is_beside(positions: np.ndarray) -> np.ndarray:

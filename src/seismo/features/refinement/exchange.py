@@ -42,7 +42,7 @@ class RefinedExchange:
             fine: of the grid above.
             discretization: of the grid below, which knows that above.
         """
-        assert discretization.fine is not None
+        assert discretization.above is not None
         self._backend = backend
         self._axes = discretization.grid.axes
         self._periodic = {
@@ -51,8 +51,8 @@ class RefinedExchange:
         self._fields = [
             f for f in discretization.physics.fields if not f.remembers and f.buffer is None
         ]
-        self._points = [one.grid.points for one in (discretization, discretization.fine)]
-        self._rows = [discretization.plane_rows, discretization.fine.plane_rows]
+        self._points = [one.grid.points for one in (discretization, discretization.above)]
+        self._rows = [discretization.plane_rows, discretization.above.plane_rows]
         self._solvers = [coarse, fine]
         self._arrays = [solver.fields.arrays(0) for solver in self._solvers]
 

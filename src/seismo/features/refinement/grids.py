@@ -63,7 +63,7 @@ def _on_both(scenario: Scenario, on_level: OnLevel) -> Discretization:
     grids = gathered(partial(on_grid, level) for level in (fine, coarse))
     # S waves of one side cross the plane.
     if are_converted(*(discretization.waves for discretization in grids)):
-        fine, coarse = (replace(level, converted=True) for level in (fine, coarse))
+        fine, coarse = (_converting(level) for level in (fine, coarse))
         grids = [
             discretization if discretization.waves.shear else on_grid(level)
             for discretization, level in zip(grids, (fine, coarse), strict=True)
@@ -80,18 +80,27 @@ def _on_both(scenario: Scenario, on_level: OnLevel) -> Discretization:
         for discretization, level in zip(grids, (fine, coarse), strict=True)
     )  # fmt: skip
     # What lies across the plane is refused; what lies above it is shown by the finer grid.
-    plane = coarse.plane
+    assert coarse.interface is not None
+    plane = coarse.interface.row
     refuse_plane(scenario, above, below)
     names = above_plane(scenario, below.grid, below.physics, below.clock, plane)
     # Layers are alike on both: of the fastest wave, and of what the ground above guides.
     fastest = [side.fastest for side in (above, below)]
     guided = field_damping(replace(below, closure=above.closure), max(fastest))
     above, below = (
-        replace(side, guided_damping=guided, faster=other, clock=clock)
+        replace(side, field_damping=guided, fastest_beside=other, clock=clock)
         for side, other in zip((above, below), reversed(fastest), strict=True)
     )
     above, below = (replace(side, even=even_planes(side)) for side in (above, below))
     above = replace(above, scenario=showing(above.scenario, names))
     # Rows above the plane, of the coarser grid, are not updated, and so not corrected.
-    kept = tuple(contact for contact in below.contacts if contact.row >= plane)
-    return replace(below, contacts=kept, scenario=scenario, fine=above)
+    contacts = below.slips
+    kept = tuple(contact for contact in contacts.corrected if contact.row >= plane)
+    below = below.having(replace(contacts, corrected=kept))
+    return replace(below, scenario=scenario, above=above)
+
+
+def _converting(level: Level) -> Level:
+    """Return a grid with S waves that come across its plane."""
+    assert level.interface is not None
+    return replace(level, interface=replace(level.interface, converted=True))

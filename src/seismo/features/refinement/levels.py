@@ -22,7 +22,7 @@ from seismo.grid.row_tables import BesideRefinement
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
-from seismo.solver.grid_layout import Level, make_grid
+from seismo.solver.grid_layout import GridInterface, Level, make_grid
 from seismo.solver.sampling.map_quantities import make_all_maps
 from seismo.solver.sampling.snapshot_series import make_all_series
 
@@ -72,14 +72,15 @@ def _level(scenario: Scenario, grid: Grid, finer: int, plane: int, fine_spacing:
     def growth(stencil: Stencil) -> float:
         return beside(stencil, plane, finer > 1).growth
 
-    return Level(scenario, grid, finer, plane, False, live, fine_spacing, growth)
+    return Level(scenario, grid, GridInterface(plane, live, finer > 1, fine_spacing, growth), finer)
 
 
 def rows_of(discretization: Discretization) -> BesideRefinement | None:
     """Return the differences of a grid beside the plane where it meets another; None without."""
-    if discretization.meets is None:
+    if discretization.interface is None:
         return None
-    return beside(discretization.stencil, discretization.meets, discretization.finer > 1)
+    interface = discretization.interface
+    return beside(discretization.stencil, interface.row, interface.is_below)
 
 
 def _changed(scenario: Scenario, **sections: object) -> Scenario:
@@ -132,7 +133,7 @@ def refuse_unrefined(level: Level, physics: Physics) -> None:
         ScenarioError: it names the key, and what to write there.
     """
     scenario = level.scenario
-    if level.meets is None:
+    if level.interface is None:
         return
     # 16 bits keep no values on a plane; waves need a traction there for each velocity.
     if scenario.precision == "float16":

@@ -33,7 +33,7 @@ from seismo.scenario.kept_results import remembered
 from seismo.scenario.sections.grid import Refinement
 from seismo.solver.accuracy.stencil import AUTO_ORDERS, crossing_error
 from seismo.solver.accuracy.waves import trace_spectra
-from seismo.solver.grid_layout import Level, make_grid
+from seismo.solver.grid_layout import GridInterface, Level, make_grid
 from seismo.solver.medium.earth_samples import earth_of
 from seismo.solver.sampling.field_sampling import Slice, make_slice, refuse_empty_boxes
 
@@ -84,7 +84,7 @@ def _shallowest(scenario: Scenario) -> float | None:
     name = scenario.equation.name
     options = relaxation or scenario.options
     physics = physics_for(name, region.dimensions, options, topography is not None)
-    refuse_unrefined(Level(scenario, region, meets=0), physics)
+    refuse_unrefined(Level(scenario, region, GridInterface(0, region)), physics)
     earth = earth_of(scenario, region, physics, relaxation, topography)
     # The slowest waves below each row of the extent.
     rows = np.arange(region.low[2], region.points[2] - region.high[2])

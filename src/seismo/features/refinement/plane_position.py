@@ -69,8 +69,7 @@ def refuse_plane(scenario: Scenario, above: Discretization, below: Discretizatio
     Raises:
         ScenarioError: with all that keeps the plane away, and the nearest planes that suit.
     """
-    assert below.meets is not None  # as there is a plane
-    plane = float(below.grid.coordinate("z", below.meets))
+    plane = float(below.grid.coordinate("z", below.plane_rows.plane))
     slack = _ROUNDING * above.grid.spacing[2]
     ranges = [*_by_rows(scenario, above, below), *_by_sources(above, below, plane)]
     ranges += _by_maps(scenario, below)
@@ -121,11 +120,13 @@ def _by_rows(
     # Below: the layer at the bottom.
     bottom = float(coarse.coordinate("z", coarse.points[2] - coarse.high[2] - rows_below))
     yield RuledOut(bottom, math.inf, "is too near the bottom", "make grid.extent.z larger")
-    if above.topography is not None:
+    if above.vertical is not None:
         least = shallowest_plane(scenario, fine)
         yield RuledOut(-math.inf, least, "leaves too little under the ground")
     # On both sides: contacts, whose rows have other differences.
-    contacts = [(one.grid, contact.z_index) for one in (above, below) for contact in one.contacts]
+    contacts = [
+        (one.grid, contact.z_index) for one in (above, below) for contact in one.slips.corrected
+    ]
     for z in sorted({float(grid.coordinate("z", index)) for grid, index in contacts}):
         problem = f"lies beside the contact of fluid and solid at z = {z:g} m"
         yield RuledOut(z - depth, z + reach, problem)
@@ -169,9 +170,9 @@ def _by_maps(scenario: Scenario, below: Discretization) -> Iterator[RuledOut]:
     """
     # By the rows of the coarser grid, which has those of all depths.
     grid = below.grid
-    assert below.meets is not None  # as there is a plane
     # The grid's first row, the last one that is clear of the plane, and the plane.
-    rows = (0, below.meets - READ_AMONG // FACTOR - 1, below.meets)
+    row = below.plane_rows.plane
+    rows = (0, row - READ_AMONG // FACTOR - 1, row)
     top, clear, level = (float(z) for z in grid.coordinate("z", np.array(rows)))
     problem = f"lies on both sides of the plane of grid.refinement, z = {level:g} m"
     remedy = (

@@ -28,7 +28,7 @@ _STRAINS = ("strain_rate", "divergence", "rotation")
 def indirect_reading(discretization: Discretization) -> PlaneStrains | None:
     """Return the reading of the coarser of two grids; None of the finer, and where rock loses."""
     attenuates = discretization.earth.relaxation is not None
-    if discretization.meets is None or discretization.finer > 1 or attenuates:
+    if discretization.interface is None or discretization.subdivision > 1 or attenuates:
         return None
     return PlaneStrains(discretization)
 

@@ -19,19 +19,17 @@ _NONE = (
 
 def refinement_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield how the grid is refined above a plane, against one that is as fine everywhere."""
-    if discretization.fine is None:
+    if discretization.above is None:
         if discretization.scenario.grid.plane_is_open:
             yield "refinement", _NONE
         return
-    fine = discretization.fine.grid
-    size = " x ".join(str(discretization.fine.live.shape[AXES.index(a)]) for a in fine.axes)
-    uniform = (
-        discretization.live.size * discretization.fine.finer**fine.dimensions
-        + discretization.fine.live.size
-    )
+    above = discretization.above
+    fine = above.grid
+    size = " x ".join(str(above.live.shape[AXES.index(a)]) for a in fine.axes)
+    uniform = discretization.live.size * above.subdivision**fine.dimensions + above.live.size
     yield (
         "refinement",
-        f"above z = {with_unit(float(fine.coordinate('z', discretization.fine.meets)), 'm')} "
+        f"above z = {with_unit(float(fine.coordinate('z', above.plane_rows.plane)), 'm')} "
         f"{size} points of {fine.spacing[0]:.4g} m, below it points of "
         f"{discretization.grid.spacing[0]:.4g} m: "
         f"{discretization.points / 1e6:.3g} million are updated in a step, "

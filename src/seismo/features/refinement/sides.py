@@ -34,7 +34,7 @@ def on_side(grid: Discretization) -> Discretization:
         )
     )
     live = grid.live_grid
-    interfaces, contacts = contacts_of(
+    contacts = contacts_of(
         grid.scenario, grid.physics, grid.earth, live, grid.stencil, grid.closure
     )
     return replace(
@@ -43,10 +43,9 @@ def on_side(grid: Discretization) -> Discretization:
         shots=[_acting(grid, shot) for shot in grid.shots],
         scenario=showing(grid.scenario, names),
         grid=live,
-        interfaces=interfaces,
-        contacts=contacts,
-        meets=None,
-        fine=None,
+        facts=grid.facts.having(contacts),
+        interface=None,
+        above=None,
     )
 
 

@@ -102,14 +102,14 @@ def _side(discretization: Discretization) -> _Side:
     if discretization.earth.layered:
         nodes = nodes.column
     # Rows at the plane, some at a time.
-    depths = nodes.z[-count:] if discretization.finer > 1 else nodes.z[:count]
+    depths = nodes.z[-count:] if discretization.subdivision > 1 else nodes.z[:count]
     across = nodes.x.size * (1 if nodes.y is None else nodes.y.size)
     slabs = np.array_split(depths, min(depths.size, 1 + depths.size * across // _SLAB))
     bounds = [_bounds(discretization, replace(nodes, z=slab)) for slab in slabs]
     rock = {}
     for name in bounds[0]:
         downwards = np.concatenate([bound[name] for bound in bounds])
-        from_plane = downwards[::-1] if discretization.finer > 1 else downwards
+        from_plane = downwards[::-1] if discretization.subdivision > 1 else downwards
         rock[name] = np.pad(from_plane, (0, count - depths.size), "edge")
     axes = [a for a in discretization.grid.axes if f"c{a}{a}" in rock]
     normal = np.zeros((count, len(axes), len(axes)))

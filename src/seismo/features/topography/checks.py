@@ -14,6 +14,7 @@ import numpy as np
 
 from seismo.features.topography.curved_runs import plane_names
 from seismo.features.topography.ground import ground_of, steepest_place
+from seismo.features.topography.rows import Topography
 from seismo.features.topography.section import FileTopography
 from seismo.features.topography.shape import BLEND, Ground
 from seismo.features.topography.symbol import growth
@@ -128,7 +129,7 @@ CHECKS = tuple(Check("ground", lines) for lines in GROUND)
 def ground_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield lines about the ground, none without topography, each a label and a text."""
     ground = ground_of(discretization.scenario)
-    topography = discretization.ground
+    topography = discretization.grids_of_spacing[-1].fact(Topography)
     if ground is None:
         return
     if topography is None:
@@ -153,8 +154,7 @@ def ground_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
 
 def _outputs(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield how deep the rows of boxes lie below the ground, of those that follow it."""
-    topography = discretization.ground
-    assert topography is not None  # `ground_facts`
+    topography = discretization.grids_of_spacing[-1][Topography]
     output = discretization.scenario.output
     # Snapshots and maps may share names.
     boxes = {
@@ -209,16 +209,18 @@ def _cost(discretization: Discretization) -> str:
     """Describe what topography costs against a flat grid of the same extent."""
     finest = discretization.grids_of_spacing[-1]
     grid = finest.grid
-    assert finest.topography is not None  # `ground_facts`
-    shorter = growth(finest.topography, finest.stencil)
+    topography = finest[Topography]
+    shorter = growth(topography, finest.stencil)
     # Rows of the finest spacing that a flat grid has above the first one.
-    rows = 1 + finest.finer * (discretization.grid.points[2] - discretization.grid.high[2] - 1)
+    rows = 1 + finest.subdivision * (
+        discretization.grid.points[2] - discretization.grid.high[2] - 1
+    )
     above = 1 + round(discretization.scenario.grid.extent.z / grid.spacing[2]) - rows
     points = discretization.points / (discretization.points + above * math.prod(grid.points[:2]))
     return (
         f"against a flat grid from the highest ground down: {points:.2f} of the points, steps "
         f"{1.0 / shorter:.2f} as long, so {points * shorter:.2f} of the point updates; "
-        f"{finest.topography.rows} of {finest.live.shape[2]} rows follow the ground"
+        f"{topography.rows} of {finest.live.shape[2]} rows follow the ground"
     )
 
 

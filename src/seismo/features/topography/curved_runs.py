@@ -32,7 +32,8 @@ Planes = dict[str, np.ndarray]  # (y, x) of a subdomain, halo along both
 def curved(discretization: Discretization, relaxation: Relaxation | None) -> Discretization:
     """Return a run with the table of its wave equation on a ground that slopes."""
     rows = discretization.curved_rows
-    if discretization.topography is None or rows is None:
+    topography = discretization.fact(Topography)
+    if topography is None or rows is None:
         return discretization
     physics = with_slopes(discretization.physics)
     if physics.curved_surface is None:
@@ -42,7 +43,7 @@ def curved(discretization: Discretization, relaxation: Relaxation | None) -> Dis
     # c44 / c33 = vs^2 / vp^2; below 3/4 in any solid (bulk modulus > 0).
     shear = min(0.75, (extremes.vs_max / extremes.vp_min) ** 2)
     residual = RESIDUALS[computed_in(discretization.scenario.precision)]
-    count = iterations(discretization.topography.steepest, shear, residual)
+    count = iterations(topography.steepest, shear, residual)
     return replace(discretization, physics=on_ground(physics, count, rows.to_node))
 
 
@@ -65,7 +66,7 @@ def planes(
         subdomain: whose columns.
         coefficients: arrays (z, y, x) of the formulas at nodes, with halo along y and z.
     """
-    topography = discretization.topography
+    topography = discretization.fact(Topography)
     rows = discretization.curved_rows
     if topography is None or rows is None:
         return {}

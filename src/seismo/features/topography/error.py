@@ -31,6 +31,7 @@ import math
 import numpy as np
 
 from seismo.features.topography.ground import ground_of
+from seismo.features.topography.rows import Topography
 from seismo.features.topography.shape import Ground
 from seismo.runs.prediction.cause import Cause, never
 from seismo.solver.accuracy.stencil import PowerLaw
@@ -64,7 +65,7 @@ def levelling_error(discretization: Discretization) -> float:
 
 
 def _ground(discretization: Discretization) -> Ground | None:
-    return None if discretization.topography is None else ground_of(discretization.scenario)
+    return None if discretization.vertical is None else ground_of(discretization.scenario)
 
 
 def _error(
@@ -118,7 +119,7 @@ def _largest_about(
 
 def ground_motion_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace of motion; 0 on flat ground, or of solids."""
-    if discretization.topography is None or "p" not in discretization.physics.gradients:
+    if discretization.vertical is None or "p" not in discretization.physics.gradients:
         return 0.0
     depths = [
         float(discretization.grid.index("z", group.all_positions[:, 2].min()))
@@ -129,7 +130,7 @@ def ground_motion_error(discretization: Discretization) -> float:
         return 0.0
     waves = discretization.waves
     points = waves.slowest / (waves.spectra.frequency * max(waves.spacing))
-    dip = discretization.topography.steepest * math.exp(-_MOTION_DECAY * max(0.0, min(depths)))
+    dip = discretization[Topography].steepest * math.exp(-_MOTION_DECAY * max(0.0, min(depths)))
     law = next(law for order, law in _MOTION.items() if discretization.stencil.order >= order)
     return waves.spectra.error(dip * law(points))
 
@@ -137,7 +138,7 @@ def ground_motion_error(discretization: Discretization) -> float:
 def slope_moment_error(discretization: Discretization) -> float:
     """Return the relative error of the worst trace of moments; 0 on flat ground, and of fluids."""
     ground = discretization.interpolation
-    if discretization.topography is None or ground.by_depth:
+    if discretization.vertical is None or ground.by_depth:
         return 0.0
     acting = (source for shot in discretization.shots for source in shot.sources)
     positions = np.array([s.position for s in acting if s.is_local and s.kind != "force"])
@@ -146,7 +147,7 @@ def slope_moment_error(discretization: Discretization) -> float:
     x, y, z = positions.T
     across = y if discretization.grid.dimensions == 3 else None
     slopes = [
-        discretization.topography.surface(across, x, along=a)
+        discretization[Topography].surface(across, x, along=a)
         for a in discretization.grid.axes
         if a != "z"
     ]

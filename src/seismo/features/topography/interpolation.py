@@ -55,7 +55,7 @@ _ERRORS = {False: (4.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
 
 def point_rule(discretization: Discretization) -> GroundRule | None:
     """Return how fields are read on ground that slopes; None where it is flat."""
-    topography = discretization.topography
+    topography = discretization.fact(Topography)
     if topography is None:
         return None
     physics = discretization.physics

@@ -55,7 +55,7 @@ class _Operators:
 
 def weights_of(discretization: Discretization) -> RowWeights | None:
     """Return the weights of the curved rows of a run; None where the ground is flat."""
-    topography = discretization.topography
+    topography = discretization.fact(Topography)
     if topography is None or discretization.closure is None:
         return None
     return row_weights(topography, discretization.stencil, discretization.closure)

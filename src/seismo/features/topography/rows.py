@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.vertical_coordinate import POWER, remaining, share
+from seismo.grid.vertical_coordinate import POWER, VerticalCoordinate, remaining, share
 
 _STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
 _NEAR = 1e-12  # of the spacing, at which it ends
@@ -133,7 +133,7 @@ def _clipped(nodes: np.ndarray, coordinate: Any) -> tuple[np.ndarray, np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Topography:
+class Topography(VerticalCoordinate):
     """The ground over a grid.
 
     Attributes:

@@ -52,7 +52,7 @@ Moduli = tuple[float, float]  # of P and of S waves, over unrelaxed ones
 def indirect_reading(discretization: Discretization) -> GroundStresses | None:
     """Return the reading of stresses by strains; None where the ground is flat, or of fluid."""
     tilted = discretization.interpolation.tilted
-    if discretization.topography is None or tilted is None:
+    if discretization.vertical is None or tilted is None:
         return None
     if "stress" not in discretization.physics.observables:
         return None

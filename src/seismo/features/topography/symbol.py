@@ -60,7 +60,7 @@ def sh_share(topography: Topography) -> float:
 
 def limits(scheme: Scheme) -> RowLimit:
     """Return what rows that follow the ground leave of the limit of flat ones."""
-    topography = scheme.topography
+    topography = scheme.facts.get(Topography)
     if topography is None:
         return RowLimit()
     share = sh_share(topography) if "mu_yz" in scheme.physics.medium else 1.0
@@ -98,7 +98,7 @@ def points_a_step(
     here of a ground that slopes along x or along y: D_x = C_x K_x - (a / g) C_z c_x c_z K_z,
     D_z = C_z K_z / g, and the velocity along k is dT/dk / (2 sqrt(T (1 - T / 4))).
     """
-    topography = discretization.topography
+    topography = discretization.fact(Topography)
     if topography is None:
         return flat
     k = np.linspace(1e-3, np.pi, WAVENUMBERS)

@@ -179,7 +179,7 @@ def _facts(plan: PlannedRun) -> Iterator[tuple[str, str]]:
 
 def _damping(discretization: Discretization) -> Iterator[tuple[str, str]]:
     """Yield the damping of layers against guided waves, its beginning, and reflections."""
-    if discretization.guided_damping.averaged:
+    if discretization.field_damping.averaged:
         yield "boundaries", "side layers have the mean of beds between which waves would grow"
     (_, before), *later = layer_errors(discretization)
     for time, error in later:

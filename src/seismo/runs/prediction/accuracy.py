@@ -182,11 +182,11 @@ def expected_error(discretization: Discretization) -> Expected:
     ]
     contacts = _contacts(discretization)
     surface = 0.0 if contacts.surface else surface_error(discretization.waves)
-    if discretization.topography is not None:
+    if discretization.vertical is not None:
         # The law of a plain closure is that of all incidences at once: waves that come up steeply
         # err more, as their sums say.
         surface = max(surface, closed_surface_error(discretization))
-        surface *= 1.0 + _SLOPING * discretization.topography.steepest**2
+        surface *= 1.0 + _SLOPING * discretization.vertical.steepest**2
     causes.append((SURFACE, min(1.0, surface * _strained(discretization))))
     causes += errors_of_features(discretization, "surface")
     causes.append((CONTACTS + " under the free surface" * contacts.surface, contacts.error))
@@ -242,7 +242,7 @@ def sent_back(
     points = points or discretization.scenario.boundaries.layer.points
     is_little = _send_back_little(discretization, points, coarser, beside)
     steps = math.ceil(discretization.clock.steps / coarser)
-    phases = replace(discretization.guided_damping, points=points).phases(steps)
+    phases = replace(discretization.field_damping, points=points).phases(steps)
     ends = [first for first, _ in phases[1:]] + [steps]
     dt = coarser * discretization.clock.dt
     errors = []
@@ -280,7 +280,7 @@ def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
     """Return from which time [s] on layers send back how much of the waves, for a whole trace."""
     points = discretization.scenario.boundaries.layer.points
     errors = []
-    for first, damping in discretization.guided_damping.phases(discretization.clock.steps):
+    for first, damping in discretization.field_damping.phases(discretization.clock.steps):
         begin = first * discretization.clock.dt
         known = None if damping else images_error(discretization, points)
         if known is None:
@@ -301,7 +301,7 @@ def _of_layers(
     matched = matched_layer_error(points, discretization.physics.differences == "second")
     if not damping:
         return matched
-    if damping == discretization.guided_damping.rocks:
+    if damping == discretization.field_damping.rocks:
         waves = replace(
             discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
         )
@@ -314,10 +314,10 @@ def _of_layers(
 
 def _of_beds(discretization: Discretization, points: int) -> float:
     """Return what comes back because beds end in layers of their mean, or guide waves apart."""
-    guided = discretization.guided_damping
+    guided = discretization.field_damping
     if not guided.outer:
         return min(1.0, guided.averaged * _FROM_MEANS * guided.jump)
-    thinner = _POINTS * discretization.finer / points
+    thinner = _POINTS * discretization.subdivision / points
     return min(1.0, _FROM_BEDS * guided.jump**2 * thinner**_BY_POINTS)
 
 

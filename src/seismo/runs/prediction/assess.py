@@ -69,5 +69,5 @@ def of_survey(discretization: Discretization) -> Discretization:
     """Return a run with all shots of its survey: each job of an array expects the same error."""
     if len(discretization.shots) == len(discretization.survey_shots):
         return discretization
-    fine = None if discretization.fine is None else of_survey(discretization.fine)
-    return replace(discretization, shots=discretization.survey_shots, fine=fine)
+    above = None if discretization.above is None else of_survey(discretization.above)
+    return replace(discretization, shots=discretization.survey_shots, above=above)

@@ -73,9 +73,9 @@ def step_seconds(
     if len(division.subdomains) == 1:
         return computing
     exchanging = _exchange_seconds(discretization, backend, division)
-    if discretization.fine is not None:
-        above = divide_finer(discretization.fine, backend, division)
-        exchanging += _exchange_seconds(discretization.fine, backend, above)
+    if discretization.above is not None:
+        above = divide_finer(discretization.above, backend, division)
+        exchanging += _exchange_seconds(discretization.above, backend, above)
     return computing + exchanging
 
 

@@ -38,8 +38,8 @@ import numpy as np
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.solver.absorbing.field_damping import BESIDE_BEDS, EARLY_OF_STACKS
-from seismo.solver.derived_facts import derived_once
 from seismo.solver.discretization import Discretization
+from seismo.solver.facts import derived_once
 
 ALPHA_DROP = 0.9  # share of alpha that is gone at the outer side
 GUIDING_ALPHA_DROP = 0.5  # the same where a medium may guide waves that grow
@@ -131,13 +131,15 @@ def strength(
     if alpha is None:
         alpha = discretization.physics.layer_shift * discretization.dominant_frequency
     # Ground that guides little changes alpha as little as it damps.
-    guided = discretization.guided_damping
+    guided = discretization.field_damping
     guides = min(1.0, damping / (EARLY_OF_STACKS if guided.beds > guided.rocks else BESIDE_BEDS))
     least = guides * GUIDING_SHIFT
     if discretization.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.
         least = least_shift(discretization.stencil.first, discretization.stencil.second)
-    reflection, power, steep = default_profile((points or spec.points) // discretization.finer)
+    reflection, power, steep = default_profile(
+        (points or spec.points) // discretization.subdivision
+    )
     return PmlParameters(
         spec.reflection or reflection, spec.kappa, math.pi * alpha, spec.power or power,
         discretization.fastest, least, damping, guided.acts_from(damping),
@@ -152,7 +154,7 @@ def profiles(discretization: Discretization) -> list[dict[str, np.ndarray]]:
     dt = discretization.clock.dt
     grid = discretization.grid.damped
     return [
-        {a: profile(grid, a, layer, dt, discretization.finer) for a in grid.axes}
+        {a: profile(grid, a, layer, dt, discretization.subdivision) for a in grid.axes}
         for layer in layers
     ]
 

@@ -23,7 +23,7 @@ HARMLESS_POINTS = 24  # and so many points of a layer
 
 
 @dataclass(frozen=True)
-class GuidedDamping:
+class LayerDamping:
     """How much the fields of the absorbing layers are damped, as shares p of their own d.
 
     Attributes:
@@ -52,7 +52,7 @@ class GuidedDamping:
     averaged: bool = False
     jump: float = 0.0
 
-    def replaced(self, share: float | None, steps: int) -> GuidedDamping:
+    def replaced(self, share: float | None, steps: int) -> LayerDamping:
         """Return a constant p instead, for a run of so many steps; itself where that is None.
 
         With a p of 0 layers are perfectly matched, and have no means either.
@@ -61,12 +61,12 @@ class GuidedDamping:
             return self
         advised = self.phases(steps)[-1][1]
         if share == 0.0:
-            return GuidedDamping(advised=advised)
-        return GuidedDamping(
+            return LayerDamping(advised=advised)
+        return LayerDamping(
             share, share, share, advised=advised, averaged=self.averaged, jump=self.jump
         )
 
-    def at_least(self, share: float) -> GuidedDamping:
+    def at_least(self, share: float) -> LayerDamping:
         """Return the same with a p of so much from the first step on."""
         early, beds, late = (max(p, share) for p in (self.early, self.beds, self.late))
         return replace(self, early=early, beds=beds, late=late)

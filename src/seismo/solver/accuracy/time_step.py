@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from seismo.model.effective.losses import without_losses
 from seismo.model.extremes import Extremes
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
+from seismo.solver.facts import Facts
 from seismo.solver.medium.earth_samples import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
@@ -58,8 +58,7 @@ class Scheme:
         earth: the medium.
         stencil: of the differences.
         closure: closed operators under a free surface, or None.
-        topography: the ground that rows follow, None where it is flat.
-        contacts: of fluid and solid, that have rows of their own.
+        facts: that features give.
         growth: of the largest eigenvalue by rows beside another spacing.
         varied: axes along which rock varies.
         share: of the limit that rows with operators of their own leave.
@@ -73,8 +72,7 @@ class Scheme:
     earth: Earth
     stencil: Stencil
     closure: SurfaceClosure | None = None
-    topography: Any = None
-    contacts: Sequence[Any] = ()
+    facts: Facts = field(default_factory=Facts)
     growth: float = 1.0
     varied: str = ""
     share: float = 1.0

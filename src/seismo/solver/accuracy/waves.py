@@ -165,7 +165,7 @@ def waves_of(
     longest = longest_path(grid, sources, groups, everywhere)
     # S waves: from sources, contacts, a surface or anisotropy, also of the other of two grids.
     shear = len(media) > 1 or surface is not None or not {s.kind for s in sources} <= _ISOTROPIC
-    shear = shear or level.converted
+    shear = shear or (level.interface is not None and level.interface.converted)
     shear = shear or any(medium.anisotropic for medium in media)  # explosions make S waves there
     depths = [np.array([s.position[2] for s in sources])]
     depths += [group.all_positions[:, 2] for group in groups]

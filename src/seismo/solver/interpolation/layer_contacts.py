@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from seismo.equations.framework.table import Physics
 from seismo.grid.coefficients import inverse_of_staggered
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import ON_GRID, RADIUS, Along, axis_weights, kaiser_window, powers_of
-from seismo.model.contact_depths import contact_depths
+from seismo.model.contacts import ON_CONTACT, SlipContact, below, contact_depths
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
@@ -43,7 +43,6 @@ from seismo.model.effective.losses import effective_medium, without_losses
 MARGIN = 24  # rows beyond the grid that sums begin in
 NEAR = 6  # rows on either side that may differ and change weights
 ALIKE = 1e-9  # relative difference of moduli that count as one
-ON_CONTACT = 1e-6  # cells: so near to a contact is on it
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
@@ -90,29 +89,6 @@ def kinks_of(kind: SlopeKind, m: Values) -> list[np.ndarray]:
             kinks = [m["rho"], turn, m["c11"] - m["c13"] * turn]
             kinks += [m["c66"]] if "c66" in m else []
     return [q for q in kinks if np.isfinite(q).all()]
-
-
-class SlipContact(Protocol):
-    """A level contact of fluid and solid, along which they slip on each other."""
-
-    @property
-    def z_index(self) -> float:
-        """Where it is, in rows."""
-
-    @property
-    def half(self) -> int:
-        """The half row between the last row above it and the first one below."""
-
-    @property
-    def solid_above(self) -> bool:
-        """Whether the solid lies above the fluid."""
-
-
-def below(contact: SlipContact, z_index: float) -> bool:
-    """Whether a place, in rows, is of the medium below a contact."""
-    if abs(z_index - contact.z_index) <= ON_CONTACT:
-        return not contact.solid_above
-    return z_index > contact.z_index
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,11 @@ from seismo.grid.interpolation import (
     slope_share,
 )
 from seismo.grid.surface_closure import SurfaceClosure
+from seismo.model.contacts import SlipContact
 from seismo.solver.interpolation.layer_contacts import (
     KINDS,
     FluidDensity,
     Layers,
-    SlipContact,
     SlopeKind,
 )
 from seismo.solver.interpolation.strain import StrainReading

@@ -107,7 +107,7 @@ def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]
     plain = tuple(Phase(first, n, discretization.live) for n, first in enumerate(layers))
     # Planes gain little; plane waves enter on all sides, and waves of another grid from there.
     fronts = acting("fronts", discretization.scenario)
-    entered = discretization.meets is not None or any(front(discretization) for front in fronts)
+    entered = discretization.interface is not None or any(front(discretization) for front in fronts)
     if not from_rest or grid.dimensions == 2 or entered:
         return plain
     front = _Front(discretization)

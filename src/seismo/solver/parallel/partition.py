@@ -147,7 +147,7 @@ def divide(
     """
     scenario = discretization.scenario
     requested = scenario.grid.decomposition
-    uncut_axes = never_cut_axes(discretization.image_faces, discretization.meets is not None)
+    uncut_axes = never_cut_axes(discretization.image_faces, discretization.interface is not None)
     ranks_per_grid = ranks.count // discretization.grids
     # Factors of the ranks with the smallest cuts.
     if counts is None and requested == "auto":
@@ -179,7 +179,7 @@ def divide_finer(discretization: Discretization, backend: Backend, below: Partit
         below: the parts of the coarser grid.
     """
     # Cuts pass through nodes that both have: every third one of the finer grid.
-    cuts = [discretization.finer * subdomain.owned.lo[1] for subdomain in below.subdomains]
+    cuts = [discretization.subdivision * subdomain.owned.lo[1] for subdomain in below.subdomains]
     number = below.ranks.number // below.ranks_per_grid
     columns = [*cuts, discretization.grid.points[1]]
     parted = subdomains(discretization, backend.lane_width, number=number, columns=columns)

@@ -223,9 +223,7 @@ def _at_the_surface(discretization: Discretization) -> WarningLines:
     if discretization.scenario.boundaries.top != "free_surface":
         return
     # The ground has a z of its own in each place.
-    level = (
-        f" (z = {discretization.grid.origin[2]:g} m)" if discretization.topography is None else ""
-    )
+    level = f" (z = {discretization.grid.origin[2]:g} m)" if discretization.vertical is None else ""
     sources = {s.name: s for shot in discretization.shots for s in shot.sources}
     for source in sources.values():
         if source.kind in ("pressure", "volume_rate", "explosion") and _on_water(

@@ -127,7 +127,7 @@ def _layer_strength(discretization: Discretization, expected: Expected) -> Warni
 
 def _little_damping(discretization: Discretization) -> WarningLines:
     """Waves that are guided along a layer may grow in it."""
-    damping = discretization.guided_damping
+    damping = discretization.field_damping
     if damping.early < damping.advised:
         yield (
             f"boundaries.layer.damping: {damping.early:g} is less than the {damping.advised:.2g} "

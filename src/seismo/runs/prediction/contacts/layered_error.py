@@ -63,7 +63,7 @@ def section_of(discretization: Discretization) -> LayerSection:
     kept = [stack for _, stack in depths_and_stacks]
     lent_depths = [
         discretization.grid.coordinate("z", c.z_index)
-        for c in discretization.contacts
+        for c in discretization.slips.corrected
         if not c.closed
     ]
     tops = [z if stack.top is None else top for z, stack in depths_and_stacks]
@@ -113,11 +113,11 @@ def layered_error(discretization: Discretization) -> Contacts:
     """Return the error that contacts leave in the traces of a layered earth."""
     section = section_of(discretization)
     waves = discretization.waves
-    if all(rows is None for rows in section.rows) and not discretization.contacts:
+    if all(rows is None for rows in section.rows) and not discretization.slips.corrected:
         return Contacts(0.0, False)
     slowest = min(rock.vs or rock.vp for rock in section.layers)
     points = slowest / (waves.spectra.frequency * discretization.grid.spacing[2])
-    lent = any(not contact.closed for contact in discretization.contacts)
+    lent = any(not contact.closed for contact in discretization.slips.corrected)
     lending = lent * waves.spectra.error(LENT(points))
     ends = {group.name: _ends(discretization, group) for group in discretization.groups}
     contact_errors = _scattered(discretization, section, ends or {"": _everywhere(discretization)})

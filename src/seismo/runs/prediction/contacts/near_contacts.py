@@ -145,7 +145,7 @@ def _near_set(discretization: Discretization, group: ReceiverGroup) -> NearRecei
     strains = discretization.physics.fluid_meets_solid and any(
         name in _BENT for name in group.quantities
     )
-    sloping = discretization.topography is not None and not strains
+    sloping = discretization.vertical is not None and not strains
     if not (strains or discretization.earth.layered or sloping):
         # Motion errs there as the contacts themselves do
         # (`seismo.runs.prediction.contacts.sideways`).

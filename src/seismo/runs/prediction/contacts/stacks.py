@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.equations.framework.declaration import LayeredWaves
 from seismo.equations.rock.upright_rock import Rock
-from seismo.features.contacts.contact import Contact
+from seismo.features.contacts.contact import Contact, FluidContacts
 from seismo.features.contacts.operators import contact_operators
 from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
@@ -104,7 +104,7 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
     grid = discretization.grid
     terms = len(discretization.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
-    closed = [c for c in discretization.contacts if c.closed]
+    closed = [c for c in discretization[FluidContacts].corrected if c.closed]
     contact_index = float(grid.index("z", np.array([depth]))[0])
     spacing = grid.edge("z", contact_index)  # rows that grow are taken to be as tall as there
     last = int(np.ceil(contact_index + stack.depths[-1] / spacing)) + reach + 4

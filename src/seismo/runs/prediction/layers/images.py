@@ -168,9 +168,9 @@ def _energies(
         pairs: of path and face, None of all.
     """
     key = (_energies, layers, pairs)
-    if key not in discretization.facts:
-        discretization.facts[key] = _compute(discretization, *layers, pairs)
-    energies: _Energies | None = discretization.facts[key]
+    if key not in discretization.derived_facts:
+        discretization.derived_facts[key] = _compute(discretization, *layers, pairs)
+    energies: _Energies | None = discretization.derived_facts[key]
     return energies
 
 

@@ -118,7 +118,7 @@ class LayerWaves:
         """
         discretization = self.discretization
         dt = self.coarser * discretization.clock.dt
-        rows = outward(self.layer, self.points, self.spacing, dt, discretization.finer)
+        rows = outward(self.layer, self.points, self.spacing, dt, discretization.subdivision)
         turn = np.exp(0.5j * self.velocity * k * dt)[:, None]
         stretched = []
         for first in (0, 3):

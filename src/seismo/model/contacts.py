@@ -1,8 +1,11 @@
-"""Depths of the contacts in an earth that varies with depth only."""
+"""Contacts of an earth that varies with depth only: their depths, and those that slip."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -10,11 +13,56 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 
+ON_CONTACT = 1e-6  # cells: so near to a contact is on it
 _SAMPLES = 8  # per cell
 _JUMP = 0.02  # relative change within a sample that counts as a contact
 _BISECTIONS = 30
 _INFINITE = {name for name, known in PARAMETERS.items() if math.isinf(known.limits[1])}
 _ROUNDING = 1e3  # Pa, of constants of rock that has been turned
+
+
+class SlipContact(Protocol):
+    """A level contact of fluid and solid, along which they slip on each other."""
+
+    @property
+    def row(self) -> int:
+        """The node row whose cell it cuts."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the rows about it have one-sided differences."""
+
+    @property
+    def z_index(self) -> float:
+        """Where it is, in rows."""
+
+    @property
+    def half(self) -> int:
+        """The half row between the last row above it and the first one below."""
+
+    @property
+    def solid_above(self) -> bool:
+        """Whether the solid lies above the fluid."""
+
+
+@dataclass(frozen=True)
+class SlipContacts:
+    """The level contacts of an earth along which media slip on each other, from the top.
+
+    Attributes:
+        every: all of them.
+        corrected: those whose rows are corrected.
+    """
+
+    every: Sequence[SlipContact] = ()
+    corrected: Sequence[SlipContact] = ()
+
+
+def below(contact: SlipContact, z_index: float) -> bool:
+    """Whether a place, in rows, is of the medium below a contact."""
+    if abs(z_index - contact.z_index) <= ON_CONTACT:
+        return not contact.solid_above
+    return z_index > contact.z_index
 
 
 def contact_depths(earth: Earth, grid: Grid) -> np.ndarray:
