@@ -281,3 +281,19 @@ def test_an_interval_beside_times_is_refused(tmp_path: Path):
     (tmp_path / "w.txt").write_text("0 0\n1 1\n")
     with pytest.raises(ModelError, match=r"interval: .*w\.txt has times in its first column"):
         wavelets.shape_of(spec("file", path="w.txt", interval=0.5), tmp_path)
+
+
+def test_a_moment_that_stays_has_the_spectrum_of_its_rate(tmp_path):
+    """Samples of a moment end at its full size; only what it changes by between them radiates."""
+    times = 0.002 * np.arange(400)
+    slope = np.cosh((times - 0.4) / 0.05) ** -2 / 0.1
+    files = {"moment": 0.5 + 0.5 * np.tanh((times - 0.4) / 0.05), "moment_rate": slope}
+    above = []
+    for name, samples in files.items():
+        path = tmp_path / f"{name}.txt"
+        np.savetxt(path, np.column_stack([times, samples]))
+        is_moment = name == "moment"
+        file = spec("file", path=str(path))
+        above.append(wavelets.energy_above(file, 5.0, 1 + is_moment, rate=is_moment))
+    assert above[0] == pytest.approx(above[1], rel=1e-3)
+    assert 1e-3 < above[0] < 0.5

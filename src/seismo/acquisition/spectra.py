@@ -103,6 +103,11 @@ def derivatives_of(source: PointSource) -> float:
     return _OF_SOURCES.get(source.kind, _OF_MOMENTS) - source.derivative
 
 
+def is_moment(source: PointSource) -> bool:
+    """Return whether the wavelet of a source is its moment, which stays at its last value."""
+    return source.derivative == 0 and source.kind not in _OF_SOURCES
+
+
 def spectra_of(
     sources: Iterable[PointSource], quantities: Iterable[str], dimensions: int
 ) -> Spectra:
@@ -120,6 +125,7 @@ def spectra_of(
             wavelet,
             s.base,
             derivatives_of(s) + recorded_derivative - spreading * (s.kind != "plane_wave"),
+            is_moment(s),
         ): None
         for s in sources
         for wavelet in s.radiated
@@ -136,11 +142,9 @@ def spectra_of(
 
 @lru_cache(maxsize=4 * MOST_SPECTRA)
 def _cumulative(
-    wavelet: wavelets.SourceWavelet, base: Path | None, derivatives: float
+    wavelet: wavelets.SourceWavelet, base: Path | None, derivatives: float, rate: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return frequencies (n) in Hz and the share of the energy (n) up to each."""
-    shape = wavelets.shape_of(wavelet, base)
-    frequency, amplitude = wavelets.spectrum_of(shape.value, shape)
-    energy = (amplitude[1:] * frequency[1:] ** derivatives) ** 2
+    frequency, energy = wavelets.energy_spectrum(wavelet, derivatives, base, rate)
     total = np.cumsum(energy)
-    return frequency[1:], total / total[-1]
+    return frequency, total / total[-1]

@@ -123,13 +123,29 @@ def maximum_frequency(spec: SourceWavelet, base: Path | None = None, rate: bool 
     return _highest_frequency(shape.rate if rate else shape.value, shape)
 
 
-def energy_above(
-    spec: SourceWavelet, frequency: float, derivatives: float, base: Path | None = None
-) -> float:
-    """Return the share of the energy of a wavelet's derivative above a frequency in Hz."""
+def energy_spectrum(
+    spec: SourceWavelet, derivatives: float, base: Path | None = None, rate: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies (n) in Hz and the energy (n) of a wavelet's derivative at each.
+
+    Args:
+        spec: the wavelet.
+        derivatives: order of the derivative.
+        base: folder at which paths of files start.
+        rate: whether the wavelet is a moment, which stays at its last value: what it jumps by at
+            its ends does not act, only its rate of change between them.
+    """
     shape = shape_of(spec, base)
-    frequencies, spectrum = spectrum_of(shape.value, shape)
-    energy = (spectrum * frequencies**derivatives) ** 2
+    frequency, spectrum = spectrum_of(shape.rate if rate else shape.value, shape)
+    return frequency[1:], (spectrum[1:] * frequency[1:] ** (derivatives - rate)) ** 2
+
+
+def energy_above(
+    spec: SourceWavelet, frequency: float, derivatives: float, base: Path | None = None,
+    rate: bool = False,
+) -> float:  # fmt: skip
+    """Return the share of the energy (see `energy_spectrum`) above a frequency in Hz."""
+    frequencies, energy = energy_spectrum(spec, derivatives, base, rate)
     return float(energy[frequencies > frequency].sum() / energy.sum())
 
 

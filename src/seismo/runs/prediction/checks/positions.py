@@ -113,6 +113,18 @@ def _near_a_layer(
     return is_near, named
 
 
+def _repeated_sources(discretization: Discretization) -> WarningLines:
+    """Name sources that are listed twice, as their motion adds up."""
+    known: dict[str, int] = {}
+    for number, section in enumerate(discretization.scenario.sources):
+        first = known.setdefault(repr(section.model_copy(update={"name": None})), number)
+        if first != number:
+            yield (
+                f"{discretization.scenario.named('sources', number)}: the same as sources[{first}]:"
+                " their motion adds up; leave one out, or double its strength if that is meant"
+            )
+
+
 def _close_receivers(discretization: Discretization) -> WarningLines:
     axes = [AXES.index(a) for a in discretization.grid.axes]
     least = CLOSE_POINTS * discretization.coarsest_spacing
@@ -258,6 +270,6 @@ def _on_water(discretization: Discretization, positions: np.ndarray) -> np.ndarr
 
 
 POSITIONS: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _ends, _moved, _edges, _close_receivers, _above_sources, _surface_strains,
+    _ends, _moved, _edges, _repeated_sources, _close_receivers, _above_sources, _surface_strains,
     _close_maps, near_maps, _at_the_surface,
 )  # fmt: skip

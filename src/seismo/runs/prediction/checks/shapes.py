@@ -1,19 +1,24 @@
-"""Checks of lengths and outlines in the scenario: lengths meant in km, corners in a wrong order.
+"""Checks of numbers in the model: lengths meant in km, percents, radians, corners in a wrong order.
 
 Thin beds and walls are drawn on purpose, so that a single length has to be much less than a cell.
 All depths of a part within one cell, or a body within half a cell, are no drawing of anything.
 
 Inside a polygon is where an odd number of edges lies above (`seismo.model.bodies.Polygon`): of a
 figure of eight half of the box is left, and of an outline that goes round twice nothing.
+
+Thomsen's and Tsvankin's parameters are plain numbers, and angles are in degrees: an epsilon of 2
+was 2 %, and where every tilt is a degree or so they were radians.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from seismo.equations.framework.parameters import EPSILON, GAMMA, THETA, TSVANKIN
 from seismo.errors import KeyPath
 from seismo.model.layered import DepthProfile
 from seismo.runs.prediction.lines import WarningLines
@@ -24,6 +29,7 @@ from seismo.scenario.earth.model_parts import (
     PolygonPart,
     SpherePart,
     WaterPart,
+    rock_sections,
 )
 from seismo.scenario.units import meant_in_km
 from seismo.solver.discretization import Discretization
@@ -34,6 +40,9 @@ _LEAST = 0.1  # of a length
 _LEAST_BODY = 0.5  # of the longest side of a body
 _LEAST_DEPTHS = 1.0  # of all depths of a part, where they lie in the grid as km
 _LEAST_REACH = 2.0  # of all coordinates of an interface
+_THOMSEN = (EPSILON.name, GAMMA.name, *(parameter.name for parameter in TSVANKIN))
+_MOST_THOMSEN = 1.0  # of rock: waves along layers 1.7 times as fast as across them
+_RIGHT_ANGLE = math.pi / 2.0  # rad
 
 
 class _Length(NamedTuple):
@@ -56,6 +65,40 @@ def tiny_lengths(discretization: Discretization) -> WarningLines:
                 f"{scenario.named(*path)}: {kind} of {length:.6g} m, in a grid with points "
                 f"every {spacing:.6g} m; {remedy}"
             )
+
+
+def percents(discretization: Discretization) -> WarningLines:
+    """Name anisotropy stronger than that of any rock, and ask whether it is in percent."""
+    for path, name, value in _given_sizes(discretization, _THOMSEN):
+        if value > _MOST_THOMSEN:
+            yield (
+                f"{discretization.scenario.named(*path, name)}: {value:g}: rocks have less than "
+                f"{_MOST_THOMSEN:g}; write {value / 100.0:g} if it is in percent"
+            )
+
+
+def radians(discretization: Discretization) -> WarningLines:
+    """Name tilts none of which is more than a degree or so, and ask whether they are in radians."""
+    tilts = [tilt for tilt in _given_sizes(discretization, (THETA.name,)) if tilt[-1] > 0.0]
+    path, name, largest = max(tilts, key=lambda tilt: tilt[-1], default=((), "", 0.0))
+    if 0.0 < largest <= _RIGHT_ANGLE:
+        yield (
+            f"{discretization.scenario.named(*path, name)}: a tilt of {largest:g} degrees changes "
+            f"hardly anything; if it is in radians, write {math.degrees(largest):.4g}"
+        )
+
+
+def _given_sizes(
+    discretization: Discretization, names: Sequence[str]
+) -> Iterator[tuple[KeyPath, str, float]]:
+    """Yield keys of parts and layers, parameters and the largest size of their values."""
+    for path, section in rock_sections(discretization.scenario.model):
+        for name in names:
+            value = getattr(section, name, None)
+            ends = (getattr(value, "top", value), getattr(value, "bottom", value))
+            numbers = [abs(end) for end in ends if isinstance(end, int | float)]
+            if numbers:
+                yield path, name, max(numbers)
 
 
 def _lengths(discretization: Discretization) -> Iterator[_Length]:

@@ -9,6 +9,7 @@ import numpy as np
 from seismo.acquisition import wavelets
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import PointSource
+from seismo.acquisition.spectra import is_moment
 from seismo.grid.grid import AXES
 from seismo.grid.time_step import common_interval, kinder_interval
 from seismo.runs.prediction.lines import WarningLines
@@ -133,6 +134,29 @@ def _begun_source(discretization: Discretization) -> WarningLines:
             )
 
 
+def _cut_samples(discretization: Discretization) -> WarningLines:
+    """Name samples of a wavelet that do not begin or end at 0, as the wavelet is 0 beyond them."""
+    duration = discretization.scenario.time.duration
+    for source in discretization.shots[0].summaries:
+        if source.wavelet.type not in ("file", "array"):
+            continue
+        times = np.linspace(source.start, source.end, 2000) - source.delay
+        samples = wavelets.evaluate(source.wavelet, times, source.base)
+        first, last = np.abs(samples[[0, -1]]) / np.abs(samples).max()
+        if source.start >= 0.0 and first > MOST_BEGUN:
+            yield (
+                f"source {source.name}: the samples of its wavelet begin at {first:.0%} of their "
+                "largest value, and before them it is 0: it radiates a jump; add the samples "
+                "that lead up to it"
+            )
+        if source.end < duration and last > MOST_BEGUN and not is_moment(source):
+            yield (
+                f"source {source.name}: the samples of its wavelet end at {last:.0%} of their "
+                "largest value, and behind them it is 0: it radiates a jump; add the samples "
+                "that lead away from it"
+            )
+
+
 def _later(discretization: Discretization, number: int, source: PointSource) -> str:
     """Return the key to set so that a source begins with the run."""
     section = discretization.scenario.sources[number]
@@ -242,8 +266,8 @@ def _intervals(discretization: Discretization) -> Iterator[tuple[str, float]]:
 
 
 TIMING: tuple[Callable[[Discretization], WarningLines], ...] = (
-    _arrivals, _long_gone, _cut_source, _begun_source, _ineffective_delay, _other_date, _small_step,
-    _sampling, _seldom,
+    _arrivals, _long_gone, _cut_source, _begun_source, _cut_samples, _ineffective_delay,
+    _other_date, _small_step, _sampling, _seldom,
 )  # fmt: skip
 
 

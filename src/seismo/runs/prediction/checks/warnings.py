@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.spectra import derivatives_of
+from seismo.acquisition.spectra import derivatives_of, is_moment
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
@@ -24,7 +24,7 @@ from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kep
 from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
 from seismo.runs.prediction.checks.positions import POSITIONS
-from seismo.runs.prediction.checks.shapes import outlines, tiny_lengths
+from seismo.runs.prediction.checks.shapes import outlines, percents, radians, tiny_lengths
 from seismo.runs.prediction.checks.timing import TIMING, unlike_the_motion
 from seismo.runs.prediction.contacts.near_contacts import near_contacts
 from seismo.runs.prediction.kept_dispersion import kept_dispersion
@@ -83,7 +83,9 @@ def _beyond(discretization: Discretization, layers: list[LayerResolution]) -> Wa
         return  # `inaccurate` has said so
     for source in discretization.shots[0].summaries:
         lost = max(
-            wavelets.energy_above(wavelet, carried, derivatives_of(source), source.base)
+            wavelets.energy_above(
+                wavelet, carried, derivatives_of(source), source.base, is_moment(source)
+            )
             for wavelet in source.radiated
         )
         if lost > MOST_LOST:
@@ -192,7 +194,7 @@ _OF_RUN: dict[str, tuple[_Check, ...]] = {
     "moments": MOMENTS,
     "times": (*TIMING, unlike_the_motion, kept_dispersion),
     "steps": (_weak_sources,),
-    "ground": (tiny_lengths, outlines, hidden_parts, _little_damping, _flat),
+    "ground": (tiny_lengths, percents, radians, outlines, hidden_parts, _little_damping, _flat),
 }
 # Of each of them.
 _OF_GRID: dict[str, tuple[_Check, ...]] = {
