@@ -17,6 +17,7 @@ import numpy as np
 
 from seismo.grid.stretching import CellSizes, Stretching
 
+Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of one side of boxes
 AXES = ("x", "y", "z")
 _DIGITS = 9  # of coordinates in results behind the first one of the spacing
 Triple = tuple[int, int, int]

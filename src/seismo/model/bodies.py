@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from seismo.model.layered import Bounds, ParameterFields
+from seismo.equations.framework.parameters import ParameterFields
+from seismo.grid.grid import Bounds
 
 AxisInterval = tuple[float, float] | None
 _FAR = 1e9  # m: beyond all grids

@@ -18,8 +18,9 @@ from seismo.equations.framework.registry import DEFAULTS, PARAMETERS
 from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
 from seismo.model.bodies import Block, Polygon, Sphere, beneath
-from seismo.model.earth import Clamp, Earth, Range
+from seismo.model.earth import Earth
 from seismo.model.effective.axes import ANGLES, TURNS
+from seismo.model.effective.cells import Clamp, Range
 from seismo.model.layered import (
     DepthProfile,
     EarthPart,

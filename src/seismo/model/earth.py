@@ -20,33 +20,29 @@ from numpy.polynomial import Chebyshev
 
 from seismo.equations.framework.parameters import (
     CONSTANTS,
+    LEAST_QUALITY,
     Condition,
     Conversion,
 )
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.equations.loss.anisotropic import (
+    STIFFER,
     loss_numbers,
     scaled,
     shear_share,
 )
-from seismo.equations.loss.relaxation import LEAST_QUALITY, Relaxation
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock.unique_media import different, worth_finding
 from seismo.errors import ModelError
+from seismo.grid.grid import Bounds
 from seismo.model.bodies import SourceSpheres
+from seismo.model.effective.cells import Clamp, Range
 from seismo.model.ground_frame import GroundFrame, PlacedPoints
-from seismo.model.layered import (
-    Bounds,
-    DepthProfile,
-    EarthPart,
-    Uniform,
-)
+from seismo.model.layered import DepthProfile, EarthPart, Uniform
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volumes.gridded import Gridded, turned
 from seismo.model.volumes.volume import Volume
 
-Range = tuple[float, float] | None
-Clamp = tuple[Range, Range, Range]  # of z, y, x
-STIFFER = 1e-5  # relative change of moduli by which losses are told
 # Numbers y, as in `Relaxation`, so close that linear interpolation errs by less than 1e-11.
 _Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 2**16 + 1)
 _DEGREE = 24  # of the polynomial in y through ratios of velocities, which errs by less than 1e-13

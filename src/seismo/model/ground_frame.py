@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.grid.grid import Bounds
 from seismo.grid.vertical_coordinate import VerticalCoordinate
-from seismo.model.layered import Bounds
 
 Boxes = tuple[Bounds, Bounds]  # low and high ends
 

@@ -17,7 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from seismo.equations.framework.parameters import ParameterFields
 from seismo.equations.framework.registry import PARAMETERS
+from seismo.grid.grid import Bounds
 from seismo.scenario.earth.model_parts import (
     COLUMNS,
     QUALITY_COLUMNS,
@@ -27,9 +29,6 @@ from seismo.scenario.earth.model_parts import (
 )
 
 SMOOTH = 0.02  # relative change within a box that is left to the value at its middle
-
-ParameterFields = dict[str, np.ndarray]
-Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of one side of boxes
 
 
 class EarthPart(Protocol):

@@ -28,9 +28,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from seismo.equations.framework.parameters import ParameterFields
 from seismo.errors import ModelError
 from seismo.formats.reading.arrays import refuse_what_does_not_fit
-from seismo.model.layered import Bounds, ParameterFields
+from seismo.grid.grid import Bounds
 from seismo.model.volumes.gridded import AXES, GridField
 from seismo.scenario.earth.random_part import CLIPPED, RandomPart
 from seismo.scenario.units import meant_in_km

@@ -292,6 +292,26 @@ class Quantity:
         return {"anyOf": [number, text]} | ({"x-unit": symbol} if symbol else {})
 
 
+ONE_LENGTH = Shorthand("a number in m, above 0")
+
+
+def or_one_length(schema: dict[str, Any]) -> None:
+    """Extend the JSON schema: one length may be given for all axes."""
+    number = {"type": "number", "exclusiveMinimum": 0}
+    text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
+    others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
+    schema["anyOf"] = [number, text, *others]
+    schema["x-unit"] = "m"
+
+
+def one_length(value: Any) -> float:
+    """Read a length for all axes."""
+    length = units.to_si(value, units.LENGTH)
+    if length <= 0.0:
+        raise ValueError("must be greater than 0 m")
+    return length
+
+
 # relative
 _LEAST_ERROR = 1e-6
 _LARGEST_ERROR = 0.1

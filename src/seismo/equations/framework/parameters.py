@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Literal
 
-from seismo.equations.loss.relaxation import LEAST_QUALITY
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,13 @@ class Gradual:
     problem: str
 
 
+ParameterFields = dict[str, np.ndarray]  # by name
+
 VP = Parameter("vp", "P velocity", "m/s", (100.0, 20e3), always=True)
 VS = Parameter("vs", "S velocity", "m/s", (10.0, 20e3), zero="a fluid")
 RHO = Parameter("rho", "density", "kg/m3", (0.0, 30e3))
 # As far as mechanisms are fitted (`seismo.equations.loss.relaxation`).
+LEAST_QUALITY = 5.0  # fits, and the weights' positivity, are made and tested for this Q and more
 _QUALITY = (LEAST_QUALITY, math.inf)
 _WHY = (
     f"mechanisms are fitted to Q of {LEAST_QUALITY:g} and more; of a medium that loses more give "

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from seismo.equations.framework.parameters import LEAST_QUALITY
 from seismo.errors import SeismoError
 
 LAWS = ("kjartansson", "kolsky", "power")
@@ -125,7 +126,6 @@ class Law:
         return (2 * phase[..., 0] * np.log(s) + falls) / np.pi
 
 
-LEAST_QUALITY = 5.0  # fits, and the weights' positivity, are made and tested for this Q and more
 SHEAR_PART = {2: 1.0, 3: 4 / 3}  # of shear moduli in the P modulus: bulk is lambda + mu in 2-D
 
 Weights = tuple[tuple[float, float, float], ...]  # (constant, linear, quadratic) per mechanism

@@ -26,8 +26,8 @@ from seismo.scenario.quantities import (
     Quantity,
     ScenarioSection,
     by_type,
+    or_one_length,
 )
-from seismo.scenario.sections.grid import or_one_length
 
 STEEPEST = 60.0  # degrees
 _LEVEL_IN_2D = (0.0, 180.0, -180.0, 360.0, -360.0)  # azimuths along x

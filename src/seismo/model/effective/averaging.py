@@ -25,8 +25,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from seismo.grid.grid import Bounds
 from seismo.grid.stretching import CellSizes, moved
-from seismo.model.earth import Earth
 from seismo.model.effective import (
     column,
     plain_means,
@@ -42,6 +42,7 @@ from seismo.model.effective.cells import (
     GRIDDED,
     SLAB,
     TINY,
+    AveragedEarth,
     GridCells,
     Samples,
     cells_about,
@@ -51,7 +52,6 @@ from seismo.model.effective.cells import (
     tilt,
     uneven_cells,
 )
-from seismo.model.layered import Bounds
 
 _COLUMN = column.CELLS * column.SAMPLES  # samples per point where the earth varies with z only
 
@@ -91,7 +91,7 @@ _CONSTANT_DENSITY = {"vp": (("square_slowness",), lambda m: m["square_slowness"]
 
 
 def cell_average(
-    earth: Earth,
+    earth: AveragedEarth,
     points: GridCells,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
@@ -135,7 +135,7 @@ def cell_average(
 
 
 def plain_planes(
-    earth: Earth,
+    earth: AveragedEarth,
     points: GridCells,
     averaging: Literal["effective", "point"] = "effective",
     density: bool = False,
@@ -163,7 +163,7 @@ def plain_planes(
 class _Sampler:
     """Evaluates averages slab by slab, so that memory stays bounded."""
 
-    earth: Earth
+    earth: AveragedEarth
     spacing: CellSizes
     means: tuple[str, ...]
     effective: bool

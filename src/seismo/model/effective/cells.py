@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from seismo.grid.grid import Grid
+from seismo.grid.grid import Bounds, Grid
 from seismo.grid.stretching import CellSizes, moved
-from seismo.model.earth import Earth
 from seismo.model.effective import column
-from seismo.model.layered import Bounds
 
 TINY = np.finfo(float).tiny
 GRIDDED = {2: (4, 4), 3: (3, 3, 3)}  # per axis of every cell where files vary everywhere
@@ -26,6 +25,50 @@ _END = 0.5 - 1e-6  # cells from the centre to just inside a corner
 SLAB = 1 << 19  # samples evaluated at once
 
 Samples = Mapping[str, np.ndarray]
+Range = tuple[float, float] | None
+Clamp = tuple[Range, Range, Range]  # of z, y, x
+
+
+class AveragedEarth(Protocol):
+    """An earth as far as averages ask for it (`seismo.model.earth.Earth`)."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+
+    @property
+    def clamp(self) -> Clamp:
+        """The interior, beyond which it goes on as at its edge."""
+
+    @property
+    def layered(self) -> bool:
+        """Whether it varies with its vertical coordinate only."""
+
+    @property
+    def gridded(self) -> bool:
+        """Whether a part varies within cells anywhere."""
+
+    @property
+    def stiffer(self) -> AveragedEarth:
+        """The same with moduli that are a little larger, times their losses."""
+
+    @property
+    def column_averages(self) -> dict[tuple[bytes, object], dict[str, np.ndarray]]:
+        """Averages taken down its column so far, by depths and spacing."""
+
+    def sample(
+        self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray | float = 0.0
+    ) -> dict[str, np.ndarray]:
+        """Return each parameter (broadcast shape) at coordinates in m."""
+
+    def uneven(self, low: Bounds, high: Bounds) -> np.ndarray:
+        """Return where boxes are not of one medium."""
+
+    def varies(self, low: Bounds, high: Bounds, density: bool = False) -> bool:
+        """Return whether files vary within boxes."""
+
+    def inside(self, z: np.ndarray, y: np.ndarray | None, x: np.ndarray) -> Bounds:
+        """Return coordinates, those beyond the interior moved to its edge."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +104,7 @@ class GridCells:
         """Return the coordinates of some rows, so that they span a grid."""
         return tensor(self.z[chosen], self.y, self.x)
 
-    def within(self, earth: Earth) -> tuple[Bounds, list[np.ndarray]]:
+    def within(self, earth: AveragedEarth) -> tuple[Bounds, list[np.ndarray]]:
         """Return each axis without repetitions, and the index of each point in it.
 
         Points beyond the interior of an earth repeat those at its edge. Where the earth varies
@@ -92,7 +135,7 @@ def cells_about(axes: Bounds, spacing: CellSizes) -> tuple[Bounds, Bounds]:
 
 
 def uneven_cells(
-    earth: Earth, axes: Bounds, spacing: CellSizes, points: np.ndarray
+    earth: AveragedEarth, axes: Bounds, spacing: CellSizes, points: np.ndarray
 ) -> Iterator[tuple[tuple[np.ndarray, ...], Samples]]:
     """Sample the cells cut by a face of a part of the model.
 

@@ -28,9 +28,9 @@ from functools import partial
 import numpy as np
 
 from seismo.grid.stretching import CellSizes
-from seismo.model.earth import Earth
 from seismo.model.effective.cells import (
     SLAB,
+    AveragedEarth,
     Samples,
     lattice,
     slopes,
@@ -76,7 +76,7 @@ def normals(density: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def cut_cells(
-    earth: Earth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes
+    earth: AveragedEarth, z: np.ndarray, y: np.ndarray | None, x: np.ndarray, spacing: CellSizes
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells with an anisotropic B: indices, normals and 1/<rho> - <1/rho>.
 

@@ -25,9 +25,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.model.earth import STIFFER, Earth
+from seismo.equations.loss.anisotropic import STIFFER
 from seismo.model.effective.averaging import cell_average
-from seismo.model.effective.cells import GridCells, Samples
+from seismo.model.effective.cells import AveragedEarth, GridCells, Samples
 
 PREFIX = "y_"
 
@@ -71,7 +71,7 @@ def without_losses(parameters: Sequence[str]) -> tuple[str, ...]:
 
 
 def effective_medium(
-    earth: Earth,
+    earth: AveragedEarth,
     points: GridCells,
     parameters: Sequence[str],
     averaging: Literal["effective", "point"] = "effective",
@@ -86,7 +86,7 @@ def effective_medium(
     plain = without_losses(parameters)
     lossy = tuple(name for name in parameters if name.startswith(PREFIX))
 
-    def average(earth: Earth, names: Sequence[str]) -> dict[str, np.ndarray]:
+    def average(earth: AveragedEarth, names: Sequence[str]) -> dict[str, np.ndarray]:
         averages = cell_average(earth, points, names, averaging, dtype=np.float64, **how)
         return averages if change is None else change(averages)
 

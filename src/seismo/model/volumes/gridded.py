@@ -24,9 +24,10 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.equations.framework.parameters import ParameterFields
 from seismo.errors import ModelError
+from seismo.grid.grid import Bounds
 from seismo.model.effective.axes import ANGLES, PRODUCTS, TURNS, principal, product
-from seismo.model.layered import Bounds, ParameterFields
 from seismo.model.volumes.interpolation import (
     closest,
     closest_numbers,

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from seismo.equations.framework.parameters import ParameterFields
 from seismo.errors import ModelError
-from seismo.model.layered import Bounds, ParameterFields
+from seismo.grid.grid import Bounds
 from seismo.model.volumes.interpolation import closest, interpolate
 from seismo.model.volumes.placement import Across, Placement
 

@@ -23,6 +23,7 @@ from seismo.equations.framework.registry import PARAMETERS
 from seismo.formats import suffixes
 from seismo.formats.reading.text import no_file
 from seismo.scenario.quantities import (
+    ONE_LENGTH,
     Field,
     FilePath,
     Integer,
@@ -31,13 +32,10 @@ from seismo.scenario.quantities import (
     PositiveLength,
     ScenarioSection,
     Shorthand,
-    value_of,
-    with_keys,
-)
-from seismo.scenario.sections.grid import (
-    ONE_LENGTH,
     one_length,
     or_one_length,
+    value_of,
+    with_keys,
 )
 
 Keys = dict[str, tuple[Any, Any]]  # type and `Field` by key

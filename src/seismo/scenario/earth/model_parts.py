@@ -57,9 +57,9 @@ from seismo.scenario.quantities import (
     Shorthand,
     by_type,
     gradient_of,
+    or_one_length,
     value_of,
 )
-from seismo.scenario.sections.grid import or_one_length
 from seismo.scenario.units import NOT_A_NUMBER
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_validato
 from seismo.scenario import units
 from seismo.scenario.earth.gridded_parts import SampleSpacing
 from seismo.scenario.quantities import (
+    ONE_LENGTH,
     Field,
     Integer,
     Number,
@@ -17,9 +18,6 @@ from seismo.scenario.quantities import (
     Quantity,
     ScenarioSection,
     Shorthand,
-)
-from seismo.scenario.sections.grid import (
-    ONE_LENGTH,
     one_length,
     or_one_length,
 )

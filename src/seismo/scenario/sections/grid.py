@@ -13,6 +13,7 @@ from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.scenario import units
 from seismo.scenario.quantities import (
     AUTO,
+    ONE_LENGTH,
     Angle,
     Field,
     FrequencyFromZero,
@@ -29,9 +30,10 @@ from seismo.scenario.quantities import (
     Quantity,
     RelativeError,
     ScenarioSection,
-    Shorthand,
     SubdomainCounts,
     Truth,
+    one_length,
+    or_one_length,
 )
 
 TALLEST = 10.0  # times the spacing at the top
@@ -190,26 +192,6 @@ def ground_of(top: float, face: str) -> float:
         face: what the grid's top is.
     """
     return top if face == "free_surface" else 0.0
-
-
-ONE_LENGTH = Shorthand("a number in m, above 0")
-
-
-def or_one_length(schema: dict[str, Any]) -> None:
-    """Extend the JSON schema: one length may be given for all axes."""
-    number = {"type": "number", "exclusiveMinimum": 0}
-    text = {"type": "string", "pattern": r"^\s*[-+]?[0-9.]", "examples": ["10 m"]}
-    others = schema.pop("anyOf", None) or [{"$ref": schema.pop("$ref")}]
-    schema["anyOf"] = [number, text, *others]
-    schema["x-unit"] = "m"
-
-
-def one_length(value: Any) -> float:
-    """Read a length for all axes."""
-    length = units.to_si(value, units.LENGTH)
-    if length <= 0.0:
-        raise ValueError("must be greater than 0 m")
-    return length
 
 
 class Refinement(ScenarioSection):
