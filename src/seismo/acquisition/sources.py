@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -39,6 +39,13 @@ class ManySources(Protocol):
 
     def moved(self, positions: np.ndarray) -> ManySources:
         """Return them at other positions (point, 3) m."""
+
+
+class IncomingWave(NamedTuple):
+    """A plane wave from the lowest half-space: its kind, and horizontal slowness in s/m."""
+
+    wave: str
+    slowness: float
 
 
 @dataclass(frozen=True)
@@ -117,9 +124,14 @@ class PointSource:
         return None
 
     @property
+    def incoming(self) -> IncomingWave | None:
+        """The plane wave of a source that acts at no position; None of others."""
+        return None
+
+    @property
     def is_local(self) -> bool:
         """Whether it acts at its position, and so errs by what is near."""
-        return True
+        return self.incoming is None
 
     @property
     def is_extended(self) -> bool:

@@ -8,7 +8,7 @@ import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.elastic.isotropic import FLUID_Q
 from seismo.exact.medium import Medium
-from seismo.features.contacts.operators import contact_mass, contact_operators
+from seismo.features.contacts.operators import contact_mass
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 
@@ -74,7 +74,7 @@ def columns(simulation) -> dict[str, np.ndarray]:
     across, shear = np.ones_like(rho), 0.5 * (q + np.roll(q, -1, 0))
     for contact in discretization.slips.corrected:
         if contact.closed:
-            rows = contact_operators(contact, discretization.stencil.first)
+            rows = contact.operators(discretization.stencil.first)
             nodes = slice(rows.first, rows.first + len(rows.node_norm))
             halves = slice(rows.first, rows.first + len(rows.half_norm))
             weight[nodes] = across[nodes] = rows.node_norm[:, None, None]

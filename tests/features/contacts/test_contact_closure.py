@@ -11,7 +11,6 @@ from seismo.features.contacts.closure import closed_rows, contact_closure
 from seismo.features.contacts.contact import Contact, FluidContacts
 from seismo.features.contacts.interpolation import side_weights
 from seismo.features.contacts.operators import (
-    contact_operators,
     row_norms,
     uncut_rows,
 )
@@ -62,7 +61,7 @@ def test_closures_are_exact_on_lines_and_have_positive_norms(order: int, toleran
 def test_both_sides_are_adjoint_and_know_where_they_are(place: float, solid_above: bool) -> None:
     """Stress of any slope on either side of a contact pushes what lies there, and nothing else."""
     one = contact(place, solid_above=solid_above)
-    rows = contact_operators(one, staggered(8), 3)
+    rows = one.operators(staggered(8), 3)
     assert np.allclose(rows.node_norm[:, None] * rows.down(),
                        -(rows.half_norm[:, None] * rows.up()).T, rtol=0, atol=1e-13)  # fmt: skip
     z = rows.first + np.arange(len(rows.node_norm)) - place
@@ -109,7 +108,7 @@ def test_only_cuts_next_to_a_contact_are_refused() -> None:
     refused = uncut_rows(run)
     assert refused
     assert max(abs(row - 50.5) for row in refused) < 10
-    rows = contact_operators(one, c)
+    rows = one.operators(c)
     halves, nodes = np.nonzero(rows.up())
     for cut in set(range(30, 70)) - refused:
         near = (halves + rows.first < cut) & (nodes + rows.first >= cut + halo)

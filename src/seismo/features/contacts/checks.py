@@ -40,7 +40,7 @@ from seismo.features.contacts.contact import (
     upright_beside,
     upright_cells,
 )
-from seismo.features.contacts.operators import contact_operators, vibrations
+from seismo.features.contacts.operators import vibrations
 from seismo.model.contacts import ON_CONTACT
 from seismo.runs.prediction.cause import Cause
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
@@ -75,7 +75,7 @@ def scholte_error(contact: Contact, c: tuple[float, ...], wavelength: float) -> 
         c: staggered coefficients (spacing 1).
         wavelength: in rows.
     """
-    rows = contact_operators(contact, np.array(c), int(np.ceil(_DEPTH * wavelength / len(c))))
+    rows = contact.operators(np.array(c), int(np.ceil(_DEPTH * wavelength / len(c))))
     velocity = scholte_velocity(contact)
     k = 2.0 * np.pi / wavelength
     frequencies, shapes = vibrations(rows, (contact.above, contact.below), k)

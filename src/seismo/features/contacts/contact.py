@@ -27,7 +27,7 @@ import numpy as np
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
 from seismo.equations.rock.upright_rock import Rock
-from seismo.features.contacts.closure import closed_rows
+from seismo.features.contacts.closure import ContactClosure, closed_rows, contact_closure
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import SurfaceClosure
@@ -141,6 +141,98 @@ class Contact:
             fluid: fraction * (1.0 - away),
             fluid + step: fraction * away,
         }
+
+    def operators(self, c: np.ndarray, stencils: int = 1) -> ContactOperators:
+        """Build the differences across a contact with closed rows.
+
+        Args:
+            c: staggered coefficients of the interior (spacing 1).
+            stencils: half widths of interior beyond the closed rows on each side.
+        """
+        # Distance of the first node below the contact; 1 - it of the first above.
+        below = self.half + 1 - self.z_index
+        solid_above = self.solid_above
+        sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
+        reach = len(sides[0].node_norm) + stencils * len(c)
+        # From row half - reach + 1: node rows to half + reach, half rows to half + reach - 1.
+        nodes = np.arange(2 * reach)
+        halves = np.arange(2 * reach - 1)
+        # Interior differences: +c_m ahead, -c_m behind.
+        ahead = nodes[None, :] - halves[:, None]
+        padded = np.append(c, np.zeros(2 * reach))
+        plain = np.where(ahead > 0, 1.0, -1.0) * padded[np.where(ahead > 0, ahead - 1, -ahead)]
+        middle = reach - 1
+        # Blocks of both sides; none reads across the contact.
+        q = plain.copy()
+        q[:middle, middle + 1 :] = 0.0
+        q[middle + 1 :, : middle + 1] = 0.0
+        node_norm = np.ones(len(nodes))
+        half_norm = np.ones(len(halves))
+        # Mirror the closure of the side above: z turns its sign.
+        for side, sign in zip(sides, (-1, 1), strict=True):
+            n = len(side.node_norm)
+            at_nodes = middle + (sign + 1) // 2 + sign * np.arange(side.q.shape[1])
+            at_halves = middle + sign * np.arange(n)
+            q[np.ix_(at_halves, at_nodes)] = sign * side.q
+            node_norm[at_nodes[:n]] = side.node_norm
+            half_norm[at_halves] = side.half_norm
+        shares = (float(sides[0].half_norm[0]), float(sides[1].half_norm[0]))
+        # The contact's half row is shared by both sides.
+        half_norm[middle] = sum(shares)
+        first = self.half - middle
+        return ContactOperators(self, first, q, plain, half_norm, node_norm, shares)
+
+
+@dataclass(frozen=True)
+class ContactOperators:
+    """Differences across a contact in a window of rows about it.
+
+    Attributes:
+        contact: the contact.
+        first: node row and half row at which the window begins.
+        q: (half rows, node rows) Q, spacing 1.
+        plain: (half rows, node rows) what the sweeps take from nodes in half rows, spacing 1.
+        half_norm: (half rows) cells that each stands for; that of the contact is of both sides.
+        node_norm: (node rows) cells that each stands for.
+        shares: cells above and below the contact that its half row stands for.
+    """
+
+    contact: Contact
+    first: int
+    q: np.ndarray
+    plain: np.ndarray
+    half_norm: np.ndarray
+    node_norm: np.ndarray
+    shares: tuple[float, float]
+
+    @property
+    def middle(self) -> int:
+        """Index of the contact's half row in the window."""
+        return self.contact.half - self.first
+
+    @property
+    def solid_nodes(self) -> np.ndarray:
+        """Whether node rows of the window are of the solid."""
+        above = np.arange(len(self.node_norm)) <= self.middle
+        return above if self.contact.solid_above else ~above
+
+    @property
+    def sheared(self) -> np.ndarray:
+        """Whether half rows of the window have shear stress."""
+        offset = np.arange(len(self.half_norm)) - self.middle
+        return offset < 0 if self.contact.solid_above else offset > 0
+
+    def up(self) -> np.ndarray:
+        """Return d/dz from nodes to half rows, that of the contact times its norm."""
+        return self.q / self.half_norm[:, None]
+
+    def down(self) -> np.ndarray:
+        """Return d/dz from half rows to nodes."""
+        return -self.q.T / self.node_norm[:, None]
+
+
+def _side(c: np.ndarray, distance: float, solid: bool) -> ContactClosure:
+    return contact_closure(tuple(float(n) for n in c), round(distance, 9), solid)
 
 
 @dataclass(frozen=True)

@@ -34,105 +34,10 @@ from seismo.equations.framework.row_terms import (
 )
 from seismo.equations.rock.upright_rock import Rock
 from seismo.features.contacts import terms as fluid_solid_terms
-from seismo.features.contacts.closure import ContactClosure, contact_closure
-from seismo.features.contacts.contact import Contact, FluidContacts
+from seismo.features.contacts.contact import Contact, ContactOperators, FluidContacts
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
-
-
-@dataclass(frozen=True)
-class ContactOperators:
-    """Differences across a contact in a window of rows about it.
-
-    Attributes:
-        contact: the contact.
-        rows: of the first node and the first half row of the window; both go on one by one.
-        q: (half rows, node rows) Q, spacing 1.
-        plain: (half rows, node rows) what the sweeps take from nodes in half rows, spacing 1.
-        half_norm: (half rows) cells that each stands for; that of the contact is of both sides.
-        node_norm: (node rows) cells that each stands for.
-        shares: cells above and below the contact that its half row stands for.
-    """
-
-    contact: Contact
-    first: int
-    q: np.ndarray
-    plain: np.ndarray
-    half_norm: np.ndarray
-    node_norm: np.ndarray
-    shares: tuple[float, float]
-
-    @property
-    def middle(self) -> int:
-        """Index of the contact's half row in the window."""
-        return self.contact.half - self.first
-
-    @property
-    def solid_nodes(self) -> np.ndarray:
-        """Whether node rows of the window are of the solid."""
-        above = np.arange(len(self.node_norm)) <= self.middle
-        return above if self.contact.solid_above else ~above
-
-    @property
-    def sheared(self) -> np.ndarray:
-        """Whether half rows of the window have shear stress."""
-        offset = np.arange(len(self.half_norm)) - self.middle
-        return offset < 0 if self.contact.solid_above else offset > 0
-
-    def up(self) -> np.ndarray:
-        """Return d/dz from nodes to half rows, that of the contact times its norm."""
-        return self.q / self.half_norm[:, None]
-
-    def down(self) -> np.ndarray:
-        """Return d/dz from half rows to nodes."""
-        return -self.q.T / self.node_norm[:, None]
-
-
-def contact_operators(contact: Contact, c: np.ndarray, stencils: int = 1) -> ContactOperators:
-    """Build the operators about a contact.
-
-    Args:
-        contact: a closed one.
-        c: staggered coefficients of the interior (spacing 1).
-        stencils: half widths of interior beyond the closed rows on each side.
-    """
-    # Distance of the first node below the contact; 1 - it of the first above.
-    below = contact.half + 1 - contact.z_index
-    solid_above = contact.solid_above
-    sides = (_side(c, 1.0 - below, solid_above), _side(c, below, not solid_above))
-    reach = len(sides[0].node_norm) + stencils * len(c)
-    # Node rows half - reach + 1 .. half + reach, half rows half - reach + 1 .. half + reach - 1.
-    nodes = np.arange(2 * reach)
-    halves = np.arange(2 * reach - 1)
-    # Interior differences: +c_m ahead, -c_m behind.
-    ahead = nodes[None, :] - halves[:, None]
-    padded = np.append(c, np.zeros(2 * reach))
-    plain = np.where(ahead > 0, 1.0, -1.0) * padded[np.where(ahead > 0, ahead - 1, -ahead)]
-    middle = reach - 1
-    # Blocks of both sides; none reads across the contact.
-    q = plain.copy()
-    q[:middle, middle + 1 :] = 0.0
-    q[middle + 1 :, : middle + 1] = 0.0
-    node_norm = np.ones(len(nodes))
-    half_norm = np.ones(len(halves))
-    # Mirror the closure of the side above: z turns its sign.
-    for side, sign in zip(sides, (-1, 1), strict=True):
-        n = len(side.node_norm)
-        at_nodes = middle + (sign + 1) // 2 + sign * np.arange(side.q.shape[1])
-        at_halves = middle + sign * np.arange(n)
-        q[np.ix_(at_halves, at_nodes)] = sign * side.q
-        node_norm[at_nodes[:n]] = side.node_norm
-        half_norm[at_halves] = side.half_norm
-    shares = (float(sides[0].half_norm[0]), float(sides[1].half_norm[0]))
-    # The contact's half row is shared by both sides.
-    half_norm[middle] = sum(shares)
-    first = contact.half - middle
-    return ContactOperators(contact, first, q, plain, half_norm, node_norm, shares)
-
-
-def _side(c: np.ndarray, distance: float, solid: bool) -> ContactClosure:
-    return contact_closure(tuple(float(n) for n in c), round(distance, 9), solid)
 
 
 def _matrix(weights: np.ndarray, first: int, kept=None) -> Matrix:
@@ -228,7 +133,7 @@ def row_norms(contacts: tuple[Contact, ...], c: np.ndarray, rows: int):
     for contact in contacts:
         if contact.closed:
             # Norms are 1 beyond the closed rows; that of the contact is mass over mean density.
-            operators = contact_operators(contact, c)
+            operators = contact.operators(c)
             at = operators.first + np.arange(len(operators.node_norm))
             inside = (at >= 0) & (at < rows)  # interior may reach beyond a rigid face
             nodes[at[inside]] = operators.node_norm[inside]
@@ -247,7 +152,7 @@ def uncut_rows(discretization: Discretization) -> frozenset[int]:
     for contact in discretization[FluidContacts].corrected:
         if contact.closed:
             # Rows that read further than a halo across a cut forbid it.
-            rows = contact_operators(contact, c)
+            rows = contact.operators(c)
             reads = {*_matrix(rows.up(), rows.first), *_matrix(rows.down(), rows.first)}
             for row, read in reads:
                 uncut.update(range(row + 1, read - halo + 1), range(read + halo + 1, row + 1))
@@ -297,7 +202,7 @@ def row_terms(
     for contact in contacts:
         if contact.closed:
             # Contacts with closed rows: one-sided differences (summation by parts).
-            operators = contact_operators(contact, rows.c * rows.spacing)
+            operators = contact.operators(rows.c * rows.spacing)
             velocity += velocity_terms(operators, axes, rows.spacing, *densities, dt)
             stress += stress_terms(operators, axes, rows.spacing, rows.responses, dt)
     return velocity, stress

@@ -26,7 +26,7 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.locator import Locator
-from seismo.acquisition.sources import PointSource, SourceKind
+from seismo.acquisition.sources import IncomingWave, PointSource, SourceKind
 from seismo.acquisition.spectra import wavelet_of
 from seismo.features.plane_waves.section import PlaneWaveSource
 from seismo.grid.grid import AXES, Grid, triple
@@ -75,9 +75,9 @@ class PlaneWave(PointSource):
         return x, y
 
     @property
-    def is_local(self) -> bool:
-        """Whether it acts at its position."""
-        return False
+    def incoming(self) -> IncomingWave:
+        """The wave, by its slowness in the half-space."""
+        return IncomingWave(self.wave, float(np.hypot(*self.level)) / self.velocity)
 
     @property
     def silent_after(self) -> float:

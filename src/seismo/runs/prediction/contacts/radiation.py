@@ -23,7 +23,6 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource
 from seismo.equations.rock.upright_rock import Rock
-from seismo.features.plane_waves.plane_wave import PlaneWave
 from seismo.runs.prediction.contacts.scattering import slopes
 from seismo.solver.discretization import Discretization
 
@@ -103,12 +102,10 @@ def _radiating(
     dimensions = discretization.grid.dimensions
     # SH waves are those of a fluid's pressure, its P waves.
     is_transverse = discretization.scenario.equation.waves_in_layers.rigid_surface
-    if isinstance(source, PlaneWave):
-        sine = float(np.hypot(*source.level))
-        shear = float(source.wave != "P" and not is_transverse)
+    if (incoming := source.incoming) is not None:
+        shear = float(incoming.wave != "P" and not is_transverse)
         weights = (1.0 - shear, shear)
-        slowness = sine / source.velocity
-        return RadiatingSource(lowest, (0,), (weights,), 1.0, dimensions, slowness)
+        return RadiatingSource(lowest, (0,), (weights,), 1.0, dimensions, incoming.slowness)
     is_plane = dimensions == 2
     force, moment = _transverse(source) if is_transverse else strengths(source)
     size = max(np.abs(force).max(), np.abs(moment).max()) or 1.0

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from seismo.equations.framework.declaration import LayeredWaves
 from seismo.equations.rock.upright_rock import Rock
-from seismo.features.contacts.contact import Contact, FluidContacts
-from seismo.features.contacts.operators import contact_operators
 from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.earth import Earth
@@ -104,7 +103,7 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
     grid = discretization.grid
     terms = len(discretization.stencil.first)
     reach = 5 * terms // 2  # rows of one medium within the window and beyond it
-    closed = [c for c in discretization[FluidContacts].corrected if c.closed]
+    closed: list[Any] = [c for c in discretization.slips.corrected if c.closed]
     contact_index = float(grid.index("z", np.array([depth]))[0])
     spacing = grid.edge("z", contact_index)  # rows that grow are taken to be as tall as there
     last = int(np.ceil(contact_index + stack.depths[-1] / spacing)) + reach + 4
@@ -115,7 +114,7 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
         if contact_index - 0.5 < c.z_index < contact_index + stack.depths[-1] / spacing + 0.5
     ]
     for contact in inside:
-        wide = len(contact_operators(contact, discretization.stencil.first).node_norm) // 2
+        wide = len(contact.operators(discretization.stencil.first).node_norm) // 2
         last = max(last, contact.half + wide + reach - terms)
         if stack.top is None:
             first = min(first, contact.half - wide - reach + terms)
@@ -127,13 +126,13 @@ def rows_about(discretization: Discretization, stack: ContactStack, depth: float
 
 
 def _differences(
-    discretization: Discretization, first: int, count: int, contacts: list[Contact], free: bool
+    discretization: Discretization, first: int, count: int, contacts: list[Any], free: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return G and D of `count` node rows (spacing 1), one-sided where those of the run are."""
     c = discretization.stencil.first
     up, down = closed_operators(c, count - 1, count, discretization.closure if free else None)
     for contact in contacts:
-        operators = contact_operators(contact, c)
+        operators = contact.operators(c)
         at = max(operators.first - first, 0)
         skipped = max(first - operators.first, 0)
         changed = operators.q != operators.plain
@@ -194,7 +193,7 @@ def _medium(
 
 
 def _adjusted(
-    rows: DiscreteStack, contacts: list[Contact], first: int, discretization: Discretization
+    rows: DiscreteStack, contacts: list[Any], first: int, discretization: Discretization
 ) -> DiscreteStack:
     """Return rows that contacts of fluid and solid cut their own medium, and these their mass."""
     c11, c13, c33, rho_x = (a.copy() for a in (rows.c11, rows.c13, rows.c33, rows.rho_x))
@@ -211,7 +210,7 @@ def _adjusted(
         for side, row in zip(sides, (half - 1, half + 1), strict=True):
             c44[row] = side.shear
             rho_z[row] = side.rho
-        operators = contact_operators(contact, discretization.stencil.first)
+        operators = contact.operators(discretization.stencil.first)
         c44[half] = 0.0
         shares = operators.shares
         rho_z[half] = sum(n * m.rho for n, m in zip(shares, sides, strict=True)) / sum(shares)
