@@ -96,9 +96,9 @@ class KernelConstants:
         second: (3, M + 1) centred coefficients / spacing^2.
         on_nodes: (3, M) coefficients of first derivatives on the nodes / spacing.
         numbers: scalars of the run (`Physics.numbers`).
-        profiles: layer profiles b, a, 1/kappa at nodes and at half points, and m, (7, length) each
-            of x, y, z; the length is the padded array's, and along x two lines more. In place of m
-            come the weights of second derivatives that are taken at once
+        profiles: layer profiles b, a, 1/kappa at nodes and half points, then m at both, (8, length)
+            each of x, y, z; the length is the padded array's, and along x two lines more. In place
+            of m come the weights of second derivatives that are taken at once
             (`seismo.solver.absorbing.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points;

@@ -42,7 +42,7 @@ def _profile(subdomain: Subdomain, axis: str, layers: dict[str, np.ndarray]) -> 
     # x counts from before the first row; a lane may reach behind its end.
     length = subdomain.shape[2 - a] + (2 * LINE if axis == "x" else 0)
     # Outside layers b = a = 0, 1 / kappa = 1 and m = 1.
-    padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]], (1, length))
+    padded = np.tile([[0.0], [0.0], [1.0]] * 2 + [[1.0]] * 2, (1, length))
     if axis in layers:
         # The part of the profile that this subdomain owns.
         lo = subdomain.owned.lo[a]

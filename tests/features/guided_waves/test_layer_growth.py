@@ -57,7 +57,7 @@ def acoustic_step(
     grid = Grid("xz", (points, 1, points), (1.0,) * 3, (0.0,) * 3, (width, 0, 0), (width, 0, 0))
     reflection, power, steep = default_profile(width)
     layer = PmlParameters(reflection, 1.0, alpha, power, 1.0, least, steep=steep)
-    b, a, _, b_half, a_half, _, _ = profile(grid, "x", layer, dt)
+    b, a, _, b_half, a_half, *_ = profile(grid, "x", layer, dt)
     straight, up, down = differences(first, second, points)
     one, none = np.eye(points), np.zeros((points, points))
     flux = np.hstack([a_half[:, None] * up, none, np.diag(b_half), none])

@@ -177,7 +177,7 @@ TABLES = (
     "up", "down", "memory",
 )  # fmt: skip
 INTEGERS = ("y_stride", "z_stride", "surface", "rows", "x_length", "y_length", "z_length")
-PROFILES = 7  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at nodes
+PROFILES = 8  # numbers of a layer profile: b, a, 1/kappa at nodes and at half points, m at both
 
 
 class TileCode:

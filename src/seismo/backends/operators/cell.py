@@ -110,7 +110,8 @@ class Cell:
 
     def put(self, name: str, value: Any) -> None:
         """Write a field."""
-        self._operators.put(self._arrays[name], self._index_of(name), self._s, value)
+        half = self._array_axes("".join(self._formula.staggered.get(name, "")))
+        self._operators.put(self._arrays[name], self._index_of(name), self._s, value, half)
 
     def d(self, axis: str, name: str) -> Any:
         """Return the derivative of a field, half a cell up or down the axis."""

@@ -197,19 +197,22 @@ class Operators:
         """Return the flux that a plane brings to a march across the layer."""
         return stencils.flux_to_come(self._neighbours("z", f, i, s), self.order, s, self.slot("z"))
 
-    def put(self, f: Any, i: Any, s: KernelContext, value: Any) -> None:
-        """Write a field; a layer that damps it keeps m f, with the m of each stretched axis."""
+    def put(self, f: Any, i: Any, s: KernelContext, value: Any, half: str = "") -> None:
+        """Write a field that stands halfway along some axes.
+
+        A layer that damps it keeps m f, with the m of each stretched axis where the field stands.
+        """
         # Damping layer: the field is multiplied by the product of m over the stretched axes.
         if self.damped and self.stretched:
             damping = None
             for axis in self.stretched:
-                m = self._damping_of(axis, s)
+                m = self._damping_of(axis, axis in half, s)
                 damping = m if damping is None else damping * m
             value = value * damping
         self.lanes.store(f, i, value, s.mask)
 
-    def _damping_of(self, axis: str, s: KernelContext) -> Any:
-        # Column 6 of the profile: m at nodes.
+    def _damping_of(self, axis: str, half: bool, s: KernelContext) -> Any:
+        # Columns 6 and 7 of the profile: m at nodes and at half points.
         if axis == "x":
-            return self.lanes.load(s.x_table, s.x + 6 * s.x_length)
-        return (s.y_row if axis == "y" else s.z_row)[6]
+            return self.lanes.load(s.x_table, s.x + (6 + half) * s.x_length)
+        return (s.y_row if axis == "y" else s.z_row)[6 + half]

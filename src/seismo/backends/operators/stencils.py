@@ -41,8 +41,8 @@ KernelContext = namedtuple(
         "memory_z",
         "slot",
         "ahead",  # from a point's memory to the memory of the row that comes next
-        "x",  # index along x, and b, a, 1/kappa at nodes and half points, m at nodes: a table along
-        "x_table",  # x with its row length, seven numbers for this row of y and z
+        "x",  # index along x, and b, a, 1/kappa at nodes and half points, m at both: a table along
+        "x_table",  # x with its row length, eight numbers for this row of y and z
         "x_length",
         "y_row",
         "z_row",

@@ -18,9 +18,10 @@ media that guide waves 0.05 d.
 Waves guided by a soft bed between stiff ones may have group and phase velocities of opposite signs
 along the layer, and grow in it all the same (Becache, Fauqueux & Joly 2003): a mode of wavenumber
 k, frequency w and group velocity V by -(k V / w) d w^2 / (w^2 + alpha^2). Where a medium may guide
-such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step.
-That stretches all axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou
-2008), and is not perfectly matched. Alone it takes energy in any medium: v' = m (v - dt A^T s) and
+such waves alpha keeps half, and the fields themselves are damped by m = exp(-p d dt) a step, each
+by the d of the place where it stands, so that both ends of an axis are alike. That stretches all
+axes by a share p of d, as a multi-axial PML does (Meza-Fajardo & Papageorgiou 2008), and is not
+perfectly matched. Alone it takes energy in any medium: v' = m (v - dt A^T s) and
 s' = m (s + dt A v') are leapfrog with friction D (v' + v), D = (1 - m) / (1 + m), and weights
 W = (1 + m) / 2m >= 1. So (v, W v) + (s, W s) - dt (s, A v) falls, and no step becomes unstable.
 
@@ -149,7 +150,7 @@ def strength(
 
 @derived_once
 def profiles(discretization: Discretization) -> list[dict[str, np.ndarray]]:
-    """Return, in each phase, the profile (7, points) of the layers along each axis (`profile`)."""
+    """Return, in each phase, the profile (8, points) of the layers along each axis (`profile`)."""
     layers = [strength(discretization, damping) for _, damping in discretization.layer_phases]
     dt = discretization.clock.dt
     grid = discretization.grid.damped
@@ -195,7 +196,7 @@ def _at_depth(layer: PmlParameters, u: np.ndarray, thickness: float, dt: float) 
 def outward(
     layer: PmlParameters, points: int, spacing: float, dt: float, finer: int = 1
 ) -> np.ndarray:
-    """Return `profile` (7, points) of a layer from inside out, half points after their nodes.
+    """Return `profile` (8, points) of a layer from inside out, half points after their nodes.
 
     Args:
         layer: its strength.
@@ -209,11 +210,11 @@ def outward(
         _at_depth(layer, np.clip(depth / thickness, 0.0, 1.0), thickness * spacing, dt)
         for depth in (np.arange(1, points + 1) - 0.5 * finer + shift for shift in (0.0, 0.5))
     )
-    return np.concatenate([nodes[:3], halves[:3], nodes[3:]])
+    return np.concatenate([nodes[:3], halves[:3], nodes[3:], halves[3:]])
 
 
 def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int = 1) -> np.ndarray:
-    """Compute b, a and 1/kappa at nodes and at half points along one axis, and m at nodes.
+    """Compute b, a and 1/kappa at nodes and at half points along one axis, then m at both.
 
     Args:
         grid: the grid, of which what damps is layers.
@@ -224,14 +225,14 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int =
             (`seismo.features.refinement.operators`).
 
     Returns:
-        (7, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers. Where cells are J
+        (8, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers. Where cells are J
         times as tall as at the top, a and 1/kappa are those over J.
     """
     n = AXES.index(axis)
     points = grid.points[n]
     h = grid.spacing[n]
     rows = []
-    kept = np.ones(points)
+    kept = []
     stretching = grid.stretching if axis == "z" else None
     # Nodes, then half points.
     for shift in (0.0, 0.5):
@@ -239,6 +240,7 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int =
         b = np.zeros(points)
         a = np.zeros(points)
         ikappa = np.ones(points)
+        m = np.ones(points)
         last = points - 1 - grid.high[n]
         for width, depth, edge in (
             (grid.low[n], grid.low[n] - position, grid.low[n]),
@@ -251,14 +253,14 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int =
             thickness = max(width, 1) - 0.5 * finer
             u = np.clip((depth - 0.5 * finer) / thickness, 0.0, 1.0)
             inside = (u > 0) & (width > 0)
-            b[inside], a[inside], ikappa[inside], m = _at_depth(layer, u[inside], thickness * h, dt)
-            if not shift:
-                kept[inside] = m
+            at_depth = _at_depth(layer, u[inside], thickness * h, dt)
+            b[inside], a[inside], ikappa[inside], m[inside] = at_depth
         if stretching is not None:
             height = grid.heights(position)
             a, ikappa = a / height, ikappa / height
         rows += [b, a, ikappa]
-    return np.array([*rows, kept])
+        kept.append(m)
+    return np.array([*rows, *kept])
 
 
 def coupled(profile: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -334,7 +334,7 @@ class ClusterBlock:
         further(0, queues)
 
     def z_profile(self, z: IRValue, count: int = 6) -> list[IRValue]:
-        """Read what a row's profile begins with: b, a and 1/kappa at nodes and half points, m."""
+        """Read what a row's profile begins with: b, a, 1/kappa at nodes and half points, m."""
         row = z.wide() * self.shape.profile
         return self.lanes.numbers(self.arrays.z_table, row, count)
 

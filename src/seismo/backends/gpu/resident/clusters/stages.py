@@ -267,7 +267,7 @@ class ClusterStages:
             x_table=block.arrays.x_table,
             x_length=plane.x_length,
             y_row=None,
-            z_row=block.z_profile(z, 7 if self._formulas[kind].damped else 6)
+            z_row=block.z_profile(z, 8 if self._formulas[kind].damped else 6)
             if "z" in block.shape.kinds[kind].stretched
             else None,
             up=None,
