@@ -177,7 +177,7 @@ def test_the_card_takes_other_receivers_with_each_batch(tmp_path, monkeypatch):
                        "survey": {"shots": FLAT["survey"]["shots"][:2], "batch": 1}}  # fmt: skip
     expected = seismo.run(document, tmp_path / "cpu.h5", backend="cpu")
     choice = BackendChoice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], "", None))
+    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], ""))
     found = seismo.run(document, tmp_path / "gpu.h5")
     a, b = (r.traces["streamer"].values_of("pressure") for r in (found, expected))
     np.testing.assert_allclose(a, b, rtol=0, atol=1e-5 * np.abs(b).max())

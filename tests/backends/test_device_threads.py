@@ -171,7 +171,7 @@ def test_who_is_far_from_the_next_meeting_is_not_waited_for_once_the_first_has_f
 def on_team(monkeypatch, count: int) -> None:
     """Let runs go to so many ranks of this process."""
     choices = [BackendChoice("cpu", "on a team", ThreadBackend, count)] * count
-    monkeypatch.setattr(run, "select_backends", lambda *_: (choices, "", None))
+    monkeypatch.setattr(run, "select_backends", lambda *_: (choices, ""))
 
 
 @pytest.fixture

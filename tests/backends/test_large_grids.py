@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_allocated(points, card,
     backend = Processor(0) if card is None else Unallocated(card * 10**9)
     choice = BackendChoice(backend.name, "", lambda precision: backend)
     monkeypatch.setattr(machine, "available_memory", lambda: host * 10**9)
-    monkeypatch.setattr(run, "select_backends", lambda *given: ([choice], "", None))
+    monkeypatch.setattr(run, "select_backends", lambda *given: ([choice], ""))
     tracemalloc.start()
     try:
         with pytest.raises(InsufficientMemoryError, match=REFUSED[points, card, host]) as said:

@@ -15,8 +15,13 @@ from seismo.backends.gpu.detect import Gpu
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import EQUATIONS
 from seismo.runs.resources import placement, speed
-from seismo.runs.resources.memory_fit import prepared
-from seismo.runs.resources.placement import DOUBT, START, reason_for_cpu, select_backends
+from seismo.runs.resources.placement import (
+    DOUBT,
+    START,
+    UnplacedRun,
+    reason_for_cpu,
+    select_backends,
+)
 from seismo.scenario import from_dict, parse
 from test_backend_choice import SCENARIO
 
@@ -48,7 +53,7 @@ def beside_a_card(tmp_path, monkeypatch):
 
 def why(scenario) -> str:
     backend = choose("cpu").make("float32")
-    return reason_for_cpu(prepared(scenario, backend), backend, "NVIDIA H200")
+    return reason_for_cpu(UnplacedRun(scenario).discretized(backend), backend, "NVIDIA H200")
 
 
 def test_a_small_run_is_spared_the_start_of_a_gpu():
@@ -63,7 +68,7 @@ def test_where_in_doubt_a_gpu_is_taken():
     """Runs of so many steps that CPU, as slow as it may be, and GPU take the same."""
     backend = choose("cpu").make("float32")
     discretization, here = (
-        prepared(SMALL, backend),
+        UnplacedRun(SMALL).discretized(backend),
         speed.RooflineMachine("cpu", backend.describe()),
     )
     seconds = speed.seconds(discretization, speed.points_per_second(discretization, here), here)
@@ -77,7 +82,7 @@ def test_where_in_doubt_a_gpu_is_taken():
 def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch):
     backend = choose("cpu").make("float32")
     discretization, here = (
-        prepared(SMALL, backend),
+        UnplacedRun(SMALL).discretized(backend),
         speed.RooflineMachine("cpu", backend.describe()),
     )
     known = speed.points_per_second(discretization, here)
@@ -89,9 +94,9 @@ def test_an_equation_that_nobody_has_measured_counts_as_the_dearest(monkeypatch)
 
 
 def test_no_large_grid_is_looked_at_before_the_card(beside_a_card, monkeypatch):
-    monkeypatch.setattr(placement, "prepared", None)
+    monkeypatch.setattr(placement.UnplacedRun, "discretized", None)
     with pytest.raises(OpenedError):
-        select_backends(parse(SCENARIO.replace("200 m", "12 km"), "s.yaml"))
+        select_backends(UnplacedRun(parse(SCENARIO.replace("200 m", "12 km"), "s.yaml")))
 
 
 def test_shots_and_maps_count():
@@ -107,15 +112,16 @@ def test_shots_and_maps_count():
 @pytest.mark.parametrize("asked", [{"backend": "gpu"}, {"device": 0}, {"count": 2}])
 def test_who_asks_for_gpus_gets_them(beside_a_card, asked):
     with pytest.raises(OpenedError):
-        select_backends(SMALL, **asked)
+        select_backends(UnplacedRun(SMALL), **asked)
 
 
 @pytest.mark.parametrize("asked", [{}, {"count": "auto"}])
 def test_auto_takes_the_cpu_and_opens_no_card(beside_a_card, asked):
-    (found,), said, known = select_backends(SMALL, **asked)
+    run = UnplacedRun(SMALL)
+    (found,), said = select_backends(run, **asked)
     assert (found.name, found.together) == ("cpu", None)
     assert said == why(SMALL)
-    assert known is not None
+    assert run.known is not None
     with seismo.run(SMALL, gpus=asked.get("count")) as results:
         assert results.summary["threads"] >= 1
 

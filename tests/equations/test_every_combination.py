@@ -125,7 +125,7 @@ def plain_code(monkeypatch):
     """Let runs take few steps on NumPy, for which nothing is compiled."""
     monkeypatch.setitem(globals(), "STEPS", 4)
     choices = [BackendChoice("cpu", "in plain code", ReferenceBackend, 1)]
-    monkeypatch.setattr(run, "select_backends", lambda *_: (choices, "", None))
+    monkeypatch.setattr(run, "select_backends", lambda *_: (choices, ""))
 
 
 def test_every_pair_is_covered():

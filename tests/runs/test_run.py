@@ -248,7 +248,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
     The traces kept are those of a run that was meant to end there.
     """
     unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.11)
-    monkeypatch.setattr(runner, "prepared", lambda *_: unstable)
+    monkeypatch.setattr(runner.UnplacedRun, "discretized", lambda *_: unstable)
     with pytest.raises(UnstableError, match=r"step \d+ .*p reaches .* x = .*vp 1[58]00") as caught:
         seismo.run(SCENARIO, tmp_path / "x.h5")
     assert "\n" not in str(caught.value)
@@ -268,7 +268,7 @@ def test_an_unstable_run_says_where_and_keeps_what_was_sound(tmp_path, monkeypat
         assert np.isfinite(field[0]).all()
         assert np.isnan(field[-1]).all()
     ending = replace(unstable, clock=replace(unstable.clock, steps=steps))
-    monkeypatch.setattr(runner, "prepared", lambda *_: ending)
+    monkeypatch.setattr(runner.UnplacedRun, "discretized", lambda *_: ending)
     monkeypatch.setattr(stability_monitor, "OVERFLOW", np.inf)
     with seismo.run(SCENARIO | {"output": {}}, tmp_path / "short.h5") as short:
         for name, quantity in (("nodes", "pressure"), ("motion", "vx"), ("between", "vz")):
@@ -329,7 +329,7 @@ def test_the_next_shots_are_prepared_while_others_are_under_way(tmp_path, monkey
 def test_temporary_results_of_an_unstable_run_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     unstable = _unstable(seismo.scenario.from_dict(SCENARIO), 1.11)
-    monkeypatch.setattr(runner, "prepared", lambda *_: unstable)
+    monkeypatch.setattr(runner.UnplacedRun, "discretized", lambda *_: unstable)
     with pytest.raises(UnstableError, match=r"halve the time step \(time.step: [0-9.]+ .?s\)$"):
         seismo.run(SCENARIO)
     assert not list(tmp_path.iterdir())

@@ -13,9 +13,8 @@ from decomposition_cases import VOLUME
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.errors import ScenarioError
 from seismo.runs.batch import JobArray, MachineProfile, batch_script, load_profile, write_script
-from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory_fit import HypotheticalRanks
-from seismo.runs.resources.placement import place_run
+from seismo.runs.resources.placement import FeasibleRanks, place_run
 from seismo.scenario import from_dict, load
 from seismo.solver.discretize import discretize
 from seismo.solver.parallel.partition import divide

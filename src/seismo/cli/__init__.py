@@ -112,11 +112,11 @@ def check(
     """
     from seismo.runs.check.further_mistakes import load_placed
     from seismo.runs.check.plan import make_plan
-    from seismo.runs.resources.placement import select_backends
+    from seismo.runs.resources.placement import UnplacedRun, select_backends
 
-    scenario = load_placed(file)
-    choices, why, known = select_backends(scenario, backend, device, gpus)
-    plan = make_plan(scenario, choices[0], len(choices), known)
+    run = UnplacedRun(load_placed(file))
+    choices, why = select_backends(run, backend, device, gpus)
+    plan = make_plan(run, choices[0], len(choices))
     if why:
         print(f"{choices[0].note}; {why}", file=sys.stderr)
     if as_json:

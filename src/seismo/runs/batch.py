@@ -22,7 +22,7 @@ from pydantic_core import core_schema
 
 from seismo.errors import CHECKPOINTED, ScenarioError
 from seismo.output.run_directory.atomic_file import write_new
-from seismo.runs.resources.feasible_ranks import FeasibleRanks
+from seismo.runs.resources.placement import FeasibleRanks
 from seismo.scenario import Scenario
 from seismo.scenario.mistakes import error_messages
 from seismo.scenario.quantities import Field, Integer, Name, PositiveTime, ScenarioSection, Truth

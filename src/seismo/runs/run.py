@@ -13,6 +13,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,8 +35,7 @@ from seismo.runs.reporting.progress import Progress, Reporter, notebook_bar
 from seismo.runs.reporting.status import Heartbeat
 from seismo.runs.request import Request, silent, warning
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.memory_fit import prepared
-from seismo.runs.resources.placement import place_run, select_backends
+from seismo.runs.resources.placement import UnplacedRun, place_run, select_backends
 from seismo.runs.resuming.checkpoints import (
     Checkpoints,
     beginning_of,
@@ -131,11 +131,10 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
     Raises:
         SeismoError: as `run` does, on one rank or on all.
     """
-    checked = load_placed(scenario)
-    choices, why, known = select_backends(
-        checked, request.backend, request.device, request.gpus, request.threads, ranks,
-        request.share,
-    )  # fmt: skip
+    unplaced = UnplacedRun(load_placed(scenario), request.share)
+    choices, why = select_backends(
+        unplaced, request.backend, request.device, request.gpus, request.threads, ranks
+    )
 
     def run_rank(rank: SerialCommunicator, choice: BackendChoice) -> Results | None:
         rank_request = request if rank.first else replace(request, report=silent)
@@ -145,7 +144,7 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         rank_request.report(Progress("device", note="; ".join(notes)))
         if choice.caution:
             rank_request.report(Progress("caution", note=choice.caution))
-        return _run(rank, choice, checked, rank_request, known)
+        return _run(rank, choice, unplaced, rank_request)
 
     return spread(ranks, choices, run_rank)
 
@@ -205,17 +204,17 @@ def resume_on(
 def _run(
     ranks: SerialCommunicator,
     choice: BackendChoice,
-    checked: Scenario,
+    unplaced: UnplacedRun,
     request: Request,
-    known: Discretization | None,
 ) -> Results | None:
     """Run a scenario on a rank."""
+    checked = unplaced.scenario
     backend = choice.make(checked.precision)
     report = request.report
-    share = request.share
+    share = unplaced.share
     profile = watch(backend, request.profile and ranks.first, ranks.has_others)
     backend = profile.backend
-    discretization = ranks.same(lambda: prepared(checked, backend, ranks, share, known))
+    discretization = ranks.same(partial(unplaced.discretized, backend, ranks))
     path = request.path_of(checked)
     if path is None and ranks.processes > 1:
         raise ScenarioError("output: several ranks need a file to write to; name it")

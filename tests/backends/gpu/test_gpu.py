@@ -294,7 +294,7 @@ def test_a_long_survey_goes_in_even_batches(tmp_path):
 def test_an_unstable_run_stops_soon_and_keeps_what_was_sound(tmp_path, monkeypatch):
     """A look every 50 steps, judged one look later: within 100 steps of the first bad one."""
     unstable = test_run._unstable(from_dict(test_run.SCENARIO), 1.11)
-    monkeypatch.setattr(run, "prepared", lambda *_: unstable)
+    monkeypatch.setattr(run.UnplacedRun, "discretized", lambda *_: unstable)
     steps, advance = [], Simulation.advance
     monkeypatch.setattr(
         Simulation, "advance", lambda s, count: (advance(s, count), steps.append(s.step))

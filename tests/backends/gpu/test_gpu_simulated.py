@@ -516,14 +516,14 @@ SCENARIO = {
 def on_the_card(monkeypatch):
     """Let runs go to the simulated card."""
     choice = BackendChoice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], "", None))
+    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], ""))
 
 
 def test_a_run(tmp_path, monkeypatch):
     """Traces, snapshots and maps are the CPU's, to what 34 steps in single precision round."""
     wanted = seismo.run(SCENARIO, tmp_path / "cpu.h5", backend="cpu")
     choice = BackendChoice("gpu", "on a simulator", simulated)
-    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], "", None))
+    monkeypatch.setattr(runner, "select_backends", lambda *_: ([choice], ""))
     notes = []
     found = seismo.run(SCENARIO, tmp_path / "gpu.h5", notes.append)
     assert notes[0].note == "on a simulator"
@@ -546,7 +546,7 @@ def test_shots_on_two_cards(tmp_path, monkeypatch):
     scenario = SCENARIO | {"survey": {"batch": 1, "shots": shots, "spread": "shots"}}
     choice = BackendChoice("gpu", "on a simulator", simulated)
     for count, name in ((1, "one.h5"), (2, "two.h5")):
-        monkeypatch.setattr(runner, "select_backends", lambda *_, n=count: ([choice] * n, "", None))
+        monkeypatch.setattr(runner, "select_backends", lambda *_, n=count: ([choice] * n, ""))
         with seismo.run(scenario, tmp_path / name) as results:
             assert results.summary.get("grids", 1) == count
     assert contents(tmp_path / "two.h5") == contents(tmp_path / "one.h5")

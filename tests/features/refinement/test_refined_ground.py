@@ -13,8 +13,8 @@ from seismo.features.topography.checks import ground_facts
 from seismo.output.reports import report
 from seismo.runs.check.plan import make_plan
 from seismo.runs.coordinates import true_positions
-from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.placement import FeasibleRanks
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_curved_rows import CurvedEnergy, fields_of, hill

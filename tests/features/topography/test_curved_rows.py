@@ -23,9 +23,9 @@ from seismo.grid.coefficients import Stencil, midpoint, pairs_of
 from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import ClosureKind, surface_closure
 from seismo.grid.surface_interpolation import midpoint_matrices
-from seismo.runs.resources.feasible_ranks import FeasibleRanks
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.memory_fit import HypotheticalRanks
+from seismo.runs.resources.placement import FeasibleRanks
 from seismo.runs.resources.speed import RooflineMachine, mean_cost
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

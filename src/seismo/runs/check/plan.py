@@ -20,9 +20,13 @@ from seismo.runs.resources.memory_fit import (
     MemoryDemand,
     demands,
     lack_of_disk,
-    prepared,
 )
-from seismo.runs.resources.placement import place_run, select_backends, step_seconds
+from seismo.runs.resources.placement import (
+    UnplacedRun,
+    place_run,
+    select_backends,
+    step_seconds,
+)
 from seismo.scenario import Scenario, ScenarioInput
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.partition import divide
@@ -83,33 +87,28 @@ def check(
         DeviceError: there is no such backend or device, or it cannot be used.
         InsufficientMemoryError: one field is more than all memory.
     """
-    checked = load_placed(scenario)
-    choices, _, known = select_backends(checked, backend, device, gpus)
-    return make_plan(checked, choices[0], len(choices), known)
+    run = UnplacedRun(load_placed(scenario))
+    choices, _ = select_backends(run, backend, device, gpus)
+    return make_plan(run, choices[0], len(choices))
 
 
 def make_plan(
-    scenario: Scenario,
-    choice: BackendChoice | None = None,
-    devices: int = 1,
-    known: Discretization | None = None,
+    run: Scenario | UnplacedRun, choice: BackendChoice | None = None, devices: int = 1
 ) -> Plan:
     """Plan a run without running it.
 
     Args:
-        scenario: a checked scenario.
+        run: of a checked scenario, or that.
         choice: where it will run (`seismo.backends.select.choose`), the CPU when None.
         devices: that share it.
-        known: see `prepared`.
 
     Raises:
         ScenarioError: the scenario cannot be run as written.
     """
-    backend = (choice or choose("cpu")).make(scenario.precision)
+    run = run if isinstance(run, UnplacedRun) else UnplacedRun(run)
+    backend = (choice or choose("cpu")).make(run.scenario.precision)
     ranks = HypotheticalRanks(devices)
-    discretization, sharing = place_run(
-        prepared(scenario, backend, ranks, known=known), backend, ranks
-    )
+    discretization, sharing = place_run(run.discretized(backend, ranks), backend, ranks)
     division = divide(discretization, backend, ranks)
     memory = memory_of(discretization, backend)
     output = output_of(discretization)

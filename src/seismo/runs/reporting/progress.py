@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn
-from rich.progress import Progress as RichProgress
+from typing import TYPE_CHECKING, Any, TextIO
 
 from seismo.scenario.units import with_unit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import TaskID
 
 SHARE_OF_LINES = 0.05
 BUSY = 0.1  # part of the processor above which other programs are worth a word
@@ -172,6 +172,10 @@ class Bar:
 
     def __init__(self, console: Console) -> None:
         """Prepare the bar; nothing shows before the first report."""
+        # Runs without a bar start sooner without rich.
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as RichProgress
+
         self._console = console
         self._bar = RichProgress(
             TextColumn("{task.percentage:3.0f} %"), BarColumn(30), TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""The fit of a run to the memory and disk that are free, and the number of shots that do.
+"""The fit of a run to the memory and disk that are free.
 
 On a backend with memory of its own (a GPU), fields, model, layers and record live there; the host
 prepares them, and takes the results. Elsewhere everything is the host's.
@@ -11,21 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from seismo.acquisition.shots import Share, evenly
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import InsufficientMemoryError, StorageError
-from seismo.features import acting
 from seismo.output.run_directory.partial_files import run_folder
-from seismo.runs.resources.memory import PYTHON_BYTES, Memory, memory_of, output_of
-from seismo.scenario import Scenario
+from seismo.runs.resources.memory import PYTHON_BYTES, Memory, output_of
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
-from seismo.solver.discretize import discretize
-from seismo.solver.grid_layout import make_grid
 
 HOST = "this machine"
 KERNEL_BYTES = 384 * 2**20  # code, graphs and lists of blocks, beside the arrays
@@ -101,85 +94,6 @@ def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
         n for n in range(1, most + 1) if demands(memory, backend, HypotheticalRanks(n))[0].fits
     )
     return next(fitting, None)
-
-
-def prepared(
-    scenario: Scenario,
-    backend: Backend,
-    ranks: SerialCommunicator | None = None,
-    share: Share | None = None,
-    known: Discretization | None = None,
-) -> Discretization:
-    """Prepare a run, with as many shots together as suit a backend.
-
-    Args:
-        scenario: a checked scenario.
-        backend: of a device that it will run on.
-        ranks: that share it.
-        share: of the shots, all when None.
-        known: the same, prepared for another backend.
-
-    Raises:
-        InsufficientMemoryError: one field is more than all memory. It is said before anybody looks
-            at the earth, which takes long on such a grid.
-        ScenarioError: it cannot be run as written.
-    """
-    ranks = ranks or SerialCommunicator()
-    (where, free) = _roomiest(backend)
-    field = field_size(scenario) * np.dtype(scenario.arithmetic).itemsize
-    if free is not None and field > free * ranks.count:
-        location = scenario.where("grid", "extent")
-        points = " x ".join(str(n) for n in make_grid(scenario).points if n > 1)
-        raise InsufficientMemoryError(
-            f"{location}{': ' * bool(location)}grid.extent: one field of {points} points takes "
-            f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the unit, "
-            "or use a coarser grid.spacing"
-        )
-    return known or discretize(scenario, backend.batch_points, share)
-
-
-def field_size(scenario: Scenario) -> int:
-    """Return the numbers of a field on all grids of a run.
-
-    A feature that makes several grids counts them by the hook `field_size`.
-    """
-    for count in acting("field_size", scenario):
-        return int(count(scenario))
-    return make_grid(scenario).size
-
-
-def _roomiest(backend: Backend) -> tuple[str, int | None]:
-    """Name the larger of a device's own memory and the host's, and give its free bytes."""
-    host = machine.available_memory()
-    device_free = backend.free_memory()
-    if device_free is None or host is None or host >= device_free:
-        return HOST, host
-    return str(backend.describe()["device"]), device_free
-
-
-def fitted(
-    discretization: Discretization, backend: Backend, ranks: SerialCommunicator | None = None
-) -> Discretization:
-    """Let fewer shots advance together where so many do not fit, unless the scenario says how many.
-
-    Memory grows evenly with the shots on each grid, so that two counts tell all.
-    """
-    survey = discretization.scenario.survey
-    most = discretization.each
-    if survey is None or survey.batch != "auto" or most == 1:
-        return discretization
-    needs = [
-        demands(memory_of(discretization.sharing(n, discretization.grids), backend), backend, ranks)
-        for n in (discretization.grids, most * discretization.grids)
-    ]
-    fitting = most
-    for least, largest in zip(*needs, strict=True):
-        each = max(1, (largest.need - least.need) // (most - 1))
-        if least.have is not None:
-            fitting = min(fitting, 1 + max(0, least.have - least.need) // each)
-    return discretization.sharing(
-        evenly(len(discretization.shots), fitting, discretization.grids), discretization.grids
-    )
 
 
 def refuse_what_does_not_fit(

@@ -12,43 +12,51 @@ points of others, devices wait for one another. Halos travel while the core is u
 themselves take longer, and messages that are packed take room from the core: the time of two and
 four H200s is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
 measured by the costs of their points. A small run is over on the CPU before a GPU has been started.
+
+`FeasibleRanks` are known from the grid, before the earth is sampled. A grid is cut along z and y
+independently: a number of ranks is feasible if it is a product of parts along both. Rows next to a
+free surface and to contacts of fluid and solid are not cut, which depends on the earth: parts of a
+few rows may be refused later.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Share
+from seismo.acquisition.geometry import Geometry
+from seismo.acquisition.shots import Share, evenly
+from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.select import BackendChoice, choose_all, optional_gpu
-from seismo.errors import ScenarioError
-from seismo.grid.decomposition import Subdomain
-from seismo.grid.grid import Box
+from seismo.equations.framework.registry import physics_for
+from seismo.errors import InsufficientMemoryError, ScenarioError
+from seismo.features import acting
+from seismo.grid.decomposition import Subdomain, decompose
+from seismo.grid.grid import Box, Grid
 from seismo.runs.resources import speed
 from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.memory_fit import (
-    HypotheticalRanks,
-    MemoryDemand,
-    demands,
-    field_size,
-    fitted,
-    prepared,
-)
+from seismo.runs.resources.memory_fit import HOST, HypotheticalRanks, MemoryDemand, demands
 from seismo.scenario import Scenario
 from seismo.scenario.units import with_unit
+from seismo.solver.accuracy.stencil import AUTO_ORDERS
 from seismo.solver.discretization import Discretization
-from seismo.solver.discretize import batched
-from seismo.solver.parallel.partition import (
-    Partition,
-    divide,
-    divide_finer,
+from seismo.solver.discretize import batched, discretize
+from seismo.solver.grid_layout import (
+    ground_over,
+    halo_of,
+    image_faces,
+    levels_of,
+    make_grid,
+    settled,
 )
+from seismo.solver.parallel.partition import Partition, divide, divide_finer, never_cut_axes
 
 LINK = 2.5e11  # bytes a second from one device to the next (H200s, NVLink)
 EXCHANGE_SECONDS = 1e-5  # of latency, each exchange of halos
@@ -56,6 +64,73 @@ NEAR = 1.1  # a device more has to make a step shorter by more than this
 START = 0.6  # s from the command to the first step that a GPU takes longer than a CPU (an H200)
 DOUBT = 4.0  # small runs on 16 threads took up to 3.2 times the estimate: in doubt, a GPU is taken
 SMALL = 1 << 20  # points of a grid whose earth is looked at before anybody looks for a GPU
+
+
+class UnplacedRun:
+    """A run whose devices are open. It is discretized once: for the choice of these, or after it.
+
+    Attributes:
+        scenario: checked.
+        share: of the shots, all when None.
+        known: its discretization, None before it is asked for.
+    """
+
+    def __init__(self, scenario: Scenario, share: Share | None = None) -> None:
+        """Keep the scenario."""
+        self.scenario = scenario
+        self.share = share
+        self.known: Discretization | None = None
+
+    def discretized(
+        self, backend: Backend, ranks: SerialCommunicator | None = None
+    ) -> Discretization:
+        """Return the discretization, which has as many shots together as suit the first to ask.
+
+        Args:
+            backend: of a device that it may run on.
+            ranks: that share it.
+
+        Raises:
+            InsufficientMemoryError: one field is more than all memory. It is raised before the
+                earth is sampled, which takes long on such a grid.
+            ScenarioError: it cannot be run as written.
+        """
+        self._refuse_large_fields(backend, ranks.count if ranks else 1)
+        if self.known is None:
+            self.known = discretize(self.scenario, backend.batch_points, self.share)
+        return self.known
+
+    def _refuse_large_fields(self, backend: Backend, ranks: int) -> None:
+        scenario = self.scenario
+        where, free = _largest_memory(backend)
+        field = self.field_size * np.dtype(scenario.arithmetic).itemsize
+        if free is not None and field > free * ranks:
+            location = scenario.where("grid", "extent")
+            points = " x ".join(str(n) for n in make_grid(scenario).points if n > 1)
+            raise InsufficientMemoryError(
+                f"{location}{': ' * bool(location)}grid.extent: one field of {points} points takes "
+                f"{with_unit(field, 'B')}, {with_unit(free, 'B')} are free on {where}; check the "
+                "unit, or use a coarser grid.spacing"
+            )
+
+    @property
+    def field_size(self) -> int:
+        """The numbers of a field on all grids.
+
+        A feature that makes several grids counts them by the hook `field_size`.
+        """
+        for count in acting("field_size", self.scenario):
+            return int(count(self.scenario))
+        return make_grid(self.scenario).size
+
+
+def _largest_memory(backend: Backend) -> tuple[str, int | None]:
+    """Name the larger of a device's own memory and the host's, and give its free bytes."""
+    host = machine.available_memory()
+    device_free = backend.free_memory()
+    if device_free is None or host is None or host >= device_free:
+        return HOST, host
+    return str(backend.describe()["device"]), device_free
 
 
 def step_seconds(
@@ -192,7 +267,22 @@ def _on_grids(
     """Let grids stand side by side, with as many shots as fit if that is open."""
     if batch is not None:
         return discretization.sharing(batch, grids)
-    return fitted(batched(discretization, backend.batch_points, grids), backend, ranks)
+    placed = batched(discretization, backend.batch_points, grids)
+    survey = discretization.scenario.survey
+    most = placed.each
+    if survey is None or survey.batch != "auto" or most == 1:
+        return placed
+    # Memory grows evenly with the shots on each grid: two counts tell all.
+    needs = [
+        demands(memory_of(placed.sharing(n, grids), backend), backend, ranks)
+        for n in (grids, most * grids)
+    ]
+    fitting = most
+    for least, largest in zip(*needs, strict=True):
+        each = max(1, (largest.need - least.need) // (most - 1))
+        if least.have is not None:
+            fitting = min(fitting, 1 + max(0, least.have - least.need) // each)
+    return placed.sharing(evenly(len(placed.shots), fitting, grids), grids)
 
 
 def _lack(
@@ -281,41 +371,111 @@ def reason_for_cpu(discretization: Discretization, backend: Backend, card: str) 
 
 
 def select_backends(
-    scenario: Scenario,
+    run: UnplacedRun,
     backend: str = "auto",
     device: int | None = None,
     count: Any = None,
     threads: int | None = None,
     ranks: SerialCommunicator | None = None,
-    share: Share | None = None,
-) -> tuple[list[BackendChoice], str, Discretization | None]:
-    """Choose where a scenario runs; return the reason, and a discretization if that was needed.
+) -> tuple[list[BackendChoice], str]:
+    """Choose where a run goes, and return the reason where there was a choice.
 
     Args:
-        scenario: a checked scenario.
+        run: of a checked scenario; it is discretized where the choice needs that.
         backend: see `choose_all`; "auto" takes the CPU for small runs where it may choose.
         device: see `choose_all`.
         count: of GPUs, see `choose_all`; "auto" takes as many as help.
         threads: see `choose_all`.
         ranks: see `choose_all`.
-        share: of the shots, all when None.
 
     Raises:
         DeviceError: a wanted device is not there, or cannot be used.
         ScenarioError: the scenario cannot be run as written.
     """
-    known = None
+    precision = run.scenario.precision
     card = optional_gpu(count, backend, device, threads, ranks)
-    if card and not scenario.in_16_bits and field_size(scenario) <= SMALL:
+    if card and not run.scenario.in_16_bits and run.field_size <= SMALL:
         on_cpu = choose_all(None, "cpu")
-        first = on_cpu[0].make(scenario.precision)
-        known = prepared(scenario, first, share=share)
-        if why := reason_for_cpu(known, first, card):
-            return on_cpu, why, known
+        first = on_cpu[0].make(precision)
+        if why := reason_for_cpu(run.discretized(first), first, card):
+            return on_cpu, why
     choices = choose_all(count, backend, device, threads, ranks)
     if count != "auto" or choices[0].together is None:
-        return choices, "", known
-    first = choices[0].make(scenario.precision)
-    known = prepared(scenario, first, share=share, known=known)
-    enough, why = worth_taking(known, first, len(choices))
-    return choose_all(enough, backend, device, threads, ranks), why, known
+        return choices, ""
+    first = choices[0].make(precision)
+    enough, why = worth_taking(run.discretized(first), first, len(choices))
+    return choose_all(enough, backend, device, threads, ranks), why
+
+
+class FeasibleRanks:
+    """The numbers of ranks that can share a run.
+
+    Attributes:
+        points: of the grid, in words.
+        shots: of the survey.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Find out how often its grid can be cut.
+
+        Raises:
+            ScenarioError: a position in it will not do.
+        """
+        self._scenario = scenario = settled(scenario)
+        region = make_grid(scenario)
+        topography = ground_over(scenario, region)
+        slopes = topography is not None
+        name = scenario.equation.name
+        physics = physics_for(name, region.dimensions, scenario.options, slopes)
+        # Of two grids the coarser one is cut, and the finer one with it.
+        refined = bool(scenario.grid.planes)
+        grid = levels_of(scenario)[1].grid if refined else region
+        uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
+        halo = _widest_halo(scenario, slopes)
+        # Rows that follow the ground, and those that they read.
+        uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())
+        z, y = (1 if axis in uncut_axes else _most(grid, axis, halo, uncut) for axis in "zy")
+        self._most = (z, y)
+        self.shots = len(Geometry(scenario, region, topography).shots())
+        self.points = " x ".join(str(n) for n in region.points if n > 1)
+
+    def suits(self, ranks: int) -> bool:
+        """Whether there is a way for so many to share it."""
+        try:
+            grids = grids_of(self._scenario, ranks, self.shots)
+        except ScenarioError:
+            return False
+        return any(self._is_cut(ranks // n) for n in grids)
+
+    def most(self, ranks: int) -> int:
+        """Return the largest number of ranks that can share it, up to so many."""
+        ranks = min(ranks, self.shots * math.prod(self._most))
+        return next(n for n in range(ranks, 0, -1) if n == 1 or self.suits(n))
+
+    def _is_cut(self, ranks: int) -> bool:
+        """Whether a grid has a part for each rank of a group."""
+        z, y = self._most
+        decomposition = self._scenario.grid.decomposition
+        if decomposition != "auto":
+            return (
+                decomposition[0] <= z
+                and decomposition[1] <= y
+                and math.prod(decomposition) >= ranks
+            )
+        return any(ranks % n == 0 and ranks // n <= y for n in range(1, z + 1))
+
+
+def _most(grid: Grid, axis: str, halo: int, uncut: frozenset[int]) -> int:
+    """Return the most parts along an axis, of rows of which some cannot be cut off."""
+    for number in itertools.count(2):
+        try:
+            decompose(grid, halo, (number, 1) if axis == "z" else (1, number), uncut=uncut)
+        except ScenarioError:
+            break
+    return number - 1
+
+
+def _widest_halo(scenario: Scenario, curved: bool) -> int:
+    """Return the points that parts hold of their neighbours, at most where the order is open."""
+    order = scenario.grid.order
+    return halo_of(scenario, max(AUTO_ORDERS) if order == "auto" else order, curved)
