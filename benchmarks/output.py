@@ -38,7 +38,7 @@ from seismo.output.store.chunks import (
 from seismo.runs.tools import bench
 from seismo.scenario import Scenario, from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.sampling.snapshot_series import make_series
+from seismo.solver.sampling.output_sets import make_series
 from seismo.solver.simulation import Simulation
 
 CONSOLE = Console(width=110)

@@ -14,7 +14,7 @@ from half_space_response import Waves, rayleigh_slowness
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.interpolation import SLOPE_ROWS, Surface, axis_weights, slope_share, sloped_weights
 from seismo.grid.surface_closure import ClosureConditions, interior_matrix
-from seismo.solver.surface.traction_free_slopes import MOST_ROWS
+from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
 RATIOS = (1.5, 3**0.5, 4.0)  # vp / vs, the middle one for SH waves, too
 STRETCH = (1, 1.2, 1.45, 1.75, 2.1, 2.6, 3.3, 4.5)  # wavelength over the shortest one

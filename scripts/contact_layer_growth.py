@@ -29,7 +29,7 @@ from unittest import mock
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.backends.select import choose
 from seismo.features.contacts import contact as fluid_solid_contact
 from seismo.scenario import from_dict

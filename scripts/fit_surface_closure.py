@@ -10,7 +10,7 @@ On the grid, rows of vx (nodes) and vz (half points), with mu = rho = 1, spacing
     A(k, w) = stiffness(Q, H_half, H_node; k, vp) - w^2 mass,     A y = r
 
 r reads the surface's motion (vx on node 0; vz at z = 0 from four rows and the prescribed slope,
-`seismo.solver.surface.traction_free_slopes`). A is symmetric, so that y, weighted as
+`seismo.solver.interpolation.traction_free_slopes`). A is symmetric, so that y, weighted as
 `seismo.grid.interpolation` spreads a force at some depth, is the motion of the surface for that
 force; its strains are those for a moment. The rows below are folded into A exactly. SH waves have
 an A of their own, of the same Q. What is minimised is the difference from `half_space_response`,

@@ -58,7 +58,7 @@ from seismo.grid.surface_interpolation import (
     WIDTH,
     first_row,
 )
-from seismo.solver.surface.traction_free_slopes import MOST_ROWS
+from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
 DATA = Path(__file__).parents[1] / "src" / "seismo" / "grid" / "surface_weights.json"
 POINTS = {4: 8.0, 6: 6.0}  # per shortest wavelength, 5 for higher orders

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.acquisition import wavelets
-from seismo.acquisition.traces import processing as trace_processing
+from seismo.acquisition import trace_processing, wavelets
 from seismo.backends.select import BackendChoice, choose
 from seismo.scenario import from_dict
 from seismo.solver.simulation import Simulation, build

@@ -73,7 +73,7 @@ def scenario(pair: tuple[Medium, Medium], fraction: float, with_interface: bool)
 
 def records(scenario_dict: dict) -> tuple[list[np.ndarray], float]:
     """Run; give the pressure (receiver, time) of each receiver set, and the step."""
-    from seismo.acquisition.traces import processing as trace_processing
+    from seismo.acquisition import trace_processing
     from seismo.scenario import from_dict
     from seismo.solver.simulation import build
 

@@ -22,7 +22,7 @@ from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
-from seismo.solver.sampling.snapshot_series import make_series
+from seismo.solver.sampling.output_sets import make_series
 
 EVERY, FRAMES = 10, 10
 

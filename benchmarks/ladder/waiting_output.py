@@ -16,7 +16,7 @@ from ladder.stand import Stand, With, difference, layered, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.base import Copy
 from seismo.output.snapshots import SnapshotRecorder
-from seismo.solver.sampling.snapshot_series import make_series
+from seismo.solver.sampling.output_sets import make_series
 
 EVERY, FRAMES = 16, 8
 

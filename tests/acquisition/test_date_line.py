@@ -12,7 +12,11 @@ from seismo.acquisition.stations import coordinate
 from seismo.errors import ModelError, ScenarioError
 from seismo.features.topography.height_files import read_heights
 from seismo.features.topography.section import FileTopography
-from seismo.grid.longitude import around, nearest_turn, unwrapped
+from seismo.grid.coordinates import (
+    around,
+    nearest_turn,
+    unwrapped,
+)
 from seismo.model.volumes.placement import Placement
 from seismo.scenario import load
 from seismo.solver.discretize import discretize

@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from seismo.acquisition.traces import time_dispersion
+from seismo.acquisition.trace_processing import add_dispersion, dispersion_margin, remove_dispersion
 
 
 def ricker(t, frequency, centre):
@@ -47,9 +47,9 @@ def test_removing_what_was_added_gives_the_signal_back(offset, count):
     dt = 2e-3
     t = (np.arange(count) + offset) * dt
     signal = ricker(t, 0.07 / dt, 0.6 * count * dt)
-    dispersed = time_dispersion.add(signal, offset)
+    dispersed = add_dispersion(signal, offset)
     assert relative(dispersed, signal) > 0.3
-    back = time_dispersion.remove(dispersed, offset)
+    back = remove_dispersion(dispersed, offset)
     assert np.max(np.abs(back - signal)) < 1e-6
 
 
@@ -66,9 +66,9 @@ def test_an_oscillator_is_exact_over_hundreds_of_periods(steps_per_period):
     expected = oscillator_exact(t, w0, source)
     plain = leapfrog(source(t), dt, w0)
     assert relative(plain, expected) > 0.5
-    dispersed = leapfrog(time_dispersion.add(source(t)), dt, w0)
-    result = time_dispersion.remove(dispersed)
-    inner = slice(0, t.size - time_dispersion.margin(t.size))
+    dispersed = leapfrog(add_dispersion(source(t)), dt, w0)
+    result = remove_dispersion(dispersed)
+    inner = slice(0, t.size - dispersion_margin(t.size))
     assert np.max(np.abs(result - expected)[inner]) < 1e-5 * np.max(np.abs(expected))
 
 
@@ -81,10 +81,10 @@ def test_only_the_pair_of_transforms_is_exact():
         return ricker(time, 0.5, 30.0)
 
     expected = oscillator_exact(t, w0, source)
-    inner = slice(0, t.size - time_dispersion.margin(t.size))
-    only_remove = time_dispersion.remove(leapfrog(source(t), dt, w0))
-    only_add = leapfrog(time_dispersion.add(source(t)), dt, w0)
-    both = time_dispersion.remove(leapfrog(time_dispersion.add(source(t)), dt, w0))
+    inner = slice(0, t.size - dispersion_margin(t.size))
+    only_remove = remove_dispersion(leapfrog(source(t), dt, w0))
+    only_add = leapfrog(add_dispersion(source(t)), dt, w0)
+    both = remove_dispersion(leapfrog(add_dispersion(source(t)), dt, w0))
     assert relative(only_remove[inner], expected[inner]) > 0.5
     assert relative(only_add[inner], expected[inner]) > 0.5
     assert relative(both[inner], expected[inner]) < 1e-5
@@ -102,14 +102,14 @@ def test_a_staggered_scheme_is_exact_in_both_fields():
     def moment_rate(time):
         return 0.7 * ricker(time, 0.4, 9.0)
 
-    f = time_dispersion.add(force(whole))
-    m = time_dispersion.add(moment_rate(half), 0.5)
+    f = add_dispersion(force(whole))
+    m = add_dispersion(moment_rate(half), 0.5)
     v, s = np.zeros(count), np.zeros(count)  # v[n] at (n + 1/2) dt, s[n] at n dt
     for n in range(1, count):
         s[n] = s[n - 1] + dt * (w0 * v[n - 1] + m[n - 1])
         v[n] = v[n - 1] + dt * (-w0 * s[n] + f[n])
-    v = time_dispersion.remove(v, 0.5)
-    s = time_dispersion.remove(s)
+    v = remove_dispersion(v, 0.5)
+    s = remove_dispersion(s)
     # Exact: s'' + w0^2 s = w0 f + m', v'' + w0^2 v = f' - w0 m, with derivatives of the Rickers.
     step = 1e-4
 
@@ -121,7 +121,7 @@ def test_a_staggered_scheme_is_exact_in_both_fields():
         np.arange(2 * count) * (dt / 2), w0, lambda q: rate(force)(q) - w0 * moment_rate(q)
     )
     exact_v = fine[1::2]
-    inner = slice(0, count - time_dispersion.margin(count))
+    inner = slice(0, count - dispersion_margin(count))
     assert relative(s[inner], exact_s[inner]) < 1e-5
     assert relative(v[inner], exact_v[inner]) < 1e-5
 
@@ -131,21 +131,21 @@ def test_a_record_needs_nothing_from_after_its_end():
     rng = np.random.default_rng(3)
     noise = rng.standard_normal(3000)
     smooth = np.convolve(noise, np.hanning(13) / 6.0, "same")
-    long = time_dispersion.remove(smooth)
-    short = time_dispersion.remove(smooth[:2000])
+    long = remove_dispersion(smooth)
+    short = remove_dispersion(smooth[:2000])
     assert np.max(np.abs(long[:1900] - short[:1900])) < 1e-5
 
 
 def test_early_samples_are_not_polluted_by_a_wrap():
     signal = ricker(np.arange(2000.0), 0.05, 1900.0)
-    assert np.max(np.abs(time_dispersion.add(signal)[:900])) < 1e-8
-    assert np.max(np.abs(time_dispersion.remove(signal)[:1000])) < 1e-8
+    assert np.max(np.abs(add_dispersion(signal)[:900])) < 1e-8
+    assert np.max(np.abs(remove_dispersion(signal)[:1000])) < 1e-8
 
 
 def test_a_constant_stays_constant():
     # Zero frequency is mapped on itself: a static offset must pass.
     steps = np.concatenate([np.zeros(300), np.hanning(400)[:200], np.ones(1500)])
-    for transform in (time_dispersion.add, time_dispersion.remove):
+    for transform in (add_dispersion, remove_dispersion):
         assert np.allclose(transform(steps)[-800:-30], 1.0, atol=1e-3)
 
 
@@ -153,11 +153,11 @@ def test_shape_and_precision_are_kept_and_memory_is_bounded():
     traces = np.zeros((2, 60, 20000), np.float32)
     traces[..., 500] = 1.0
     tracemalloc.start()
-    result = time_dispersion.remove(traces)
+    result = remove_dispersion(traces)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert result.shape == traces.shape
     assert result.dtype == np.float32
     assert peak < 700e6
-    assert time_dispersion.add(np.zeros((3, 0))).shape == (3, 0)
-    assert time_dispersion.add(np.ones(1)).shape == (1,)
+    assert add_dispersion(np.zeros((3, 0))).shape == (3, 0)
+    assert add_dispersion(np.ones(1)).shape == (1,)

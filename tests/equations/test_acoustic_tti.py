@@ -14,8 +14,8 @@ from seismo.grid.grid import Grid
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.solver.absorbing import cpml
 from seismo.solver.discretize import discretize
+from seismo.solver.medium import cpml
 from seismo.solver.medium.coefficients import share_along
 from test_acoustic_vti import STRENGTH, VP, compared
 from test_gpu_simulated import compare, planned

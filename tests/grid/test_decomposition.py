@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seismo.errors import ScenarioError
 from seismo.grid.decomposition import LINE, SECTOR, PointCosts, best_parts, cost, decompose
 from seismo.grid.grid import Grid
-from seismo.solver.steps.row_groups import regions
+from seismo.solver.grid_layout import regions
 
 
 def grid(points=(33, 48, 52), layer=6, axes="xyz") -> Grid:

@@ -5,12 +5,12 @@ import pytest
 
 from seismo.grid.coefficients import centred, staggered
 from seismo.grid.grid import Grid
-from seismo.solver.absorbing.cpml import (
+from seismo.solver.grid_layout import regions
+from seismo.solver.medium.cpml import (
     PmlParameters,
     coupled,
     profile,
 )
-from seismo.solver.steps.row_groups import regions
 
 LAYER = PmlParameters(reflection=1e-7, kappa=1.0, alpha=30.0, power=2.0, velocity=3000.0)
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.signal import lsim
 
 from seismo import open_results
-from seismo.acquisition.traces import ground_motion as measures
+from seismo.acquisition import ground_motion as measures
 from seismo.errors import ScenarioError
 from seismo.output.export.formats import export
 from seismo.output.results_file import ResultsWriter

@@ -15,8 +15,8 @@ from seismo.runs.resources.memory import memory_of, output_of
 from seismo.scenario import from_dict
 from seismo.solver import discretization
 from seismo.solver import discretize as discretizing
-from seismo.solver.absorbing import cpml
 from seismo.solver.discretize import discretize
+from seismo.solver.medium import cpml
 from seismo.solver.simulation import Simulation
 
 LAYERS = [

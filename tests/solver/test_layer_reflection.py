@@ -5,7 +5,7 @@ import pytest
 
 from layer_reflection import Wave, reflection
 from seismo.grid.coefficients import centred, staggered
-from seismo.solver.absorbing.cpml import (
+from seismo.solver.medium.cpml import (
     PmlParameters,
     default_profile,
     least_shift,

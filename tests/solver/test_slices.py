@@ -18,7 +18,7 @@ from seismo.grid.grid import Grid
 from seismo.output.snapshots import masks
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.sampling.field_sampling import FieldSampler, make_slice
-from seismo.solver.sampling.snapshot_series import kept_bits
+from seismo.solver.sampling.output_sets import kept_bits
 
 GRID = Grid("xyz", (17, 13, 19), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))
 SHOTS = 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.traces import processing as trace_processing
+from seismo.acquisition import trace_processing
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 

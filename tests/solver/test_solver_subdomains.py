@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.solver import grid_layout, simulation

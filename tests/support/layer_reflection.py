@@ -18,7 +18,7 @@ import numpy as np
 
 from seismo.grid.coefficients import centred, largest_symbol, staggered
 from seismo.grid.grid import Grid
-from seismo.solver.absorbing.cpml import PmlParameters, profile
+from seismo.solver.medium.cpml import PmlParameters, profile
 
 INNER = 14
 THICK = 45

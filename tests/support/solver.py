@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seismo.acquisition import wavelets
-from seismo.acquisition.shots import Shot
-from seismo.acquisition.traces import processing as trace_processing
+from seismo.acquisition import trace_processing, wavelets
+from seismo.acquisition.sources import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import (

@@ -1,7 +1,7 @@
 """Positions of a scenario in the grid: projected, and checked to lie inside.
 
 They are x, y, z in m where users write and read them, and x, y, s of the grid
-(`seismo.grid.vertical_coordinate`) everywhere else; the same where the ground is flat.
+(`seismo.grid.coordinates`) everywhere else; the same where the ground is flat.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import KeyPath, ScenarioError
+from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.scenario import Scenario
 
 Coordinates = tuple[float, float, float]  # x, y, z in m

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 
 _ELLIPSOID = "WGS84"
 _EARTH_RADIUS = 6.371e6  # m, mean

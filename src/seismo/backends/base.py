@@ -99,7 +99,7 @@ class KernelConstants:
         profiles: layer profiles b, a, 1/kappa at nodes and half points, then m at both, (8, length)
             each of x, y, z; the length is the padded array's, and along x two lines more. In place
             of m come the weights of second derivatives that are taken at once
-            (`seismo.solver.absorbing.cpml.coupled`).
+            (`seismo.solver.medium.cpml.coupled`).
         inside: along x, y, z, the first point that is owned and in no layer, and behind the last.
         up: (rows, width) surface weights for node values / spacing, with `down` for half points;
             behind them those of interpolated values; over ground

@@ -6,8 +6,8 @@ degree 3 are corrected to be exact, so that cubic fields are interpolated exactl
 Next to an image surface the window is folded back with the field's sign. Next to a closed surface
 (elastic), with no points above, the polynomial through the rows next to the surface is used, which
 includes the zero of a field that vanishes there. Where the surface prescribes a field's slope
-(`seismo.solver.surface.traction_free_slopes`) the polynomial has that slope there, and needs fewer
-rows. A position on a grid point has weight one.
+(`seismo.solver.interpolation.traction_free_slopes`) the polynomial has that slope there, and needs
+fewer rows. A position on a grid point has weight one.
 
 Sources of equations that have waves of any shortness are spread over 16 points along each axis
 instead, which pass 0.999 of waves of 8 points, 0.96 of 6, 0.84 of 5, and none of 2.7 and less.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from seismo.grid.stretching import moved
+from seismo.grid.grid import moved
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import (

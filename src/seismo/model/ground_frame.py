@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import Bounds
-from seismo.grid.vertical_coordinate import VerticalCoordinate
 
 Boxes = tuple[Bounds, Bounds]  # low and high ends
 

@@ -21,7 +21,7 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import NullWriter, ResultsWriter
 from seismo.solver.fields import RankFields
 from seismo.solver.sampling.field_sampling import Component, FieldSampler
-from seismo.solver.sampling.snapshot_series import MANTISSA_BITS, Series
+from seismo.solver.sampling.output_sets import MANTISSA_BITS, Series
 
 
 class _SnapshotBuffer:

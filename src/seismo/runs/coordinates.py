@@ -7,8 +7,8 @@ import numpy as np
 from seismo.acquisition.moment_tensor import magnitude_of
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.sources import PointSource
+from seismo.grid.coordinates import nearest_turn
 from seismo.grid.grid import AXES
-from seismo.grid.longitude import nearest_turn
 from seismo.solver.discretization import Discretization
 
 ON_EARTH = ("longitude", "latitude", "x_azimuth")  # degrees

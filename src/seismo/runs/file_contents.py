@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.acquisition import receivers
+from seismo.acquisition import receivers, trace_processing
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.traces import processing as trace_processing
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.features import acting
 from seismo.grid.grid import AXES

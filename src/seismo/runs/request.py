@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal
 
-from seismo.acquisition.shots import Share
+from seismo.acquisition.sources import Share
 from seismo.errors import ScenarioWarning
 from seismo.runs.reporting.progress import Progress, Reporter
 from seismo.runs.resuming.stopping import Signals

@@ -36,7 +36,7 @@ from seismo.equations.framework.parameters import (
 )
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
-from seismo.grid.longitude import MOST
+from seismo.grid.coordinates import MOST
 from seismo.scenario import units
 
 AUTO = "auto"

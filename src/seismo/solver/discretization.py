@@ -12,33 +12,42 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.acquisition.spectra import dominant_frequency, highest_frequency
-from seismo.acquisition.traces.processing import extra_steps
+from seismo.acquisition.trace_processing import extra_steps
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting
 from seismo.grid.coefficients import Stencil
+from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import Box, Grid
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.row_tables import BesideRefinement, RowWeights
-from seismo.grid.surface_closure import SurfaceClosure
+from seismo.grid.surface_closure import BesideRefinement, RowWeights, SurfaceClosure
 from seismo.grid.time_step import Clock
-from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.model.contacts import SlipContacts, contact_depths
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.solver.absorbing.field_damping import LayerDamping
 from seismo.solver.accuracy.waves import Waves
+from seismo.solver.boundary_images import Face
 from seismo.solver.facts import Fact, Facts, derived
-from seismo.solver.grid_layout import GridInterface, halo_of, image_faces
+from seismo.solver.grid_layout import (
+    GridInterface,
+    RowGroup,
+    halo_of,
+    image_faces,
+    reached,
+    regions,
+)
 from seismo.solver.interpolation.layer_contacts import fluid_density, layers_of
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.sampling.map_quantities import PeakMapSet, make_all_maps
-from seismo.solver.sampling.snapshot_series import Series, make_all_series
-from seismo.solver.steps.row_groups import RowGroup, reached, regions
-from seismo.solver.surface.boundary_images import Face
-from seismo.solver.surface.traction_free_slopes import SurfaceSlope, tilted_surface
+from seismo.solver.interpolation.traction_free_slopes import SurfaceSlope, tilted_surface
+from seismo.solver.medium.field_damping import LayerDamping
+from seismo.solver.sampling.output_sets import (
+    PeakMapSet,
+    Series,
+    make_all_maps,
+    make_all_series,
+)
 
 _ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 

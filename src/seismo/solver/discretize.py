@@ -11,7 +11,13 @@ import numpy as np
 
 from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Share, Shot, evenly, in_earth, with_moments
+from seismo.acquisition.sources import (
+    Share,
+    Shot,
+    evenly,
+    in_earth,
+    with_moments,
+)
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.errors import gathered
@@ -23,7 +29,6 @@ from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
-from seismo.solver.absorbing.field_damping import LayerDamping
 from seismo.solver.accuracy.stencil import (
     choose_stencil,
     least_order,
@@ -35,6 +40,7 @@ from seismo.solver.accuracy.time_step import (
     make_clock,
 )
 from seismo.solver.accuracy.waves import Waves, waves_of
+from seismo.solver.closure_choice import free_surface, surface_of
 from seismo.solver.discretization import Discretization
 from seismo.solver.facts import Facts
 from seismo.solver.grid_layout import (
@@ -46,10 +52,10 @@ from seismo.solver.grid_layout import (
     settled,
 )
 from seismo.solver.interpolation.channels import refuse_unreadable
+from seismo.solver.interpolation.traction_free_slopes import SurfaceSlope
 from seismo.solver.medium.earth_samples import even_planes, read_earth
+from seismo.solver.medium.field_damping import LayerDamping
 from seismo.solver.sampling.field_sampling import refuse_empty_boxes
-from seismo.solver.surface.closure_choice import free_surface, surface_of
-from seismo.solver.surface.traction_free_slopes import SurfaceSlope
 
 BATCH_POINTS = 1 << 20  # small shots advance together up to so many points; see `Backend`
 

@@ -18,7 +18,7 @@ from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.kernels.rows import dither
 from seismo.equations.framework.table import Physics
 from seismo.grid.decomposition import Subdomain
-from seismo.grid.row_tables import RowWeights
+from seismo.grid.surface_closure import RowWeights
 
 
 def marched_slopes(

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.backends import machine
 from seismo.backends.base import Backend, Group, Launch, Search, Step
 from seismo.backends.communicator import SerialCommunicator

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources import PointSource
+from seismo.acquisition.sources import PointSource, Shot
 from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting
@@ -17,22 +16,22 @@ from seismo.grid.decomposition import LINE, Subdomain
 from seismo.grid.global_index import CheckpointArray
 from seismo.grid.grid import AXES
 from seismo.grid.surface_interpolation import midpoint_weights
-from seismo.solver.absorbing import cpml
-from seismo.solver.discretization import Discretization
-from seismo.solver.fields import Fields
-from seismo.solver.medium.coefficients import coefficients_of, layer_medium_of, medium_of
-from seismo.solver.parallel.active_region import Phase
-from seismo.solver.sampling.injection import Injection
-from seismo.solver.steps.stages import (
-    Binding,
-    BoundStage,
-    bind_stages,
-)
-from seismo.solver.surface.boundary_images import (
+from seismo.solver.boundary_images import (
     Face,
     bind_images,
     image,
     touching,
+)
+from seismo.solver.discretization import Discretization
+from seismo.solver.fields import Fields
+from seismo.solver.medium import cpml
+from seismo.solver.medium.coefficients import coefficients_of, layer_medium_of, medium_of
+from seismo.solver.parallel.active_region import Phase
+from seismo.solver.sampling.injection import Injection
+from seismo.solver.stages import (
+    Binding,
+    BoundStage,
+    bind_stages,
 )
 
 

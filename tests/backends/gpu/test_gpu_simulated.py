@@ -42,10 +42,10 @@ from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
 from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import from_dict
-from seismo.solver.absorbing import field_damping
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize
 from seismo.solver.medium import earth_samples as medium
+from seismo.solver.medium import field_damping
 from simulated_card import SHAPES, SimulatedBackend, SimulatedCard, simulated
 from test_contact import HARD, WATER, layers
 from test_curved_rows import on_hill

@@ -7,7 +7,7 @@ import pytest
 import solver
 from seismo.acquisition.projection import Projection
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
-from seismo.acquisition.traces import time_dispersion
+from seismo.acquisition.trace_processing import add_dispersion
 from seismo.errors import ScenarioError
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
@@ -200,8 +200,8 @@ def test_short_signals_take_time_dispersion_as_long_ones_do():
     n, begin = 2400, 1460
     pulse = np.zeros(n)
     pulse[1990:2031] = np.hanning(41)
-    whole = time_dispersion.add(pulse, 0.5)
-    window = time_dispersion.add(
+    whole = add_dispersion(pulse, 0.5)
+    window = add_dispersion(
         np.stack([pulse[begin:2100], pulse[: 2100 - begin]]), np.array([[begin + 0.5], [0.5]])
     )
     assert np.abs(window[0] - whole[begin:2100]).max() < 1e-4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
 from seismo.features.faults.injection import FaultInjection

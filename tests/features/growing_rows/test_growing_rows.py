@@ -11,10 +11,10 @@ import solver
 from seismo.backends.reference import ReferenceBackend
 from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError
-from seismo.grid.grid import Grid
-from seismo.grid.stretching import (
+from seismo.grid.grid import (
     FLAT_ROWS,
     GROWTH,
+    Grid,
     laid_out,
     moved,
 )

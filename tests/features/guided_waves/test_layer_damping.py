@@ -7,8 +7,8 @@ import seismo
 import solver
 from seismo.errors import ScenarioError, ScenarioWarning, UnstableError
 from seismo.features.guided_waves import face_contrasts
-from seismo.solver.absorbing import cpml
-from seismo.solver.absorbing.cpml import AXES
+from seismo.solver.medium import cpml
+from seismo.solver.medium.cpml import AXES
 
 ROWS = {"top": 0.0, "vp": 600.0, "vs": 300.0, "rho": 2000.0}
 SOFT = [{"type": "layers", "layers": [ROWS, {**ROWS, "top": 50.0, "vp": 4000.0, "vs": 2000.0}]}]

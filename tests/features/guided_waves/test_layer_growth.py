@@ -17,8 +17,8 @@ from seismo.grid.coefficients import centred, largest_second_symbol, staggered
 from seismo.grid.grid import Grid
 from seismo.runs.prediction.accuracy import layer_errors, sent_back
 from seismo.runs.prediction.layers.thicker import thicker
-from seismo.solver.absorbing import field_damping
-from seismo.solver.absorbing.cpml import (
+from seismo.solver.medium import field_damping
+from seismo.solver.medium.cpml import (
     PmlParameters,
     default_profile,
     least_shift,

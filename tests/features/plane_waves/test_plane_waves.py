@@ -152,7 +152,7 @@ def traces(document: dict) -> tuple[np.ndarray, np.ndarray, Simulation]:
     """Return traces (receiver, component, time), and the exact ones."""
     simulation = build(from_dict(document))
     simulation.advance(simulation.total_steps)
-    from seismo.acquisition.traces import processing as trace_processing
+    from seismo.acquisition import trace_processing
 
     discretization = simulation.discretization
     (wave,) = plane_waves(discretization)

@@ -5,7 +5,7 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.acquisition.shots import Share
+from seismo.acquisition.sources import Share
 from seismo.features.refinement import error as refined
 from seismo.features.refinement.error import (
     along_error,

@@ -16,7 +16,7 @@ import solver
 from seismo.backends.cpu.backend import CpuBackend
 from seismo.equations.framework.registry import physics_for
 from seismo.solver import discretize
-from seismo.solver.surface.closure_choice import FreeSurface
+from seismo.solver.closure_choice import FreeSurface
 from test_solver_manufactured import FREE, SIZE, Manufactured
 
 HEIGHT = 0.05 * SIZE  # m

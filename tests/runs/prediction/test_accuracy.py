@@ -11,7 +11,7 @@ import pytest
 
 import solver
 from seismo.acquisition import wavelets
-from seismo.acquisition.shots import Share
+from seismo.acquisition.sources import Share
 from seismo.errors import ScenarioError
 from seismo.exact import (
     acoustic,

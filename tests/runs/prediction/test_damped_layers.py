@@ -10,12 +10,12 @@ import solver
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.accuracy import sent_back
 from seismo.scenario import from_dict
-from seismo.solver.absorbing.cpml import (
+from seismo.solver.discretize import discretize
+from seismo.solver.medium.cpml import (
     outward,
     profile,
     strength,
 )
-from seismo.solver.discretize import discretize
 
 FORCE = {"type": "force", "force": {"x": 0.6, "z": 1.0}}
 EXPLOSION = {"type": "explosion", "moment": 1e9}

@@ -31,10 +31,10 @@ from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.sampling.map_quantities import make_maps
+from seismo.solver.interpolation.traction_free_slopes import SurfaceSlope
+from seismo.solver.sampling.output_sets import make_maps
 from seismo.solver.sampling.peak_maps import MapReading, PeakMaps
 from seismo.solver.simulation import Simulation
-from seismo.solver.surface.traction_free_slopes import SurfaceSlope
 from test_run import SCENARIO
 
 GRID = Grid("xyz", (20, 18, 22), (10.0, 10.0, 5.0), (0.0, -20.0, 0.0), (4, 3, 0), (4, 3, 4))

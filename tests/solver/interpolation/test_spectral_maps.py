@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import seismo
-from seismo.acquisition.traces import ground_motion as measures
+from seismo.acquisition import ground_motion as measures
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
@@ -29,7 +29,7 @@ from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.sampling.map_quantities import make_maps
+from seismo.solver.sampling.output_sets import make_maps
 from seismo.solver.sampling.peak_maps import MapReading, PeakMaps
 from seismo.solver.simulation import Simulation
 from test_maps import EVERY_PLANE, GRID, ORDER, entry

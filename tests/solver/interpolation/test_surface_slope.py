@@ -18,7 +18,7 @@ from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.interpolation.channels import channel_points
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.surface.traction_free_slopes import even_depths
+from seismo.solver.interpolation.traction_free_slopes import even_depths
 
 ROCK = {"vp": 5550.0, "vs": 3150.0, "rho": 2650.0}
 SOFT = {"vp": 1200.0, "vs": 600.0, "rho": 1900.0}

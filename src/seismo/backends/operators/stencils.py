@@ -6,7 +6,7 @@ coefficients come from its `KernelContext`. `lanes` are those of a backend.
 Second derivatives in absorbing layers have a form in one pass, which updates both their memory
 variables (`at_once`, `across`). `seismo.backends.operators.derivatives` has the two steps that it
 does at once: the flux at half points, and the outer derivative
-(`seismo.solver.absorbing.cpml.coupled` says how). It takes twice as many points of the field, and
+(`seismo.solver.medium.cpml.coupled` says how). It takes twice as many points of the field, and
 the flux as it was around; in turn no sweep goes before it, and no layer is read twice. `slot`
 numbers the axis' memory variable.
 """

@@ -47,7 +47,7 @@ from seismo.model.effective.cells import GridCells
 from seismo.model.effective.density import cut_cells
 from seismo.model.effective.losses import PREFIX, losses_between
 from seismo.solver.discretization import Discretization
-from seismo.solver.steps.row_corrections import RowCorrections
+from seismo.solver.stages import RowCorrections
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 
@@ -155,7 +155,7 @@ class ContactRows:
 
         Args:
             backend: where they run.
-            phases: its stages (`seismo.solver.steps.stages.BoundStage`) and the tables of their
+            phases: its stages (`seismo.solver.stages.BoundStage`) and the tables of their
                 sweeps, in each phase of the steps.
             medium: what `adjust` has made.
             arrays: its fields by name.
@@ -320,7 +320,7 @@ class SlipTerms:
 
         Args:
             backend: where they run.
-            phases: the subdomain's `seismo.solver.steps.stages.BoundStage`, in each phase of its
+            phases: the subdomain's `seismo.solver.stages.BoundStage`, in each phase of its
                 layers.
             tables: of its sweeps.
             arrays: its fields by name.

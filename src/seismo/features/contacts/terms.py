@@ -16,7 +16,7 @@ of Backus (1962). All else follows from the strains, as their negative adjoints:
             (`ShearPair.leans`), so that a rotation of the solid makes no stress
 
 The energy is therefore conserved. A few rows of a column change: they are corrected after the
-sweeps of each stage (`seismo.solver.steps.row_corrections`). Symbols: vx, vy, vz velocities (m/s),
+sweeps of each stage (`seismo.solver.stages`). Symbols: vx, vy, vz velocities (m/s),
 sxx .. syz stresses (Pa), rho density (kg/m3), lambda, mu, c33 moduli (Pa), dt time step (s).
 """
 

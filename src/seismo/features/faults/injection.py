@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources import PointSource
+from seismo.acquisition.sources import PointSource, Shot
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.faults import (
     PIECE,

@@ -1,7 +1,7 @@
 """Moment rates of subfaults, evaluated for a window of steps and the subfaults that act in it.
 
 A subfault acts from shortly before its onset to shortly after its end, in which the transform of
-`time_dispersion.add` rings. That transform moves waves of f dt periods a step to earlier steps, by
+`add_dispersion` rings. That transform moves waves of f dt periods a step to earlier steps, by
 the share 1 - sqrt(1 - (pi f dt)^2) of their time. Subfaults begin early enough for waves of twice
 the highest frequency of their rates, as it is of a few of them (1 % of the peak of the spectrum),
 and of 4.5 steps a period at most.
@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.traces import time_dispersion
+from seismo.acquisition.trace_processing import add_dispersion
 from seismo.features.faults.finite_fault import ActingFault
 
 WINDOW = 128  # steps
@@ -149,5 +149,5 @@ class FaultSignals:
         times = (first + self._offset) * self._dt - self._delay
         signals = self._rates.resampled(numbers, times, count, dt)
         if self._removal:
-            signals = time_dispersion.add(signals, (first + self._offset)[:, None])
+            signals = add_dispersion(signals, (first + self._offset)[:, None])
         return signals.astype(self._kind)

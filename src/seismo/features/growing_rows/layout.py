@@ -20,9 +20,10 @@ from seismo.features.topography.ground import (
     topography_of,
 )
 from seismo.features.topography.shape import Ground
-from seismo.grid.grid import AXES, Grid
-from seismo.grid.stretching import (
+from seismo.grid.grid import (
+    AXES,
     LARGEST,
+    Grid,
     Stretching,
     laid_out,
 )

@@ -7,7 +7,7 @@ Skelton, Adams & Craster 2007). So the contrasts of the shear modulus are evalua
 across x or y, down and along the face.
 
 The damping of the fields in the layers that ends this growth (as a share p of d, see
-`seismo.solver.absorbing.cpml`) was found by runs at source frequencies low relative to the grid's
+`seismo.solver.medium.cpml`) was found by runs at source frequencies low relative to the grid's
 cut-off, which need the strongest damping. It rises with the contrast of beds, with the mean jump of
 the modulus's logarithm from node to node (over 40 nodes), and with the contrast of ground on rock,
 most of all where the ground has few cells. Stacks of two rocks in turn need most of it; where
@@ -46,7 +46,7 @@ from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import tensor
-from seismo.solver.absorbing.field_damping import (
+from seismo.solver.medium.field_damping import (
     BESIDE_BEDS,
     EARLY_OF_BEDS,
     EARLY_OF_STACKS,

@@ -3,7 +3,7 @@
 Neighbouring beds move in opposite phase in the outer part of such a layer, where its damping
 exceeds the frequency several times, and no damping of the fields is small that ends it. So there
 the rock of a column goes over into its running mean (`seismo.features.guided_waves.column_means`),
-in which nothing guides them. At depth u in the layer (`seismo.solver.absorbing.cpml`) the share of
+in which nothing guides them. At depth u in the layer (`seismo.solver.medium.cpml`) the share of
 the mean is
 
     t = ((u - u1) / (1 - u1))^POWER,  0 up to u1,
@@ -24,8 +24,8 @@ import numpy as np
 from seismo.features.guided_waves.column_means import REACH, RunningMeans
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES
-from seismo.solver.absorbing.cpml import depth_of, strength
 from seismo.solver.medium.coefficients import averages_at, every_node
+from seismo.solver.medium.cpml import depth_of, strength
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

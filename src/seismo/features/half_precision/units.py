@@ -15,6 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
+from seismo.acquisition.spectra import (
+    pressures,
+    scale_to,
+    strain_rates,
+)
 from seismo.equations.framework.table import SourceTerm
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.half_precision.table import (
@@ -25,11 +30,6 @@ from seismo.features.half_precision.table import (
 )
 from seismo.features.loss.storage import unlike
 from seismo.grid.grid import AXES
-from seismo.solver.accuracy.source_peaks import (
-    pressures,
-    scale_to,
-    strain_rates,
-)
 
 # A module that imports this one.
 if TYPE_CHECKING:

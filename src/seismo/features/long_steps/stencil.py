@@ -21,7 +21,7 @@ from functools import partial
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.table import Physics
 from seismo.grid.coefficients import (
     BOUNDED_ORDERS,
@@ -40,8 +40,8 @@ from seismo.scenario import Scenario
 from seismo.scenario.sections.grid import GridSpec
 from seismo.solver.accuracy.stencil import dispersion_error, surface_error
 from seismo.solver.accuracy.waves import Waves
+from seismo.solver.closure_choice import FreeSurface
 from seismo.solver.grid_layout import Level
-from seismo.solver.surface.closure_choice import FreeSurface
 
 _SHARE = 0.3  # of the accepted error of the traces, for dispersion and for a free surface
 # Where the symbol is flat waves stand still, and what sources radiate there rings on. So next to

@@ -27,7 +27,7 @@ import numpy as np
 from seismo.acquisition.receivers import ReceiverGroup, paths_of
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.spectra import dominant_frequencies
+from seismo.acquisition.spectra import dominant_frequencies, scale_to, strain_rates
 from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
@@ -35,7 +35,6 @@ from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
-from seismo.solver.accuracy.source_peaks import scale_to, strain_rates
 
 # A module that imports this one.
 if TYPE_CHECKING:

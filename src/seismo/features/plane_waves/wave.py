@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from scipy import sparse
 
-from seismo.acquisition.traces import time_dispersion
+from seismo.acquisition.trace_processing import add_dispersion
 from seismo.exact.laplace import Spectrum, transform
 from seismo.features.plane_waves.background import box_of
 from seismo.features.plane_waves.column import (
@@ -241,7 +241,7 @@ class IncidentWave:
         samples = self._wave.signal(np.arange(self.samples) * dt, 0)
         samples = samples * self._wave.strength[""]
         if self._removal:
-            samples = time_dispersion.add(samples, dt)
+            samples = add_dispersion(samples, dt)
         # What is evanescent begins before all waves: no Laplace transform takes it, but at small
         # damping, for which the transform is longer.
         longer, suppressed = _EVANESCENT if self._wave.evanescent else (1, _SUPPRESSED)

@@ -22,7 +22,7 @@ from seismo.equations.framework.table import Field, Stage
 from seismo.features.refinement import operators as refinement
 from seismo.features.refinement.operators import FACTOR
 from seismo.grid.grid import AXES
-from seismo.grid.row_tables import BesideRefinement
+from seismo.grid.surface_closure import BesideRefinement
 from seismo.solver.discretization import Discretization
 from seismo.solver.subdomain import SubdomainSolver
 

@@ -18,13 +18,12 @@ from seismo.features.refinement.operators import (
 )
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid, triple
-from seismo.grid.row_tables import BesideRefinement
+from seismo.grid.surface_closure import BesideRefinement
 from seismo.grid.time_step import Clock
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import GridInterface, Level, make_grid
-from seismo.solver.sampling.map_quantities import make_all_maps
-from seismo.solver.sampling.snapshot_series import make_all_series
+from seismo.solver.sampling.output_sets import make_all_maps, make_all_series
 
 _BEYOND = 2  # rows below the plane, of the finer grid: nodes on it, and what sweeps find beyond
 

@@ -33,8 +33,7 @@ import numpy as np
 from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import Grid, triple
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.row_tables import BesideRefinement
-from seismo.grid.surface_closure import SurfaceClosure, closed_operators, nearest
+from seismo.grid.surface_closure import BesideRefinement, SurfaceClosure, closed_operators, nearest
 
 FACTOR = 3  # spacing below the plane over that above
 # Weights of coarse points -1, 0, 1, 2 in a fine point a third of the way from 0 to 1, and of -1, 0,

@@ -15,7 +15,7 @@ import numpy as np
 from seismo.acquisition.geometry import Geometry
 from seismo.acquisition.locator import level_of
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot, with_moments
+from seismo.acquisition.sources import Shot, with_moments
 from seismo.equations.framework.registry import physics_for
 from seismo.features.growing_rows.layout import CLEAR, slowest_waves
 from seismo.features.loss.mechanisms import relaxation_of

@@ -27,7 +27,7 @@ from seismo.grid.grid import Grid
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import halo_of
-from seismo.solver.sampling.map_quantities import make_all_maps
+from seismo.solver.sampling.output_sets import make_all_maps
 
 _ROUNDING = 1e-6  # of the spacing
 _PLANE: KeyPath = ("grid", "refinement", 0, "below")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.features.contacts.contact import contacts_of
 from seismo.features.refinement.levels import showing
 from seismo.solver.discretization import Discretization

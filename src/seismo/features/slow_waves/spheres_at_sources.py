@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.acquisition.spectra import dominant_frequency
 from seismo.equations.framework.table import Physics
 from seismo.features.topography.rows import Topography

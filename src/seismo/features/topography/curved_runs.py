@@ -21,7 +21,7 @@ from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import midpoint_pairs
 from seismo.grid.decomposition import Subdomain
-from seismo.grid.row_tables import RowWeights
+from seismo.grid.surface_closure import RowWeights
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

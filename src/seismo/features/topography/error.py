@@ -36,7 +36,7 @@ from seismo.features.topography.shape import Ground
 from seismo.runs.prediction.cause import Cause, never
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
-from seismo.solver.surface.traction_free_slopes import MOST_ROWS
+from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
 _SCATTERED = {2: 2.0, 3: 1.0}  # by dimensions
 _LEVELLED = 0.6

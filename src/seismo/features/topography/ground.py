@@ -25,8 +25,8 @@ from seismo.features.topography.shape import (
     nodes_of,
 )
 from seismo.grid.coefficients import cross_reach
+from seismo.grid.coordinates import POWER
 from seismo.grid.grid import Grid
-from seismo.grid.vertical_coordinate import POWER
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes

@@ -39,7 +39,7 @@ from seismo.grid.interpolation import Points, PointsByField, add_points, point_w
 from seismo.model.earth import Earth
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.point_weights import PointInterpolation, PointRule
-from seismo.solver.surface.traction_free_slopes import MOST_ROWS
+from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
 # Below the ground, that polynomials go through where contacts may cross them, and of fluids, whose
 # rows next to it err more. Where the ground prescribes slopes few of them are read anyway.

@@ -21,8 +21,7 @@ import numpy as np
 
 from seismo.features.topography.rows import Topography
 from seismo.grid.coefficients import Stencil, cross_reach, midpoint_pairs
-from seismo.grid.row_tables import RowWeights
-from seismo.grid.surface_closure import SurfaceClosure, closed_operators
+from seismo.grid.surface_closure import RowWeights, SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import midpoint_matrices
 from seismo.solver.discretization import Discretization
 

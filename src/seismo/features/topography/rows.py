@@ -27,8 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from seismo.grid.coordinates import (
+    POWER,
+    VerticalCoordinate,
+    remaining,
+    share,
+)
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.vertical_coordinate import POWER, VerticalCoordinate, remaining, share
 
 _STEPS = 30  # of Newton's method at most, each of which is exact to rounding after five or so
 _NEAR = 1e-12  # of the spacing, at which it ends

@@ -30,7 +30,7 @@ from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points, PointsByField, Surface, axis_weights, joined_by_field
 from seismo.model.earth import Earth
-from seismo.solver.surface.traction_free_slopes import (
+from seismo.solver.interpolation.traction_free_slopes import (
     MOST_REACH,
     MOST_ROWS,
     Offsets,

@@ -38,7 +38,7 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.channels import channel_points
 from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.surface.traction_free_slopes import MOST_ROWS
+from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
 _STRESSES = ("stress", "pressure")
 _MOST_POSITIONS = 1 << 14  # whose strains are kept for other components

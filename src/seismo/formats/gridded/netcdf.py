@@ -32,7 +32,7 @@ from seismo.formats.reading.hdf5 import (
     open_hdf5,
 )
 from seismo.formats.reading.optional_package import optional_package
-from seismo.grid.longitude import around, unwrapped
+from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.placement import Placement, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock
 from seismo.model.volumes.volume_request import VolumeRequest

@@ -25,7 +25,7 @@ from seismo.formats.reading.arrays import (
     refuse_what_does_not_fit,
 )
 from seismo.formats.reading.text import no_file, read_lines
-from seismo.grid.longitude import around, unwrapped
+from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock

@@ -31,7 +31,7 @@ from seismo.formats.seismology.seismograms import (
     recordings,
     tensor_of,
 )
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults

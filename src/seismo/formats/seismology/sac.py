@@ -25,7 +25,7 @@ from seismo.formats.seismology.seismograms import (
     start_date,
     tensor_of,
 )
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import plain_name
 

@@ -25,7 +25,7 @@ import numpy as np
 from seismo.acquisition.moment_tensor import tensor_from_grid
 from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 from seismo.output.export.selection import ExportSelection
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet

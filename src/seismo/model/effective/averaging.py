@@ -25,8 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from seismo.grid.grid import Bounds
-from seismo.grid.stretching import CellSizes, moved
+from seismo.grid.grid import Bounds, CellSizes, moved
 from seismo.model.effective import (
     column,
     plain_means,

@@ -11,8 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from seismo.grid.grid import Bounds, Grid
-from seismo.grid.stretching import CellSizes, moved
+from seismo.grid.grid import Bounds, CellSizes, Grid, moved
 from seismo.model.effective import column
 
 TINY = np.finfo(float).tiny

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.grid.stretching import CellSizes, moved
+from seismo.grid.grid import CellSizes, moved
 
 REACH = 2  # nodes on either side that a contact's limit is taken from
 WIDTH = 5  # cells that the kernel spans

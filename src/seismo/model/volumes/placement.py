@@ -18,7 +18,7 @@ import numpy as np
 from seismo.errors import ModelError
 from seismo.formats.reading.arrays import brief
 from seismo.formats.reading.optional_package import optional_package
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 
 _EDGE = 257  # points along each edge of a region, whose extremes are looked for
 _PLANE = 33  # and along each axis of its inside

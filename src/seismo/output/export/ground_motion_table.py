@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.traces import ground_motion as measures
-from seismo.acquisition.traces.processing import refine
+from seismo.acquisition import ground_motion as measures
+from seismo.acquisition.trace_processing import refine
 from seismo.errors import ScenarioError
 from seismo.formats.seismology.seismograms import Recording, recordings
 from seismo.output.export.selection import (

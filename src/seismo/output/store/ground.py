@@ -4,7 +4,7 @@ The vertical axis of arrays is s, which is z where rows are flat; points stand a
 
     z = s + f B(s),    B = (1 - (s - level) / depth)^3,   0 below level + depth,
 
-f the depth of the ground below the level (`seismo.grid.vertical_coordinate`).
+f the depth of the ground below the level (`seismo.grid.coordinates`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from copy import copy
 import h5py
 import numpy as np
 
-from seismo.grid.vertical_coordinate import share
+from seismo.grid.coordinates import share
 from seismo.output.store.arrays import (
     children,
     read,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.backends.timeline import SpanRecorder
 from seismo.errors import StoppedError
 from seismo.grid.global_index import CheckpointArray

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from seismo.acquisition.traces import processing as trace_processing
+from seismo.acquisition import trace_processing
 from seismo.backends import machine
 from seismo.backends.communicator import SerialCommunicator
 from seismo.errors import DiskSpaceError, UnstableError

@@ -2,7 +2,7 @@
 
 Each cause gives a relative L2 error of the worst trace, integrated over the spectrum of the traces;
 causes are taken as unrelated, so that their squares add up. Dispersion follows from the scheme
-(`seismo.grid.dispersion`) and the longest path in each medium, reading and acting between grid
+(`seismo.grid.coefficients`) and the longest path in each medium, reading and acting between grid
 points from the weights (`seismo.grid.interpolation`), contacts of an earth that varies with depth
 only from the scheme, too (`seismo.runs.prediction.contacts.layered_error`), others and boundaries
 from laws that were measured (`seismo.runs.prediction.contacts.sideways`,

@@ -4,7 +4,7 @@ A wave of true spectrum U(f) that has travelled for a time T is, on a grid of ti
 
     u(T + t) = integral U(f) exp(2 pi i [g t + (g - f) T]) dg,      f = sin(pi g dt) / (pi dt)
 
-(`seismo.acquisition.traces.time_dispersion`): short waves come too early, and the peak changes. Its
+(`seismo.acquisition.trace_processing`): short waves come too early, and the peak changes. Its
 phase follows from dimensions, wavelet and reflections; of one that is symmetric and one turned by
 90 degrees the root mean square is taken. Measured with Ricker
 wavelets in 2-D, 6.7 and 3.3 points in the shortest wavelength: after 22 and 45 of these PGV errs
@@ -19,12 +19,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from seismo.acquisition.spectra import spectra_of
-from seismo.grid.dispersion import Spectra
+from seismo.grid.coefficients import Spectra
 from seismo.runs.prediction.lines import WarningLines, in_percent
 from seismo.scenario.units import with_unit
 from seismo.solver.accuracy.waves import longest_path
 from seismo.solver.discretization import Discretization
-from seismo.solver.sampling.map_quantities import MapQuantity, PeakMapSet
+from seismo.solver.sampling.output_sets import MapQuantity, PeakMapSet
 
 _HIGHEST = 0.85  # of 2 / dt: frequencies, times pi, above which transforms fade, too
 _PERIODS = 8  # of the mean frequency, that the window of a pulse is long

@@ -1,7 +1,7 @@
 """Resolution of the waves of each medium by the grid, up to the sources' highest frequency.
 
 Of a wave of angular frequency w and velocity c, the differences make the wavenumber k into K(k),
-and time stepping makes w into (2 / dt) sin(w dt / 2) (`seismo.grid.dispersion`). The wave travels
+and time stepping makes w into (2 / dt) sin(w dt / 2) (`seismo.grid.coefficients`). The wave travels
 at
 
     c' / c = asin(c dt K / 2) / (c dt k / 2),    k = w / c,
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.grid.dispersion import Operator
+from seismo.grid.coefficients import Operator
 from seismo.grid.grid import AXES
 from seismo.model.media import RepresentativeMedium
 from seismo.scenario import Scenario

@@ -26,10 +26,10 @@ from seismo.grid.decomposition import Subdomain
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
 from seismo.output.pipeline import packing_bytes, ring_bytes
 from seismo.output.run_directory.checkpoint import KEPT
-from seismo.solver.absorbing.layer_memory import LayerMemory
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields
 from seismo.solver.interpolation.channels import receiver_points
+from seismo.solver.medium.cpml import LayerMemory
 from seismo.solver.parallel.partition import subdomains
 
 # The interpreter, its packages and kernels (210 MB), and compiling these in a first run (90 MB).

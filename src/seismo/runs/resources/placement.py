@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.geometry import Geometry
-from seismo.acquisition.shots import Share, evenly
+from seismo.acquisition.sources import Share, evenly
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator

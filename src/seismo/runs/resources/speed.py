@@ -35,7 +35,7 @@ from seismo.grid.decomposition import cost
 from seismo.solver.discretization import Discretization
 from seismo.solver.parallel.active_region import phases, updates
 from seismo.solver.parallel.partition import point_costs
-from seismo.solver.sampling.map_quantities import PeakMapSet
+from seismo.solver.sampling.output_sets import PeakMapSet
 
 MAP_NANOSECONDS: dict[str, dict[str, float]] = {
     "cpu": {

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.acquisition.spectra import dominant_frequencies
-from seismo.grid.coefficients import TOLERANCES, Stencil
-from seismo.grid.dispersion import Spectra
+from seismo.grid.coefficients import TOLERANCES, Spectra, Stencil
 from seismo.grid.surface_closure import ClosureKind
 from seismo.scenario import Scenario
 from seismo.scenario.sections.grid import GridSpec
 from seismo.solver.accuracy.waves import Passage, Waves
-from seismo.solver.surface.closure_choice import SurfaceSources
+from seismo.solver.closure_choice import SurfaceSources
 
 AUTO_ORDERS = (8, 12, 16)
 LEAST_CARRIED = 1e-3  # of the energy of the sources, on the way through the fastest medium

@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup, paths_of
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.acquisition.spectra import spectra_of
 from seismo.equations.framework.table import Physics
-from seismo.grid.coefficients import Stencil
-from seismo.grid.dispersion import Operator, Spectra
+from seismo.grid.coefficients import Operator, Spectra, Stencil
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import ClosureKind
 from seismo.model.media import RepresentativeMedium
+from seismo.solver.closure_choice import SurfaceSources
 from seismo.solver.grid_layout import Level
-from seismo.solver.surface.closure_choice import SurfaceSources
 
 _MOST_PAIRS = 2_000_000  # of sources and receivers whose distances are computed each
 _ISOTROPIC = {"pressure", "explosion"}

@@ -2,7 +2,7 @@
 
 Each is a sum of weighted points; divergence and rotation differentiate the interpolated field with
 the scheme's own differences. Among layers they are of the strains at the position, and stresses
-along the layers are of the position's own rock (`seismo.solver.interpolation.strain`).
+along the layers are of the position's own rock (`seismo.solver.interpolation.point_weights`).
 
 A channel of a fibre is the mean strain along its gauge length l, of straight pieces
 t . [v(end) - v(begin)] / l (`seismo.acquisition.receivers`). Beside contacts of layers, and
@@ -32,8 +32,7 @@ from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS, Points, PointsByField, joined_by_field
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.interpolation.strain import StrainReading
+from seismo.solver.interpolation.point_weights import PointInterpolation, StrainReading
 
 _NO_WEIGHT = 1e-9  # of directions: what rounding leaves
 MOST_CELLS = 4.0  # of a piece that integrates strains

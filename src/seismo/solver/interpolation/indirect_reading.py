@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.table import Term
 from seismo.equations.rock import elastic_constants
 from seismo.features import acting

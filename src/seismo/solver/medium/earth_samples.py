@@ -18,8 +18,8 @@ from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ModelError, ScenarioError
 from seismo.features import acting
+from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import AXES, Grid
-from seismo.grid.vertical_coordinate import VerticalCoordinate
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import plain_planes
@@ -106,7 +106,7 @@ def earth_of(
 ) -> Earth:  # fmt: skip
     """Return the earth of a run, which goes on beyond the extent as at its edge.
 
-    Over topography it takes coordinates x, y, s (`seismo.grid.vertical_coordinate`).
+    Over topography it takes coordinates x, y, s (`seismo.grid.coordinates`).
     """
     y_limits = grid.limits("y") if grid.dimensions == 3 else None
     clamp = (grid.limits("z"), y_limits, grid.limits("x"))

@@ -23,8 +23,8 @@ from seismo.grid.decomposition import (
     decompose,
 )
 from seismo.grid.grid import Box
+from seismo.solver.boundary_images import Face
 from seismo.solver.discretization import Discretization
-from seismo.solver.surface.boundary_images import Face
 
 
 @dataclass(frozen=True)

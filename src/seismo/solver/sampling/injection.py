@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
-from seismo.acquisition.traces import time_dispersion
+from seismo.acquisition.trace_processing import add_dispersion
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels.points import amount, inject
 from seismo.equations.framework.table import Field, SourceTerm
@@ -24,9 +24,9 @@ from seismo.errors import ScenarioError
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points
 from seismo.grid.time_step import Clock
+from seismo.solver.boundary_images import Face, folded
 from seismo.solver.fields import Fields
 from seismo.solver.interpolation.point_weights import PointInterpolation
-from seismo.solver.surface.boundary_images import Face, folded
 
 _MARGIN = 32  # steps before and after a signal, in which its transform rings
 _EARLIER = 0.25
@@ -304,7 +304,7 @@ class Injection:
         )  # fmt: skip
         # Transform the signals, so that removing time dispersion from records restores them.
         if self._removal:
-            samples = time_dispersion.add(samples, (offset + begins)[:, None])
+            samples = add_dispersion(samples, (offset + begins)[:, None])
         for n, (_, drive) in enumerate(sources):
             # Signals of memory variables relax with their rate.
             if drive.rate:
@@ -318,7 +318,7 @@ class Injection:
     def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
         """Return the steps in which a source acts: all, but for the short ones of a fault.
 
-        What is added for `time_dispersion.remove` comes earlier, by `_EARLIER` of its time at most
+        What is added for `remove_dispersion` comes earlier, by `_EARLIER` of its time at most
         for waves of 4.5 steps a period and longer ones.
         """
         if not isinstance(source.wavelet, SlipRate):

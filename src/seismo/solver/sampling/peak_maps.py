@@ -18,7 +18,7 @@ neighbours are not read, so that a map is the same however the grid is cut: `Map
 names the nodes that are left.
 
 The state z of each oscillator is exact for linear acceleration over the step
-(`seismo.acquisition.traces.ground_motion`), whatever the period; short ones take a step in parts,
+(`seismo.acquisition.ground_motion`), whatever the period; short ones take a step in parts,
 so that no peak between is missed by more than 0.1 %. Spectral acceleration is the largest |Im z|
 times the recurrence's scale.
 """
@@ -32,7 +32,11 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.traces.ground_motion import Recurrence, median_of_directions, recurrence
+from seismo.acquisition.ground_motion import (
+    Recurrence,
+    median_of_directions,
+    recurrence,
+)
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.framework.table import Field
@@ -42,7 +46,7 @@ from seismo.grid.time_step import Clock
 from seismo.solver.fields import RankFields
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.sampling.field_sampling import FieldSampler, StencilOffsets
-from seismo.solver.sampling.map_quantities import (
+from seismo.solver.sampling.output_sets import (
     DIRECTIONS,
     MapQuantity,
     PeakMapSet,

@@ -4,7 +4,7 @@ A channel is one component at one receiver, a sum of weighted points of fields
 (`seismo.solver.interpolation.channels`).
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
-have come from there in every step (`seismo.solver.parallel.remote_points`), and are added up in the
+have come from there in every step (`seismo.solver.parallel.halo`), and are added up in the
 same order as on one.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.acquisition.shots import Shot
+from seismo.acquisition.sources import Shot
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
 from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
@@ -26,13 +26,13 @@ from seismo.grid.interpolation import Points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
 from seismo.solver.interpolation.indirect_reading import FURTHER, reading_of
-from seismo.solver.parallel.partition import Partition
-from seismo.solver.parallel.remote_points import (
+from seismo.solver.parallel.halo import (
     GridPoints,
     RemotePoints,
     flat,
     gathering,
 )
+from seismo.solver.parallel.partition import Partition
 
 _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
 PIECE = 16  # entries that one launch's thread sums

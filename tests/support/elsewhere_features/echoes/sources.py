@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seismo.acquisition.shots import Shot
-from seismo.acquisition.sources import PointSource
+from seismo.acquisition.sources import PointSource, Shot
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 

@@ -32,7 +32,7 @@ from seismo.features.faults.rupture import (
     RuptureReader,
     net_slip,
 )
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 
 _NUMBER = r"\s*=\s*(-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _UNKNOWN = -90.0  # files say -99 or -999

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection, stretch
-from seismo.grid.longitude import nearest_turn
+from seismo.grid.coordinates import nearest_turn
 from seismo.runs.coordinates import true_positions
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization

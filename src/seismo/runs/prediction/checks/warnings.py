@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.spectra import derivatives_of, is_moment
+from seismo.acquisition.spectra import derivatives_of, is_moment, strain_rates
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.checks.coverage import (
     bodies_outside,
@@ -36,7 +36,6 @@ from seismo.runs.prediction.layers.thicker import (
 from seismo.runs.prediction.lines import WarningLines, warnings_of_features
 from seismo.runs.prediction.remedy import inaccurate, uncarried
 from seismo.runs.prediction.resolution import LayerResolution
-from seismo.solver.accuracy.source_peaks import strain_rates
 from seismo.solver.accuracy.stability_monitor import WEAKEST, weakness
 from seismo.solver.discretization import Discretization
 from seismo.solver.medium.coefficients import coupling_left

@@ -1,9 +1,9 @@
 """Sources and receivers beside contacts of media, where fields bend, and some of them jump.
 
 Among layers they are read for what they are on their own side
-(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.strain`). What is left
-comes from waves that bend within a cell. With r the ratio of moduli at a contact d cells away and p
-points in the shortest wavelength it is about
+(`seismo.solver.interpolation.layer_contacts`, `seismo.solver.interpolation.point_weights`). What is
+left comes from waves that bend within a cell. With r the ratio of moduli at a contact d cells away
+and p points in the shortest wavelength it is about
 
     moments:                0.02 (r - 1) (10 / p)^2 exp(-1.25 d)
     forces:                 0.006 (r - 1) (10 / p)^2 exp(-1.5 d)
@@ -30,8 +30,8 @@ On ground that is not flat motion is read by its slope and its next three rows, 
 whatever lies among them: 0.008 (r - 1) (10 / p)^2 where a contact does.
 
 Motion in a soft layer of one cell under a free surface is read for what it
-is (`seismo.solver.interpolation.thin_layer`), to 0.015 (10 / p)^2 whatever the rock beneath (r = 3
-to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
+is (`seismo.solver.interpolation.traction_free_slopes`), to 0.015 (10 / p)^2 whatever the rock
+beneath (r = 3 to 59, p = 6 and 10). Contacts of fluid and solid have differences of their own.
 """
 
 from __future__ import annotations
@@ -44,9 +44,8 @@ from typing import NamedTuple
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
-from seismo.grid.grid import AXES
+from seismo.grid.grid import AXES, moved
 from seismo.grid.interpolation import RADIUS
-from seismo.grid.stretching import moved
 from seismo.runs.prediction.lines import WarningLines, named, up_to
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization

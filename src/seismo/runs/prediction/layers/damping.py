@@ -1,7 +1,7 @@
 """What absorbing layers send back that damp the fields, against waves which grow in them.
 
 Such layers are not perfectly matched: they reflect long waves most, and alpha, which is larger in
-them (`seismo.solver.absorbing.cpml`), lets through to their outer end those that are slower than
+them (`seismo.solver.medium.cpml`), lets through to their outer end those that are slower than
 it. Plane waves meet the layers of the run on its grid (`seismo.runs.prediction.layers.waves`) as
 scalar P and S waves of the rock at a face. A path by way of a face is that from the source's image
 behind it, and counts by how much more than the straight one it spreads, near fields of moments
@@ -30,8 +30,8 @@ from seismo.acquisition.sources import PointSource
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layers.waves import LayerWaves
-from seismo.solver.absorbing.cpml import strength
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.cpml import strength
 
 _ISOTROPIC = {"explosion", "pressure"}
 _MOST_ENDS = 60  # sources, and receivers, between which paths are sought

@@ -19,8 +19,8 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of, thinned
 from seismo.grid.grid import AXES
 from seismo.runs.prediction.layers.waves import LayerWaves
-from seismo.solver.absorbing.cpml import strength
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.cpml import strength
 
 GRAZING = "waves along absorbing layers"
 _MOST_ENDS = 200  # sources, and receivers, between which paths are sought

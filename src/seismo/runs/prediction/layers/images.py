@@ -30,8 +30,8 @@ from seismo.grid.grid import AXES
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.layers.grazing_incidence import goes_along
 from seismo.runs.prediction.layers.waves import LayerWaves
-from seismo.solver.absorbing.cpml import strength
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.cpml import strength
 
 _MOST_ENDS = 60  # sources, and receivers, between which paths are sought
 _MOST_PATHS = 8

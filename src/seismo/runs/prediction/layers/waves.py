@@ -5,7 +5,7 @@ differences G (nodes to half points) and D (back), both stretched by the layer's
 
     (W / c)^2 p - K(k)^2 p + (1/s) D (1/s) G p = 0,    1/s = 1/kappa + a / (1 - b exp(i w dt)),
 
-with a, b, kappa and m of the layer (`seismo.solver.absorbing.cpml`) and, with the factor m by which
+with a, b, kappa and m of the layer (`seismo.solver.medium.cpml`) and, with the factor m by which
 fields fall in a step, W = (i / dt) (exp(-i w dt / 2) / m - exp(i w dt / 2)). Inside, p is a wave
 exp(i q n) that comes and one, R exp(-i q n), that goes back; the equations of the layer's points
 and of some inside it make R::
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.grid.grid import AXES
-from seismo.solver.absorbing.cpml import PmlParameters, outward
 from seismo.solver.discretization import Discretization
+from seismo.solver.medium.cpml import PmlParameters, outward
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells, tensor
 from seismo.solver.grid_layout import rows_above_layers
-from seismo.solver.surface.traction_free_slopes import (
+from seismo.solver.interpolation.traction_free_slopes import (
     CONTACT,
     MOST_ROWS,
     SurfaceSlope,

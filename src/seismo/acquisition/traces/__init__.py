@@ -1,1 +1,0 @@
-"""Processing of traces, spectra and measures of ground motion."""

@@ -1,1 +1,0 @@
-"""Absorbing layers: their profiles, their memory variables, and a watch for growth."""

@@ -1,1 +1,0 @@
-"""The launches of a time step, bound to one subdomain."""
