@@ -14,9 +14,9 @@ import xarray
 import seismo
 from fuzz import call
 from seismo.errors import InsufficientMemoryError, ScenarioError
-from seismo.formats.conversion.convert import convert
-from seismo.formats.reading.hdf5 import open_hdf5
-from seismo.output.export.formats import export
+from seismo.formats.converted_run import convert
+from seismo.formats.reading.arrays import open_hdf5
+from seismo.output.export import export
 from seismo.output.run_directory.atomic_file import plain_name
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -14,7 +14,7 @@ from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError
-from seismo.output.export.formats import export
+from seismo.output.export import export
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
 from seismo.runs.request import Request

@@ -1,6 +1,8 @@
 """The declarations of features: every folder is in the order, every reference leads somewhere."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +31,46 @@ def named(part: object) -> str:
 @pytest.mark.parametrize(("feature", "hook"), REFERENCES, ids=named)
 def test_references_lead_somewhere(feature, hook):
     assert feature[hook] is not None
+
+
+def asked_hooks() -> set[str]:
+    """Names of hooks that callers in the core ask for."""
+    names = set()
+    for path in FOLDER.parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "seismo.features"
+            for alias in node.names
+        }
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        for call in calls:
+            if getattr(call.func, "id", "") in imported & {"giving", "acting"}:
+                assert isinstance(call.args[0], ast.Constant), f"{path}:{call.lineno}: no text"
+                names.add(call.args[0].value)
+    return names
+
+
+def test_every_hook_is_asked_for_and_given():
+    """A hook whose name is misspelt on either side would be skipped in silence."""
+    given = {hook for feature in features() for hook in feature.hooks}
+    assert given == asked_hooks()
+
+
+def test_contributing_lists_every_hook():
+    """The table of "Add a feature" is where a contributor looks for hooks."""
+    text = (FOLDER.parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.partition("## Add a feature")[2].partition("\n## ")[0]
+    rows = re.findall(r"^ +\| (`.*?) \| `", section, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == asked_hooks()
+
+
+def test_features_elsewhere_declare_hooks_that_are_asked_for():
+    """The feature that contributors copy."""
+    path = Path(__file__).parents[1] / "support" / "elsewhere_features" / "echoes" / "__init__.py"
+    call = ast.parse(path.read_text(encoding="utf-8")).body[-1].value
+    assert {word.arg for word in call.keywords} - {"applies"} <= asked_hooks()
 
 
 def test_declarations_import_no_numerics():

@@ -13,7 +13,7 @@ from seismo.acquisition.moment_tensor import (
     to_gcmt,
     to_grid,
 )
-from seismo.output.export.formats import export, remarks
+from seismo.output.export import export, remarks
 from seismo.output.results_file import ResultsWriter
 
 with warnings.catch_warnings():

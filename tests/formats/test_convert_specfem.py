@@ -5,7 +5,7 @@ import pytest
 
 from seismo.acquisition import wavelets
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.convert import convert
+from seismo.formats.converted_run import convert
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
 

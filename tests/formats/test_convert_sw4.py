@@ -11,7 +11,7 @@ import pytest
 from seismo.acquisition import wavelets
 from seismo.acquisition.moment_tensor import double_couple
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.convert import convert
+from seismo.formats.converted_run import convert
 from seismo.formats.sw4.sources import turned
 from seismo.scenario import load
 from seismo.solver.discretize import discretize

@@ -21,8 +21,8 @@ from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
 from seismo.formats.segy.export import scalar_of
-from seismo.formats.seismology.seismograms import station_name
-from seismo.output.export.formats import FORMATS, export, remarks
+from seismo.formats.seismograms import station_name
+from seismo.output.export import FORMATS, export, remarks
 from seismo.output.results_file import ResultsWriter
 from synthetic_results import write_elastic_2d, write_elastic_3d
 

@@ -10,7 +10,7 @@ import rasterio
 from seismo import open_results
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.output.export.formats import export, remarks
+from seismo.output.export import export, remarks
 from seismo.output.results_file import ResultsWriter
 
 X = -400.0 + 100.0 * np.arange(9)

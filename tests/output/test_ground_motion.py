@@ -10,7 +10,7 @@ from scipy.signal import lsim
 from seismo import open_results
 from seismo.acquisition import ground_motion as measures
 from seismo.errors import ScenarioError
-from seismo.output.export.formats import export
+from seismo.output.export import export
 from seismo.output.results_file import ResultsWriter
 
 DT = 0.01

@@ -48,17 +48,17 @@ def export(
     damping: Annotated[float, typer.Option(min=0.0, max=0.99, help="Damping of spectra.")] = 0.05,
 ) -> None:
     """Write traces, maps and fields in formats of other programs."""
-    from seismo.output.export import formats
+    from seismo.output import export as exports
     from seismo.output.results import open_results
 
     if not format_name:
-        raise ScenarioError(f"name a format after {results}: {', '.join(formats.FORMATS)}")
+        raise ScenarioError(f"name a format after {results}: {', '.join(exports.FORMATS)}")
     with open_results(results) as opened:
         if opened.message:
             print(f"{results}: {opened.status}: {opened.message}", file=sys.stderr)
-        for remark in formats.remarks(opened, format_name, quantity):
+        for remark in exports.remarks(opened, format_name, quantity):
             print(f"{results}: {remark}", file=sys.stderr)
-        for path in formats.export(
+        for path in exports.export(
             opened, format_name, output, receivers=receivers, shot=shot, quantity=quantity,
             periods=_numbers(periods), damping=damping,
         ):  # fmt: skip
@@ -122,7 +122,7 @@ def convert(
 
     Exit code 1 if the earth or a source is another one by it.
     """
-    from seismo.formats.conversion.convert import convert as converted
+    from seismo.formats.converted_run import convert as converted
     from seismo.output.run_directory.atomic_file import write_file, write_new
     from seismo.scenario import load
 

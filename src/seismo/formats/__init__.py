@@ -1,7 +1,7 @@
-"""Formats of other programs' files: a folder for each program, and one table of them all.
+"""Formats of other programs' files: a module or folder for each, and one table of them all.
 
-A line of `FORMATS` names the functions of a format by their use, as ``module:name`` counted from
-this folder; they are imported when they are first used:
+A line of `FORMATS` names what a format gives by its use, as ``module:name`` counted from this
+folder (from `seismo` with a point in front); it is imported when it is first used:
 
 - `stations`: function(`StationFile`) -> `StationList`, and `is_stations`: function(`StationFile`)
   -> whether it has this format (`seismo.acquisition.stations`).
@@ -10,9 +10,13 @@ this folder; they are imported when they are first used:
   specification, region) -> array, axes, origin, spacing (`seismo.model.volumes`).
 - `volume`: function(`VolumeRequest`) -> `Volume`, and `volume_files`: function(path) -> further
   files that it names (`seismo.model.volumes`).
+- `heights`: function(`HeightsRequest`) -> `Heights` (`seismo.features.topography.height_files`).
+- `run`: function(`ConvertedRun`), which fills it, and `is_run`: function(path) -> whether it is an
+  input of this program (`seismo.formats.converted_run`).
+- `export`: an `ExportFormat` (`seismo.output.export.selection`).
 
-Formats are asked in this order whether a file is theirs. `suffixes` of a use tell the format from
-the name of a file.
+Formats are asked in this order whether a file is theirs, and named in it. `suffixes` of a use tell
+the format from the name of a file.
 """
 
 from __future__ import annotations
@@ -36,56 +40,75 @@ class FileFormat:
     def __getitem__(self, use: str) -> Any:
         """Return the function, or the object, of a use."""
         module, _, name = self.functions[use].partition(":")
-        return getattr(import_module(f"{__name__}.{module}"), name)
+        return getattr(import_module(f".{module}", __name__), name)
 
 
 FORMATS = (
-    FileFormat("npy", {"array": (".npy",)}, array="reading.arrays:read_npy"),
-    FileFormat("hdf5", {"array": (".h5", ".hdf5", ".hdf")}, array="reading.arrays:read_hdf5"),
-    FileFormat("raw", array="reading.arrays:read_raw"),
-    FileFormat("segy", {"traces": (".sgy", ".segy")}, traces="segy.model:read_segy"),
     FileFormat(
-        "netcdf", {"volume": (".nc", ".nc4", ".cdf")},
-        volume="gridded.netcdf:read_netcdf",
+        "npy", {"array": (".npy",), "heights": (".npy",)},
+        array="reading.arrays:read_npy",
+        heights=".features.topography.height_files:heights_of_npy",
+    ),
+    FileFormat("hdf5", {"array": (".h5", ".hdf5", ".hdf")}, array="reading.arrays:read_hdf5"),
+    FileFormat("miniseed", export="obspy_stream:MINISEED"),
+    FileFormat("asdf", export="obspy_stream:ASDF"),
+    FileFormat("sac", export="obspy_stream:SAC"),
+    FileFormat(
+        "segy", {"traces": (".sgy", ".segy")},
+        traces="segy.model:read_segy",
+        export="segy.export:SEGY",
+    ),
+    FileFormat("su", export="segy.export:SU"),
+    FileFormat("raw", array="reading.arrays:read_raw"),
+    FileFormat(
+        "netcdf", {"volume": (".nc", ".nc4", ".cdf"), "heights": (".nc", ".nc4", ".cdf", ".grd")},
+        volume="netcdf:read_netcdf",
+        heights=".features.topography.height_files:heights_of_netcdf",
+        export=".output.export.datasets:NETCDF",
+    ),
+    FileFormat(
+        "geotiff", {"heights": (".tif", ".tiff")},
+        heights=".features.topography.height_files:heights_of_geotiff",
+        export=".output.export.geotiff:GEOTIFF",
+    ),
+    FileFormat("ground-motion", export=".output.export.ground_motion_table:GROUND_MOTION"),
+    FileFormat(
+        "xyz", {"heights": (".xyz", ".txt", ".csv")},
+        heights=".features.topography.height_files:heights_of_text",
     ),
     FileFormat(
         "geomodelgrids", {"volume": (".h5", ".hdf5")},
-        volume="gridded.geomodelgrids:read_geomodelgrids",
+        volume="geomodelgrids:read_geomodelgrids",
     ),
-    FileFormat("sfile", {"volume": (".sfile",)}, volume="sw4.sfile:read_sfile"),
-    FileFormat("rfile", {"volume": (".rfile",)}, volume="sw4.rfile:read_rfile"),
+    FileFormat("sfile", {"volume": (".sfile",)}, volume="sw4.volumes:read_sfile"),
+    FileFormat("rfile", {"volume": (".rfile",)}, volume="sw4.volumes:read_rfile"),
     FileFormat(
         "openswpc", {"volume": (".lst",)},
-        volume="gridded.openswpc:read_openswpc",
-        volume_files="gridded.openswpc:grids_of",
+        volume="openswpc:read_openswpc",
+        volume_files="openswpc:grids_of",
     ),
+    FileFormat("npz", is_run="numpy_archive:is_archive", run="numpy_archive:convert_arrays"),
+    FileFormat("quakeml", is_events="reading.text:is_xml", events="fdsn:read_quakeml"),
     FileFormat(
-        "quakeml",
-        is_events="reading.text:is_xml",
-        events="seismology.quakeml:read_quakeml",
-    ),
-    FileFormat(
-        "stationxml",
-        is_stations="seismology.stations:is_station_xml",
-        stations="seismology.stations:read_station_xml",
+        "stationxml", is_stations="fdsn:is_station_xml", stations="fdsn:read_station_xml"
     ),
     FileFormat(
         "specfem", {"volume": (".xyz",)},
         volume="specfem.tomography:read_tomography",
-        is_stations="specfem.stations:is_specfem",
-        stations="specfem.stations:read_specfem",
-        is_events="specfem.cmtsolution:may_be_events",
-        events="specfem.cmtsolution:read_cmtsolution",
+        is_stations="specfem.files:is_specfem",
+        stations="specfem.files:read_specfem",
+        is_events="specfem.files:may_be_events",
+        events="specfem.files:read_cmtsolution",
+        is_run="specfem.specfem3d:is_specfem3d",
+        run="specfem.specfem3d:convert_specfem3d",
     ),
-    FileFormat(
-        "fdsn",
-        is_stations="seismology.stations:is_fdsn",
-        stations="seismology.stations:read_fdsn",
-    ),
+    FileFormat("fdsn", is_stations="fdsn:is_fdsn", stations="fdsn:read_fdsn"),
     FileFormat(
         "sw4",
         is_stations="sw4.stations:has_receivers",
         stations="sw4.stations:read_sw4",
+        is_run="sw4.sw4:is_sw4",
+        run="sw4.sw4:convert_sw4",
     ),
 )  # fmt: skip
 
@@ -103,3 +126,8 @@ def format_for(use: str, name: str) -> FileFormat:
 def suffixes(use: str) -> dict[str, str]:
     """Return the names of formats by the suffixes of files, for a use."""
     return {suffix: known.name for known in giving(use) for suffix in known.suffixes.get(use, ())}
+
+
+def names(*uses: str) -> tuple[str, ...]:
+    """Return the names of the formats, in order, that have something for any use of several."""
+    return tuple(known.name for known in FORMATS if not known.functions.keys().isdisjoint(uses))

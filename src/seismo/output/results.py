@@ -44,7 +44,7 @@ class Results(RunResults):
         Raises:
             ScenarioError: there is no such thing, or ObsPy is not installed.
         """
-        from seismo.formats.seismology.obspy_stream import stream_of_all
+        from seismo.formats.obspy_stream import stream_of_all
 
         return stream_of_all(self, receivers, shot, quantity)
 

@@ -5,7 +5,7 @@ import pytest
 
 import seismo
 from seismo.features.faults.geometry import FaultGeometry
-from seismo.formats.seismology.seismograms import hypocentre
+from seismo.formats.seismograms import hypocentre
 from seismo.output.results import open_results
 from seismo.scenario import from_dict
 from test_finite_fault import elastic, fault, point, srf

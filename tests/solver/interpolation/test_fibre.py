@@ -16,7 +16,7 @@ from seismo.exact import acoustic, whole_space
 from seismo.exact.layers import layered_plane
 from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
-from seismo.output.export.formats import export
+from seismo.output.export import export
 from test_solver_exact import FREQUENCY, WAVELET
 
 MEDIUM = Medium(**solver.VALUES)

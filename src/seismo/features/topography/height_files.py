@@ -18,18 +18,19 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.features.topography.section import FileTopography, heights_format
-from seismo.formats.gridded.netcdf import (
+from seismo.formats import format_for
+from seismo.formats.netcdf import (
     axis_of,
     kind_of,
     open_netcdf,
 )
+from seismo.formats.reading import optional_package
 from seismo.formats.reading.arrays import (
     brief,
     listing,
     read_npy,
     refuse_what_does_not_fit,
 )
-from seismo.formats.reading.optional_package import optional_package
 from seismo.formats.reading.text import read_lines
 from seismo.grid.coordinates import around, nearest_turn
 from seismo.model.volumes.placement import Placement, on_the_earth
@@ -163,6 +164,38 @@ class Heights:
         return heights
 
 
+@dataclass(frozen=True)
+class HeightsRequest:
+    """A file of heights, and what a format needs to place it.
+
+    Attributes:
+        path: of the file.
+        section: of the scenario.
+        region: limits of the grid in m by axis name, "x" and, in 3-D, "y".
+        spacing: of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+    """
+
+    path: Path
+    section: FileTopography
+    region: MapRegion
+    spacing: Mapping[str, float]
+    projection: Callable[[], Any] | None
+
+    def placement(self, geographic: bool) -> Placement:
+        """Return the placement of a file with longitudes and latitudes, or with x and y.
+
+        Raises:
+            ModelError: the scenario says otherwise, or lacks what it takes.
+        """
+        crs = self.section.crs
+        if geographic and crs is not None:
+            raise ModelError(f"{self.path} has longitudes and latitudes; leave it out", "crs")
+        if geographic or crs is not None:
+            return on_the_earth(self.projection, self.path, crs or "")
+        return Placement()
+
+
 def read_heights(
     section: FileTopography, base: Path, region: MapRegion, spacing: Mapping[str, float],
     projection: Callable[[], Any] | None,
@@ -183,14 +216,8 @@ def read_heights(
     refuse_no_file(path)
     form = heights_format(section)
     with one_line_for_malformed(path, form):
-        if form == "npy":
-            heights = _of_npy(path, section, region, spacing)
-        elif form == "netcdf":
-            heights = _of_netcdf(path, section, projection)
-        elif form == "geotiff":
-            heights = _of_geotiff(path, section, projection)
-        else:
-            heights = _of_text(path, section, projection)
+        request = HeightsRequest(path, section, region, spacing, projection)
+        heights: Heights = format_for("heights", form)["heights"](request)
     samples = np.where(heights.samples == _GAP, np.nan, heights.samples)
     needed = replace(heights, samples=samples, nearest=section.outside == "nearest").within(
         region if "y" in region else {**region, "y": (0.0, 0.0)}
@@ -205,9 +232,15 @@ def read_heights(
     return needed
 
 
-def _of_npy(
-    path: Path, section: FileTopography, region: MapRegion, spacing: Mapping[str, float]
-) -> Heights:
+def heights_of_npy(request: HeightsRequest) -> Heights:
+    """Return the heights of a .npy file, at points that the scenario gives or the grid's.
+
+    Raises:
+        ModelError: it has too many axes, or too few.
+    """
+    path = request.path
+    section = request.section
+    region = request.region
     samples = read_npy(path, GriddedFile(path=section.path, format="npy")).astype(float)
     axes = "yx" if "y" in region else "x"
     if samples.ndim != len(axes):
@@ -221,17 +254,21 @@ def _of_npy(
         step = section.spacing and getattr(section.spacing, axis)
         start = getattr(section.origin, axis) if section.origin else None
         first = region[axis][0] if start is None else float(start)
-        ticks.append(first + np.arange(count) * (step or spacing[axis]))
+        ticks.append(first + np.arange(count) * (step or request.spacing[axis]))
     if axes == "x":
         return Heights(path, np.zeros(1), ticks[0], samples[None], Placement())
     return Heights(path, ticks[0], ticks[1], samples, Placement())
 
 
-def _of_netcdf(
-    path: Path, section: FileTopography, projection: Callable[[], Any] | None
-) -> Heights:
+def heights_of_netcdf(request: HeightsRequest) -> Heights:
+    """Return the heights of a NetCDF file.
+
+    Raises:
+        ModelError: its axes, units or the place of its grid will not do.
+    """
+    path = request.path
     with open_netcdf(path) as dataset:
-        array = _variable(dataset, section, path)
+        array = _variable(dataset, request.section, path)
         kinds = {kind_of(dataset, dimension): dimension for dimension in array.dims}
         geographic = kinds.keys() == {"latitude", "longitude"}
         if not geographic and kinds.keys() != {"y", "x"}:
@@ -249,8 +286,7 @@ def _of_netcdf(
     if unit not in LENGTHS or unit in TIMES:
         raise ModelError(f"{path}: its heights are in {brief(unit)}; give them in m or km", "path")
     samples = samples[rows.order][:, columns.order] * LENGTHS[unit] * (-1.0 if is_depth else 1.0)
-    placement = _placement(section, geographic, projection, path)
-    return Heights(path, rows.ticks, columns.ticks, samples, placement)
+    return Heights(path, rows.ticks, columns.ticks, samples, request.placement(geographic))
 
 
 def _variable(dataset: Any, section: FileTopography, path: Path) -> Any:
@@ -273,9 +309,15 @@ def _variable(dataset: Any, section: FileTopography, path: Path) -> Any:
     return arrays[0]
 
 
-def _of_geotiff(
-    path: Path, section: FileTopography, projection: Callable[[], Any] | None
-) -> Heights:
+def heights_of_geotiff(request: HeightsRequest) -> Heights:
+    """Return the heights of the first band of a GeoTIFF file.
+
+    Raises:
+        ModelError: it is turned, or cannot be placed on the grid.
+        ScenarioError: rasterio is not installed.
+    """
+    path = request.path
+    section = request.section
     rasterio = optional_package("rasterio", "geotiff", f"{path}: a GeoTIFF file")
     with warnings.catch_warnings(action="ignore"), rasterio.open(path, driver="GTiff") as image:
         to = image.transform
@@ -290,29 +332,26 @@ def _of_geotiff(
     geographic = crs is not None and crs.is_geographic and section.crs is None
     crs_of_file = section.crs or ("" if crs is None or geographic else crs.to_wkt())
     placed = geographic or crs_of_file
-    placement = on_the_earth(projection, path, crs_of_file) if placed else Placement()
+    placement = on_the_earth(request.projection, path, crs_of_file) if placed else Placement()
     turned = samples[:: -1 if to.e < 0 else 1, :: -1 if to.a < 0 else 1]
     return Heights(path, np.sort(rows), np.sort(columns), turned, placement)
 
 
-def _of_text(path: Path, section: FileTopography, projection: Callable[[], Any] | None) -> Heights:
+def heights_of_text(request: HeightsRequest) -> Heights:
+    """Return the heights of lines of x, y and height.
+
+    Raises:
+        ModelError: a line is malformed, or the points lie on no grid.
+    """
+    path = request.path
+    section = request.section
     degrees = section.coordinates == "degrees" or (
-        section.coordinates is None and projection is not None and section.crs is None
+        section.coordinates is None and request.projection is not None and section.crs is None
     )
-    placement = _placement(section, degrees, projection, path)
+    placement = request.placement(degrees)
     meridian = float(placement.coordinates(np.zeros(()), np.zeros(()))[1]) if degrees else None
     rows, columns, samples = read_height_lines(path, meridian)
     return Heights(path, rows, columns, samples, placement)
-
-
-def _placement(
-    section: FileTopography, geographic: bool, projection: Callable[[], Any] | None, path: Path
-) -> Placement:
-    if geographic and section.crs is not None:
-        raise ModelError(f"{path} has longitudes and latitudes; leave it out", "crs")
-    if geographic or section.crs is not None:
-        return on_the_earth(projection, path, section.crs or "")
-    return Placement()
 
 
 def read_height_lines(

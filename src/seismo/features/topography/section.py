@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Tag
 
 from seismo.errors import KeyPath
+from seismo.formats import names, suffixes
 from seismo.scenario import units
 from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.earth.gridded_parts import FileOrigin, SampleSpacing
@@ -31,10 +32,7 @@ from seismo.scenario.quantities import (
 
 STEEPEST = 60.0  # degrees
 _LEVEL_IN_2D = (0.0, 180.0, -180.0, 360.0, -360.0)  # azimuths along x
-FORMATS = {  # by suffix
-    ".npy": "npy", ".nc": "netcdf", ".nc4": "netcdf", ".cdf": "netcdf", ".grd": "netcdf",
-    ".tif": "geotiff", ".tiff": "geotiff", ".xyz": "xyz", ".txt": "xyz", ".csv": "xyz",
-}  # fmt: skip
+FORMATS = suffixes("heights")  # -> formats
 GroundDip = Annotated[float, Quantity(units.ANGLE, ge=0.0, le=STEEPEST)]
 
 
@@ -91,7 +89,7 @@ class FileTopography(ScenarioSection):
 
     type: Literal["file"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["npy", "netcdf", "geotiff", "xyz"] | None = Field(
+    format: Literal[*names("heights")] | None = Field(  # type: ignore[valid-type]
         None,
         description="default: by the suffix .npy, .nc, .nc4, .cdf or .grd, .tif or .tiff, .xyz, "
         ".txt or .csv (lines of x, y and height, or longitude, latitude and height)",

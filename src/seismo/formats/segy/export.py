@@ -25,18 +25,18 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.segy.header import (
+from seismo.formats.segy import (
     largest_of,
     scalar_of,
     scaled,
     shared_scalar,
 )
-from seismo.formats.seismology.seismograms import (
+from seismo.formats.seismograms import (
     ground,
     hypocentre,
     start_date,
 )
-from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import TraceSet
@@ -384,3 +384,15 @@ def _described_sources(results: RunResults, shot: str) -> str:
     if math.isfinite(centre):
         at = f"CENTRE AT {centre:.6g} S"
     return f"{kinds}; WAVELET {first.get('wavelet', '')}, {at}"
+
+
+def _remarks(name: str, results: RunResults) -> Iterator[str]:
+    if results.event and (begin := start_date(results)).microsecond:
+        yield (
+            f"{name} holds dates to the second: t = 0 is {begin.isoformat()}, whose "
+            f"{begin.microsecond / 1000:g} ms are in lag time A (bytes 105, 106), whole ms"
+        )
+
+
+SEGY = ExportFormat(segy, remarks=partial(_remarks, "segy"))
+SU = ExportFormat(su, remarks=partial(_remarks, "su"))

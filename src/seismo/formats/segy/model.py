@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.formats.reading import optional_package
 from seismo.formats.reading.arrays import refuse_what_does_not_fit
-from seismo.formats.reading.optional_package import optional_package
-from seismo.formats.segy.header import read_header
+from seismo.formats.segy import read_header
 from seismo.scenario.earth.gridded_parts import GriddedFile
 
 _POSITIONS = ((181, 185), (73, 77), (81, 85))  # of x and y: of bins, of sources, of receivers

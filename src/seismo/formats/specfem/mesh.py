@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.converted_run import ConvertedRun, short
+from seismo.formats.converted_run import ConvertedRun, short
 from seismo.formats.reading.text import read_lines
 from seismo.formats.specfem.files import (
     ParameterFile,

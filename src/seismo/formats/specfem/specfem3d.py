@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from seismo.errors import ScenarioError, printable
-from seismo.formats.conversion.converted_run import (
+from seismo.formats.converted_run import (
     ConvertedRun,
     attenuates_anywhere,
     physics_with,
     short,
 )
-from seismo.formats.reading.optional_package import optional_package
+from seismo.formats.reading import optional_package
 from seismo.formats.specfem.files import ParameterFile, read_parameters, read_sources
 from seismo.formats.specfem.mesh import (
     MeshBox,
@@ -215,22 +215,25 @@ def _wavelet(width: float, ricker: bool, least: float) -> dict[str, Any]:
     return {"type": "gaussian_rate", "half_duration": short(half), "delay": delay}
 
 
-def parameter_file(source: Path) -> Path | None:
-    """Return the Par_file of a folder, or the file itself; None where there is none."""
+def is_specfem3d(source: Path) -> bool:
+    """Whether it is a Par_file, or a folder that has one."""
+    return _parameter_file(source) is not None
+
+
+def _parameter_file(source: Path) -> Path | None:
     names = (source, source / "Par_file", source / "DATA" / "Par_file")
     return next((path for path in names if path.is_file() and path.name == "Par_file"), None)
 
 
-def convert_specfem3d(run: ConvertedRun, path: Path) -> None:
-    """Carry a run over.
-
-    Args:
-        run: that is converted.
-        path: Par_file in its folder DATA.
+def convert_specfem3d(run: ConvertedRun) -> None:
+    """Carry a run over, by the Par_file in its folder DATA.
 
     Raises:
         ScenarioError: a file is missing or malformed.
     """
+    run.program = "SPECFEM3D"
+    path = _parameter_file(run.source)
+    assert path
     parameters = read_parameters(path)
     data = path.parent
     mesh_file = data / "meshfem3D_files" / "Mesh_Par_file"

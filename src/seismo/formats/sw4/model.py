@@ -18,8 +18,8 @@ from itertools import pairwise, product
 from typing import Any
 
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.converted_run import ConvertedRun, short
-from seismo.formats.sw4.commands import InputCommand
+from seismo.formats.converted_run import ConvertedRun, short
+from seismo.formats.sw4.ground import InputCommand
 
 _PROPERTIES = ("vp", "vs", "rho", "qp", "qs")
 _GRADIENTS = ("vpgrad", "vsgrad", "rhograd")

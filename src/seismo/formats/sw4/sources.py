@@ -28,10 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.converted_run import ConvertedRun, short
+from seismo.formats.converted_run import ConvertedRun, short
 from seismo.formats.reading.text import read_lines
-from seismo.formats.sw4.commands import InputCommand
-from seismo.formats.sw4.ground import ToGrid
+from seismo.formats.sw4.ground import InputCommand, ToGrid
 
 SAMPLES = 2000  # of a function without a wavelet
 _SIN = (1, -1 / 9, 1 / 25, -1 / 49)  # of the odd harmonics of a triangle

@@ -29,9 +29,8 @@ from seismo.acquisition.stations import (
     station_code,
 )
 from seismo.errors import ModelError
-from seismo.formats.conversion.converted_run import ConvertedRun
-from seismo.formats.sw4.commands import InputCommand
-from seismo.formats.sw4.ground import ToGrid
+from seismo.formats.converted_run import ConvertedRun
+from seismo.formats.sw4.ground import InputCommand, ToGrid
 
 _LINE = re.compile(r"(rec|sac)(hdf5)?\s+\w+\s*=.*")
 _NAMES = {

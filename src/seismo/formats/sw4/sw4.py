@@ -16,21 +16,24 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from seismo.errors import ScenarioError
-from seismo.formats.conversion.converted_run import (
+from seismo.errors import ModelError, ScenarioError
+from seismo.formats.converted_run import (
     ConvertedRun,
     attenuates_anywhere,
     physics_with,
     short,
 )
-from seismo.formats.reading.optional_package import optional_package
-from seismo.formats.sw4.commands import InputCommand, commands_of
+from seismo.formats.reading import optional_package
+from seismo.formats.reading.text import read_lines
 from seismo.formats.sw4.ground import (
     IN_FILES,
+    InputCommand,
     ToGrid,
     add_topography,
+    commands_of,
     origin_of,
     place_plane,
     projection_of,
@@ -139,17 +142,22 @@ def add_maps(run: ConvertedRun, commands: list[InputCommand]) -> None:
                    "and so on.")  # fmt: skip
 
 
-def is_sw4(lines: CommandLines) -> bool:
-    """Whether numbered lines are those of an SW4 input file."""
-    return any(_GRID_LINE.match(line) for _, line in lines)
+def is_sw4(path: Path) -> bool:
+    """Whether a file is an SW4 input, by its command `grid`."""
+    try:
+        return any(_GRID_LINE.match(line) for _, line in read_lines(path, ""))
+    except ModelError:
+        return False
 
 
-def convert_sw4(run: ConvertedRun, lines: CommandLines) -> None:
-    """Carry the numbered lines of an SW4 input over.
+def convert_sw4(run: ConvertedRun) -> None:
+    """Carry an SW4 input over.
 
     Raises:
         ScenarioError: a line is malformed, or there is nothing to run.
     """
+    run.program = "SW4"
+    lines = read_lines(run.source, "")
     commands = commands_of(run.source, lines)
     if tests := [command for command in commands if command.name in TESTS]:
         raise ScenarioError(

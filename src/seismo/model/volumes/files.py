@@ -18,7 +18,7 @@ from seismo.formats.reading.arrays import (
     too_large,
 )
 from seismo.formats.reading.text import no_file
-from seismo.formats.segy.header import other_floats
+from seismo.formats.segy import other_floats
 from seismo.model.volumes.gridded import (
     AXES,
     USUAL_AXES,

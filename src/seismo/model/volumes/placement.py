@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.formats.reading import optional_package
 from seismo.formats.reading.arrays import brief
-from seismo.formats.reading.optional_package import optional_package
 from seismo.grid.coordinates import nearest_turn
 
 _EDGE = 257  # points along each edge of a region, whose extremes are looked for

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.projection import Projection
-from seismo.formats.reading.optional_package import optional_package
-from seismo.formats.seismology.seismograms import start_date
-from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.formats.reading import optional_package
+from seismo.formats.seismograms import start_date
+from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import (
@@ -238,3 +238,6 @@ def _array_type() -> type:
 
 def _stored_array(groups: Sequence[NamedArrays], name: str, stacked: bool) -> Any:
     return _array_type()(groups, name, stacked)
+
+
+NETCDF = ExportFormat(netcdf, dated=False)

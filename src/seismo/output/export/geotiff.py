@@ -12,14 +12,15 @@ degrees, and rows south.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from seismo.acquisition.projection import definition_of
 from seismo.errors import ScenarioError
-from seismo.formats.reading.optional_package import optional_package
-from seismo.output.export.selection import ExportFile, ExportSelection, FilesOfFormat
+from seismo.formats.reading import optional_package
+from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat
 from seismo.output.run_directory.atomic_file import HiddenFile
 from seismo.output.run_results import RunResults
 from seismo.output.store.array_sets import MapSet
@@ -115,3 +116,16 @@ def _oriented(
             corner[k] += (first - 0.5 * step) * along[axis][k]
         steps.append((step * along[axis][0], step * along[axis][1]))
     return bands, (corner[0], corner[1]), (steps[0], steps[1])
+
+
+def _remarks(results: RunResults) -> Iterator[str]:
+    if not results.section("geographic"):
+        yield (
+            "the scenario has no section geographic: the files have no reference system, and "
+            "grid coordinates, x to the north and y to the east"
+        )
+    if left_out := [name for name, maps in results.maps.items() if not is_horizontal(maps)]:
+        yield f"maps {', '.join(left_out)} are not on a horizontal plane and are left out"
+
+
+GEOTIFF = ExportFormat(geotiff, dated=False, remarks=_remarks)

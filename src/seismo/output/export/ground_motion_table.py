@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,10 @@ import numpy as np
 from seismo.acquisition import ground_motion as measures
 from seismo.acquisition.trace_processing import refine
 from seismo.errors import ScenarioError
-from seismo.formats.seismology.seismograms import Recording, recordings
+from seismo.formats.seismograms import Recording, recordings
 from seismo.output.export.selection import (
     ExportFile,
+    ExportFormat,
     ExportSelection,
     FilesOfFormat,
     quantities_of,
@@ -162,7 +163,13 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def missing_motions(results: RunResults) -> list[str]:
-    """Return the motions that are not recorded, whose measures are left out."""
+def _remarks(results: RunResults) -> Iterator[str]:
     recorded = {name for traces in results.traces.values() for name in quantities_of(traces)}
-    return [quantity for quantity in _PEAKS if quantity not in recorded]
+    if missing := [quantity for quantity in _PEAKS if quantity not in recorded]:
+        yield (
+            f"measures of {', '.join(missing)} are left out; add it to the receivers' quantities "
+            "(acceleration for SA, Arias intensity, CAV and durations)"
+        )
+
+
+GROUND_MOTION = ExportFormat(ground_motion, dated=False, has_spectra=True, remarks=_remarks)

@@ -121,3 +121,22 @@ class ExportFile:
 
 
 FilesOfFormat = Iterator[ExportFile]
+
+
+@dataclass(frozen=True)
+class ExportFormat:
+    """A format of results.
+
+    Attributes:
+        files: function(selection) -> its files.
+        quantities: that it can hold; all of them if None.
+        dated: whether it holds dates.
+        has_spectra: whether it takes periods.
+        remarks: function(results) -> further lines about what it does not hold.
+    """
+
+    files: Callable[[ExportSelection], FilesOfFormat]
+    quantities: tuple[str, ...] | None = None
+    dated: bool = True
+    has_spectra: bool = False
+    remarks: Callable[[RunResults], Iterator[str]] | None = None

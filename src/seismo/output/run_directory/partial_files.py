@@ -20,7 +20,7 @@ from typing import Any
 import h5py
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.formats.reading.hdf5 import open_hdf5
+from seismo.formats.reading.arrays import open_hdf5
 from seismo.output.run_directory.atomic_file import (
     HiddenFile,
     read_sealed,

@@ -21,8 +21,7 @@ import h5py
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.reading.arrays import refuse_what_does_not_fit
-from seismo.formats.reading.hdf5 import bytes_of, members
+from seismo.formats.reading.arrays import bytes_of, members, refuse_what_does_not_fit
 from seismo.output.store.chunks import stored_chunks
 from seismo.output.store.quantities import rank
 

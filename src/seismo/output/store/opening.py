@@ -8,7 +8,7 @@ from pathlib import Path
 import h5py
 
 from seismo.errors import ScenarioError
-from seismo.formats.reading.hdf5 import open_hdf5
+from seismo.formats.reading.arrays import open_hdf5
 from seismo.formats.reading.text import similar_name
 from seismo.output.results_file import FORMAT, FORMAT_VERSION
 from seismo.output.run_directory import checkpoint

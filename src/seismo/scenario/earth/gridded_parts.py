@@ -20,7 +20,7 @@ from seismo.equations.framework.parameters import (
     Parameter,
 )
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.formats import suffixes
+from seismo.formats import names, suffixes
 from seismo.formats.reading.text import no_file
 from seismo.scenario.quantities import (
     ONE_LENGTH,
@@ -136,7 +136,7 @@ class GriddedFile(ScenarioSection):
     """
 
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["npy", "hdf5", "segy", "raw"] | None = Field(
+    format: Literal[*names("array", "traces")] | None = Field(  # type: ignore[valid-type]
         None, description="default: by the suffix .npy, .h5, .hdf5, .hdf, .sgy or .segy, else raw"
     )
     dataset: FilePath | None = Field(
@@ -259,12 +259,10 @@ class VolumePart(GriddedPart):
 
     type: Literal["volume"]
     path: FilePath = Field(description="the file, relative to the scenario's folder")
-    format: Literal["netcdf", "geomodelgrids", "sfile", "rfile", "openswpc", "specfem"] | None = (
-        Field(
-            None,
-            description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile, "
-            ".lst, .xyz (specfem: a tomography_model.xyz)",
-        )
+    format: Literal[*names("volume")] | None = Field(  # type: ignore[valid-type]
+        None,
+        description="default: by the suffix .nc, .nc4 or .cdf, .h5 or .hdf5, .sfile, .rfile, "
+        ".lst, .xyz (specfem: a tomography_model.xyz)",
     )
     crs: FilePath | None = Field(
         None,

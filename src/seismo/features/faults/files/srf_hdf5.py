@@ -19,14 +19,12 @@ from seismo.features.faults.rupture import Rupture, RuptureReader
 from seismo.formats.reading.arrays import (
     MALFORMED,
     brief,
+    bytes_of,
     check_dataset,
     dataset_of,
-    refuse_what_does_not_fit,
-)
-from seismo.formats.reading.hdf5 import (
-    bytes_of,
     is_hollow,
     open_hdf5,
+    refuse_what_does_not_fit,
 )
 
 _ABOUT = ("LON", "LAT", "DEP", "STK", "DIP", "AREA", "TINIT", "DT")

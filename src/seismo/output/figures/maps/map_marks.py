@@ -33,7 +33,7 @@ from matplotlib.ticker import MaxNLocator
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.formats.reading.optional_package import optional_package
+from seismo.formats.reading import optional_package
 from seismo.grid.coordinates import nearest_turn
 from seismo.output.figures.style import RECEIVER_COLOUR
 from seismo.output.run_results import RunResults

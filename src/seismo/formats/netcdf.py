@@ -19,19 +19,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from seismo.errors import ModelError
+from seismo.formats.reading import optional_package
 from seismo.formats.reading.arrays import (
     brief,
     check_dataset,
     dataset_of,
-    listing,
-    refuse_what_does_not_fit,
-)
-from seismo.formats.reading.hdf5 import (
     is_hollow,
+    listing,
     members,
     open_hdf5,
+    refuse_what_does_not_fit,
 )
-from seismo.formats.reading.optional_package import optional_package
 from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.placement import Placement, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.conversion.converted_run import (
+from seismo.formats.converted_run import (
     ConvertedRun,
     physics_with,
     short,
@@ -231,21 +231,17 @@ def _kind_of_sources(
     return {"type": "pressure", "amplitude": short(-cell if program == "Deepwave" else cell)}
 
 
-def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> None:
+def convert_arrays(run: ConvertedRun) -> None:
     """Carry the arrays of an .npz over; each property becomes a file beside the scenario.
-
-    Args:
-        run: that is converted.
-        axes: of the model's arrays, such as xz; None: zx or zyx.
-        units: of velocities, m/s or km/s; None: by their size.
 
     Raises:
         ScenarioError: something is missing, or does not fit.
     """
+    run.program = "NumPy"
     arrays, program = _read(run)
     if "vp" not in arrays:
         raise ScenarioError(f"{run.source}: has no vp; give the velocities by that name")
-    layout = _layout(run, arrays, axes, program)
+    layout = _layout(run, arrays, run.axes, program)
     dimensions = len(layout.axes)
     given_names = [name for name in _PROPERTIES if name in arrays]
     if "vs" in arrays and "rho" not in arrays:
@@ -261,7 +257,7 @@ def convert_arrays(run: ConvertedRun, axes: str | None, units: str | None) -> No
     }
     run.sections["boundaries"] = {"top": "absorbing"}
     run.remark("boundaries", "Assumed: no free surface. top: free_surface is one.")
-    units = _add_model(run, arrays, layout, units)
+    units = _add_model(run, arrays, layout, run.units)
     interval = interval_of(run, arrays, program, units)
     rows = samples_of(run, arrays, program)
     _add_time(run, arrays, interval, rows.shape[1])

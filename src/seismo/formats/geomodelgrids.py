@@ -30,9 +30,9 @@ from seismo.formats.reading.arrays import (
     dataset_of,
     listing,
     names_in,
+    open_hdf5,
     refuse_what_does_not_fit,
 )
-from seismo.formats.reading.hdf5 import open_hdf5
 from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.volume import Volume, VolumeBlock

@@ -1,7 +1,8 @@
 """A run of another program as it becomes a scenario: sections, remarks, and what is left out.
 
 The text is YAML with a comment on every section that needs one. On top of it stand, line by line,
-what the other program's input has and the scenario does not, each with its reason.
+what the other program's input has and the scenario does not, each with its reason. The program is
+recognised by what its input holds, in the order of the table of formats.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from seismo.equations.framework.registry import EQUATIONS, PHYSICS
-from seismo.errors import printable
+from seismo.errors import ModelError, ScenarioError, printable
+from seismo.formats import FileFormat, format_for, giving
+from seismo.formats.reading.text import read_lines
 from seismo.scenario.strict_yaml import to_text
 
+_EXPECTED = "expected an input file of SW4, a run folder of SPECFEM3D, or an .npz"
 _WIDTH = 96  # characters of a comment
 _ORDER = (
     "title", "physics", "grid", "time", "boundaries", "topography", "model", "attenuation",
@@ -28,12 +32,14 @@ _ORDER = (
 
 @dataclass
 class ConvertedRun:
-    """What is carried over of a run.
+    """The parts of a run that are carried over.
 
     Attributes:
-        program: that the input is of.
         source: file or folder of the input.
         target: the scenario, a YAML file.
+        axes: of arrays, such as xz; None: zx or zyx.
+        units: of velocities in arrays, m/s or km/s; None: by their size.
+        program: that the input is of.
         sections: of the scenario, by key.
         remarks: comments on sections, by key.
         left_out: what is not carried over: file and line with the text, and the reason.
@@ -41,9 +47,11 @@ class ConvertedRun:
         is_altered: whether the earth or a source is another one by what is not carried over.
     """
 
-    program: str
     source: Path
     target: Path
+    axes: str | None = None
+    units: str | None = None
+    program: str = ""
     sections: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, list[str]] = field(default_factory=dict)
     left_out: list[tuple[str, str]] = field(default_factory=list)
@@ -142,3 +150,40 @@ def _comment(text: str, first: str = "# ", further: str = "# ") -> list[str]:
     return textwrap.wrap(
         text, _WIDTH, initial_indent=first, subsequent_indent=further, break_on_hyphens=False
     )
+
+
+def convert(
+    source: Path, target: Path, axes: str | None = None, units: str | None = None
+) -> ConvertedRun:
+    """Return a run of another program as a scenario, which is not written yet.
+
+    Args:
+        source: the input of the other program.
+        target: the scenario to be, a YAML file, beside which further files may come.
+        axes: of arrays in an .npz, such as xz; None: zx or zyx.
+        units: of their velocities, m/s or km/s; None: by their size.
+
+    Raises:
+        ScenarioError: it is no input that is known, or a line of it is malformed.
+    """
+    run = ConvertedRun(source, target, axes, units)
+    try:
+        _format_of(run)["run"](run)
+    except ModelError as error:
+        raise ScenarioError(error.problem) from None
+    return run
+
+
+def _format_of(run: ConvertedRun) -> FileFormat:
+    """Return the format of the input of a run."""
+    source = run.source
+    arrays = format_for("run", "npz")
+    if (run.axes or run.units) and not arrays["is_run"](source):
+        raise ScenarioError(f"--axes and --units are for arrays in an .npz; {source} is none")
+    for known in giving("run"):
+        if known["is_run"](source):
+            return known
+    if source.is_dir():
+        raise ScenarioError(f"{source}: has no Par_file; {_EXPECTED}")
+    read_lines(source, _EXPECTED)
+    raise ScenarioError(f"{source}: is of no program that is known here; {_EXPECTED}")

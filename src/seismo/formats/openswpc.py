@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.formats.gridded.netcdf import open_netcdf
+from seismo.formats.netcdf import open_netcdf
 from seismo.formats.reading.arrays import (
     brief,
     listing,

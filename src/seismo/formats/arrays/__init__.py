@@ -1,1 +1,0 @@
-"""Arrays of runs with Deepwave, Devito and the like."""

@@ -1,1 +1,0 @@
-"""Conversion of runs of other programs to scenarios."""

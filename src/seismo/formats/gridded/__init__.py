@@ -1,1 +1,0 @@
-"""Gridded earth models: NetCDF, OpenSWPC, GeoModelGrids."""

@@ -1,1 +1,0 @@
-"""Formats of observational seismology: QuakeML, StationXML, SAC, ASDF, FDSN text."""
