@@ -33,13 +33,9 @@ from seismo.backends.cpu.c_functions import (
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.launch_order import merged
 from seismo.backends.gpu.reduction import LargestKernel
-from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
-from seismo.backends.gpu.resident.tiles.kernel import TileKernel
-from seismo.backends.gpu.resident.tiles.layout import (
-    TileNumbers,
-    TileShape,
-    tile_numbers,
-)
+from seismo.backends.gpu.resident.kernel import TileKernel
+from seismo.backends.gpu.resident.threads import Member, SharedLanes
+from seismo.backends.gpu.resident.tile_layout import TileNumbers, TileShape, tile_numbers
 from seismo.backends.gpu.sweeps.kernels import SweepKernel
 from seismo.backends.gpu.sweeps.lanes import LANE_BYTES, CudaLanes
 from seismo.backends.gpu.sweeps.layouts import H200, BlockShape
@@ -108,7 +104,7 @@ class HostLanes(InHostMemory, CudaLanes):
     """The same lanes in this machine's memory."""
 
 
-class HostClusterLanes(InHostMemory, ClusterLanes):
+class HostClusterLanes(InHostMemory, SharedLanes):
     """Those of clusters."""
 
     def moved(self, number: IRValue) -> IRValue:
@@ -124,7 +120,7 @@ class HostCluster:
     """The blocks of a cluster, whose threads take each phase one after the other."""
 
     def __init__(
-        self, shot: IRValue, lanes: ClusterLanes, blocks: IRValue, threads: int, memory: IRValue,
+        self, shot: IRValue, lanes: SharedLanes, blocks: IRValue, threads: int, memory: IRValue,
         size: IRValue,
     ) -> None:  # fmt: skip
         self._shot = shot
@@ -164,7 +160,7 @@ class HostTiles:
     """
 
     def __init__(
-        self, lanes: ClusterLanes, plane: TileNumbers, shape: TileShape, blocks: IRValue,
+        self, lanes: SharedLanes, plane: TileNumbers, shape: TileShape, blocks: IRValue,
         memory: IRValue, size: IRValue,
     ) -> None:  # fmt: skip
         self._lanes = lanes

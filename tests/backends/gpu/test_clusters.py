@@ -15,10 +15,9 @@ pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
 from seismo.backends.gpu.compile import code_cache
-from seismo.backends.gpu.resident.clusters import form as cluster_form
-from seismo.backends.gpu.resident.clusters import program as cluster_program
-from seismo.backends.gpu.resident.clusters.kernel import ClusterKernel
-from seismo.backends.gpu.resident.clusters.layout import ClusterError
+from seismo.backends.gpu.resident import cluster_form, program
+from seismo.backends.gpu.resident.kernel import ClusterKernel
+from seismo.backends.gpu.resident.threads import ClusterError
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import simulated
 
@@ -87,7 +86,7 @@ def staggered(physics="elastic", order=4, line="level", **changes) -> dict:
 def in_clusters(monkeypatch, blocks=None, strips=(3, 2), always=True):
     """Return a backend that steps in clusters, of so many blocks if that is given."""
     if blocks:
-        monkeypatch.setattr(cluster_program, "CLUSTERS", {blocks: 1})
+        monkeypatch.setattr(program, "CLUSTERS", {blocks: 1})
     for name in ("SECOND", "STAGGERED"):
         costs = getattr(cluster_form, name)
         monkeypatch.setattr(cluster_form, name, replace(costs, strips=strips))

@@ -11,9 +11,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
-from seismo.backends.gpu.resident.clusters import program as cluster_program
-from seismo.backends.gpu.resident.tiles import plan as tile_plan
-from seismo.backends.gpu.resident.tiles import program as tile_program
+from seismo.backends.gpu.resident import program, tile_layout
 from seismo.backends.reference import ReferenceBackend
 from simulated_card import SimulatedCard, simulated
 from test_clusters import (
@@ -30,10 +28,10 @@ from test_clusters import (
 
 def in_tiles(monkeypatch, multiprocessors=9, threads=64, lanes=8, always=True):
     """Return a backend that steps in tiles, of blocks of so many threads."""
-    monkeypatch.setattr(cluster_program, "CLUSTERS", {})
+    monkeypatch.setattr(program, "CLUSTERS", {})
     monkeypatch.setattr(SimulatedCard, "multiprocessors", multiprocessors)
-    monkeypatch.setattr(tile_program, "THREADS", threads)
-    monkeypatch.setattr(tile_program, "LANES", (lanes,))
+    monkeypatch.setattr(program, "THREADS", threads)
+    monkeypatch.setattr(program, "LANES", (lanes,))
     return in_clusters(monkeypatch, always=always)
 
 
@@ -72,7 +70,7 @@ def test_tiles_step_as_the_reference_does(way, tmp_path, monkeypatch):
 
 def test_tiles_with_layers_have_fewer_rows(tmp_path, monkeypatch):
     """Threads of tiles with a layer along z have three rows, others five."""
-    monkeypatch.setattr(tile_plan, "STRIPS", ((5, 3),))
+    monkeypatch.setattr(tile_layout, "STRIPS", ((5, 3),))
     document = plane(shots=1)
     simulation = stepped(document, tmp_path, in_tiles(monkeypatch))
     (kernel, *_), *_ = simulation.backend.taken
@@ -131,7 +129,7 @@ def test_what_tiles_do_not_do_is_launched(changes, tmp_path, monkeypatch):
 def test_planes_are_stepped_as_is_fastest(cells, together, clusters, tmp_path, monkeypatch):
     """Left to itself the backend takes clusters, tiles or launches, whatever the shots."""
     if not clusters:
-        monkeypatch.setattr(cluster_program, "CLUSTERS", {})
+        monkeypatch.setattr(program, "CLUSTERS", {})
     for shots in (1, 3):
         backend = in_clusters(monkeypatch, always=None)
         simulation = solver.build(plane(cells=cells, shots=shots), tmp_path, backend=backend)

@@ -15,7 +15,7 @@ pytest.importorskip("cupy", reason="a card needs CuPy")
 import solver
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.card import Card
-from seismo.backends.gpu.resident.clusters import program as cluster_program
+from seismo.backends.gpu.resident import program
 from seismo.backends.select import choose
 from test_clusters import answers, same_bits, stepped, survey
 
@@ -51,7 +51,7 @@ def test_tiles_step_as_launches_do(cells, order, points, shots, taken, tmp_path:
     time = {"duration": 0.3, "step": 0.001}
     document = survey(cells=cells, order=order, boundaries=layers, time=time, shots=shots)
     document["survey"]["batch"] = shots
-    monkeypatch.setattr(cluster_program, "CLUSTERS", {})
+    monkeypatch.setattr(program, "CLUSTERS", {})
     make = choose("gpu").make
     monkeypatch.setattr(GpuBackend, "in_clusters", True)
     in_tiles = [answers(stepped(document, tmp_path, make, counts)) for counts in CALLS]

@@ -27,7 +27,7 @@ from seismo.backends.base import (
 from seismo.backends.gpu.arrays import GpuArrays
 from seismo.backends.gpu.launch_order import BodyCall, CountedSteps, SweepCall
 from seismo.backends.gpu.reduction import BLOCKS, THREADS, bind_largest
-from seismo.backends.gpu.resident.clusters.program import cluster_program
+from seismo.backends.gpu.resident.program import resident_program
 from seismo.backends.gpu.sweeps import blocks
 from seismo.backends.gpu.sweeps.binding import SweepBinding
 from seismo.backends.gpu.sweeps.kernels import BodyKernel
@@ -133,7 +133,7 @@ class GpuBackend(GpuArrays):
         def launches() -> Callable[[int, int], None]:
             return self.card.program([b.clocked(selected) for b, selected in members])
 
-        return (None if others else cluster_program(self, steps, launches)) or launches()
+        return (None if others else resident_program(self, steps, launches)) or launches()
 
     def clocked(self, steps: tuple[Step, ...]) -> CountedSteps:
         """Let steps count themselves."""

@@ -45,7 +45,7 @@ from seismo.backends.gpu.launches import (
     measured_bandwidth,
     to_card,
 )
-from seismo.backends.gpu.resident.clusters.layout import ClusterSizes, TileSizes
+from seismo.backends.gpu.resident.threads import ClusterSizes, TileSizes
 
 FIRST = -5  # a stream's highest priority; CUDA takes the nearest that the card has
 
@@ -194,7 +194,7 @@ class Card(Tools):
         self, kernel: CompiledKernel, sizes: ClusterSizes | TileSizes, arguments: tuple,
         beside: Sequence[CompiledKernel] = (),
     ) -> Callable[[int, int], None]:  # fmt: skip
-        """Bind a kernel with the loop inside (`cluster_launch`), and compile others `beside` it."""
+        """Bind a kernel with the loop inside (`launches`), and compile others `beside` it."""
         signature = types_of((*arguments, 0, 0), True, cupy.ndarray)
         launch: Callable = launch_clusters if isinstance(sizes, ClusterSizes) else launch_together
         request, *others = (

@@ -18,11 +18,7 @@ from cuda.bindings import driver
 
 from seismo.backends.base import Communicator, Rows
 from seismo.backends.gpu.launch_order import GpuLaunch, LaunchingCard
-from seismo.backends.gpu.resident.clusters.layout import (
-    ClusterError,
-    ClusterSizes,
-    TileSizes,
-)
+from seismo.backends.gpu.resident.threads import ClusterError, ClusterSizes, TileSizes
 from seismo.errors import DeviceError
 
 # Kinds of copies, as cudaMemcpyKind numbers them.

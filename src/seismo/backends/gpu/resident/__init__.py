@@ -1,1 +1,1 @@
-"""Planes that live in shared memory, with the time loop in the kernel."""
+"""Planes that live in shared memory, of a cluster or in tiles, with the time loop in the kernel."""

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from seismo.backends.base import BOX_COLUMNS, Step
+from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Step
 from seismo.backends.gpu.launch_order import BodyCall, SweepCall
 from seismo.backends.kernels import points
 
-MANY = 64  # shots that fill a card
-
+PACKED = BOX_COLUMNS.index("packed")
 _STAGGERED = ("divergence", "gradient")  # kinds of formulas of first differences
-
-
-@dataclass(frozen=True)
-class LoopInside:
-    """Steps that a kernel with the time loop inside may take.
-
-    Attributes:
-        microseconds: of a step of `MANY` shots, as predicted.
-        bind: gives what takes them, as `Backend.program` returns it.
-    """
-
-    microseconds: float
-    bind: Callable[[], Callable[[int, int], None]]
 
 
 @dataclass(frozen=True)
@@ -83,6 +69,10 @@ class PlaneSteps:
     def volume(self) -> int:
         """Numbers from the field of one shot to that of the next; all of one shot alone."""
         return int(self.offsets[1]) if self.shots > 1 else int(self.fields[0].size)
+
+    def profile(self, width: int) -> int:
+        """Return the numbers of a row of the profile along z, in whole lanes of `width`."""
+        return -(-self.first.tables.profiles[2].shape[0] // width) * width
 
     @property
     def stride(self) -> int:
@@ -241,3 +231,80 @@ def _staggered_in_plane(sweep: SweepCall) -> bool:
         variant.axes == "xz" and formula.kind in _STAGGERED and bool(sweep.operands.reads)
         and plain and not formula.interpolates and len(sweep.operands.memory) == 1
     )  # fmt: skip
+
+
+@dataclass(frozen=True, order=True)
+class PointKind:
+    """Points that are updated by the same code.
+
+    Attributes:
+        formula: number of the formula among those of the kernel.
+        stretched: axes that pass through layer memory.
+    """
+
+    formula: int
+    stretched: str
+
+
+@dataclass(frozen=True)
+class PlaneRegion:
+    """Points that are updated alike, in array indices of the first shot.
+
+    Attributes:
+        kind: of the points.
+        x: first point, and behind the last.
+        z: first row, and behind the last.
+        memory: index of (0, 0) in layer memory; distances of rows, variables and shots there.
+        packed: offset of coefficients that are kept for some rows only.
+    """
+
+    kind: PointKind
+    x: tuple[int, int]
+    z: tuple[int, int]
+    memory: tuple[int, int, int, int]
+    packed: int
+
+    @property
+    def stretched(self) -> str:
+        """Axes that pass through layer memory."""
+        return self.kind.stretched
+
+
+def regions_of(
+    sweeps: Iterable[SweepCall], numbers: Iterable[int], shots: int
+) -> list[PlaneRegion]:
+    """Return the regions that sweeps in a plane update, alike in all shots.
+
+    Args:
+        sweeps: the sweeps.
+        numbers: of their formulas.
+        shots: that each of them has boxes of, in turn.
+
+    Raises:
+        ValueError: boxes of the shots differ by more than the offset of their fields and memory.
+    """
+    regions = []
+    for sweep, formula in zip(sweeps, numbers, strict=True):
+        # Boxes of each shot in turn.
+        boxes = sweep.boxes.reshape(-1, shots, sweep.boxes.shape[1])
+        for box in boxes:
+            z0, z1 = box[0, :2].tolist()
+            # Coefficients of some rows only have an offset, alike for all shots.
+            packed = int(box[0, PACKED])
+            for span in range(3):
+                start = FIRST_SPAN + span * SPAN_COLUMNS
+                columns = box[:, start : start + SPAN_COLUMNS]
+                x0, x1, memory, _, memory_z, slot = columns[0].tolist()
+                if x1 <= x0:
+                    continue
+                step = int(columns[1, 2] - memory) if shots > 1 else 0
+                expected = memory + step * np.arange(shots)
+                others = np.delete(columns, 2, axis=1)
+                differ = (columns[:, 2] != expected).any() or (others != others[0]).any()
+                if differ or (box[:, PACKED] != packed).any():
+                    raise ValueError("shots differ")
+                stretched = sweep.variant.middle if span == 1 else sweep.variant.ends
+                kind = PointKind(formula, stretched)
+                of_memory = (memory, memory_z, slot, step)
+                regions.append(PlaneRegion(kind, (x0, x1), (z0, z1), of_memory, packed))
+    return regions

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.gpu.arrays import GpuArrays
-from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
-from seismo.backends.gpu.resident.clusters.layout import ClusterShape, SourceNumbers
-from seismo.backends.gpu.resident.clusters.memory import SharedMemory
+from seismo.backends.gpu.resident.block import RecordArrays, SourceArrays, SourceNumbers
 from seismo.backends.gpu.resident.plane_steps import FieldRecord, PlaneSteps
 
 
@@ -65,6 +63,16 @@ class ReceiverSamples:
         """Return the channel of each entry."""
         return np.repeat(np.arange(len(self.columns)), np.diff(self.entries_of))
 
+    @property
+    def middles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return row and x of the middle of each channel's entries."""
+        firsts = self.entries_of[:-1]
+        z, x = (
+            (np.minimum.reduceat(n, firsts) + np.maximum.reduceat(n, firsts) + 1) // 2
+            for n in (self.z, self.x)
+        )
+        return z, x
+
     def _ends(self, reach: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return of each channel the row that a block has or one before it, to know all entries.
 
@@ -105,6 +113,10 @@ class ReceiverSamples:
         has_any = np.diff(self.entries_of) > 0
         rows = self.z[self.entries_of[:-1][has_any]]
         return np.bincount(rows, minlength=count) / max(shots, 1)
+
+
+# The block of each channel and the index of each entry there; None where no block knows an entry.
+Locate = Callable[[ReceiverSamples], tuple[np.ndarray, np.ndarray] | None]
 
 
 def _rows_of(one: FieldRecord, fetch: Callable) -> tuple[np.ndarray, ...]:
@@ -151,57 +163,33 @@ def samples_of(known: PlaneSteps, x_first: int, fetch: Callable) -> ReceiverSamp
 
 
 def record_tables(
-    known: PlaneSteps, samples: ReceiverSamples, memory: SharedMemory, shape: ClusterShape,
-    groups: Sequence[int], reach: Sequence[int],
-) -> RecordTables | None:  # fmt: skip
-    """Return the tables of receivers; None where a channel has points beyond a block's rows.
+    known: PlaneSteps, samples: ReceiverSamples, groups: Sequence[int], blocks: int, locate: Locate
+) -> RecordTables | None:
+    """Return the tables of receivers; None where a channel has points that no block knows.
+
+    Channels come in the order of groups, shots and blocks.
 
     Args:
         known: the steps.
-        samples: what receivers sample.
-        memory: what lies where in shared memory.
-        shape: of the kernel.
+        samples: of the receivers.
         groups: of each field, that of the channels that sample it.
-        reach: of each field, rows of its neighbours that a block knows when it records.
+        blocks: of a shot.
+        locate: gives the block of each channel, and the indices of its entries there.
     """
-    blocks = len(memory.blocks)
     count = (max(groups) + 1) * known.shots * blocks
     if not len(samples.columns):
         no = np.zeros(1, np.int64)
         return RecordTables(np.zeros(count + 1, np.int64), no, no, no, np.zeros(1), None, 0)
-    owners = samples.owners
+    if (np.diff(samples.entries_of) == 0).any():
+        return None
     # Fields of a channel are recorded at the same place of a step.
     group_of = np.asarray(groups)[samples.fields]
-    group = group_of[samples.entries_of[:-1].clip(max=len(owners) - 1)]
-    if (np.diff(samples.entries_of) == 0).any() or (group_of != group[owners]).any():
+    group = group_of[samples.entries_of[:-1]]
+    located = locate(samples)
+    if located is None or (group_of != group[samples.owners]).any():
         return None
-    rank = _ranks(memory, samples, reach)
-    if (rank < 0).any():
-        return None
-    # Where each entry is: its field among those of the block, its row, its place there.
-    first = np.array([one.z[0] - one.halo for one in memory.blocks])
-    sizes = np.array([memory.field_size(one) for one in memory.blocks])
-    of_entry = rank[owners]
-    indices = (samples.z - first[of_entry]) * memory.pitch + samples.x + memory.margin
-    if not known.alternating:
-        less = np.array([shape.rows_less(n) for n in range(shape.fields)])
-        indices += samples.fields * sizes[of_entry] - less[samples.fields] * memory.pitch
+    rank, indices = located
     block = (group * known.shots + samples.shots) * blocks + rank
-    return ordered_tables(known, samples, block, count, indices)
-
-
-def ordered_tables(
-    known: PlaneSteps, samples: ReceiverSamples, block: np.ndarray, count: int, indices: np.ndarray
-) -> RecordTables:
-    """Return the tables of receivers, of channels in the order of groups, shots and blocks.
-
-    Args:
-        known: the steps.
-        samples: what receivers sample.
-        block: number of each channel's block, of all groups and shots.
-        count: of such blocks.
-        indices: of the entries in shared memory.
-    """
     order = np.argsort(block, kind="stable")
     counts = np.bincount(block, minlength=count)
     # Entries follow their channels.
@@ -211,20 +199,6 @@ def ordered_tables(
         np.concatenate([[0], np.cumsum(counts)]), samples.columns[order], entries_of,
         indices[entry_order], samples.gains[entry_order], traces, traces.shape[1],
     )  # fmt: skip
-
-
-def _ranks(memory: SharedMemory, samples: ReceiverSamples, reach: Sequence[int]) -> np.ndarray:
-    """Return the block that records each channel, -1 where none knows all of its entries."""
-    middle = (
-        np.minimum.reduceat(samples.z, samples.entries_of[:-1])
-        + np.maximum.reduceat(samples.z, samples.entries_of[:-1]) + 1
-    ) // 2  # fmt: skip
-    rank = np.full(len(samples.columns), -1)
-    for n, rows in enumerate(memory.blocks):
-        # The block that has the middle of the entries, or any that knows them.
-        has_middle = (middle >= rows.z[0]) & (middle < rows.z[1])
-        rank[samples.known_to(*rows.z, reach) & (has_middle | (rank < 0))] = n
-    return rank
 
 
 def _gathered(order: np.ndarray, firsts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

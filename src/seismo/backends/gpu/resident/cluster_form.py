@@ -9,11 +9,10 @@ from itertools import product
 from typing import Any
 
 from seismo.backends.gpu.launch_order import SweepCall
-from seismo.backends.gpu.resident.clusters.layout import PassShape, PointKind
-from seismo.backends.gpu.resident.clusters.memory import PlaneRegion
-from seismo.backends.gpu.resident.clusters.plan import PassPlan, regions_of
-from seismo.backends.gpu.resident.clusters.stages import BoundFormula
-from seismo.backends.gpu.resident.plane_steps import PlaneSteps
+from seismo.backends.gpu.resident.block import BoundFormula
+from seismo.backends.gpu.resident.cluster_layout import PassShape
+from seismo.backends.gpu.resident.cluster_plan import PassPlan
+from seismo.backends.gpu.resident.plane_steps import PlaneRegion, PlaneSteps, PointKind, regions_of
 
 READ = 4  # rows beside a receiver's own that it is read from
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seismo.backends.gpu.resident.clusters.cluster import ClusterLanes, Member
-from seismo.backends.gpu.resident.tiles.block import TileBlock
-from seismo.backends.gpu.resident.tiles.layout import PROFILE
+from seismo.backends.gpu.resident.block import context_of
+from seismo.backends.gpu.resident.threads import Member, SharedLanes
+from seismo.backends.gpu.resident.tile_block import TileBlock
+from seismo.backends.gpu.resident.tile_layout import PROFILE
 from seismo.backends.gpu.sweeps.lanes import Column
 from seismo.backends.operators.cell import bind
 from seismo.backends.operators.derivatives import Operators
@@ -31,7 +32,7 @@ COLUMN = 6  # rows of a layer along z that a thread has one after the other
 class _NotedLanes:
     """Lanes whose store is noted: what a formula writes stays in registers."""
 
-    def __init__(self, lanes: ClusterLanes) -> None:
+    def __init__(self, lanes: SharedLanes) -> None:
         self._lanes = lanes
         self.noted: IRValue
 
@@ -199,7 +200,8 @@ class TileSteps:
         # Model: c^2 dt^2, from the second-level cache, a row ahead.
         column, row = block.last_position(x, z)
         node = row.wide() * block.plane.stride + column.wide()
-        k = [block.lanes.read(block.arrays.model, node)]
+        (model,) = block.arrays.coefficients
+        k = [block.lanes.read(model, node)]
         # Rows around the first one; each row brings the one that completes its stencil.
         p = [block.lanes.read(member.memory, start + n * pitch) for n in range(-half, half)]
         for n in range(count):
@@ -209,14 +211,14 @@ class TileSteps:
                 # Addresses are computed as they are needed: there is no register for them.
                 is_next = z + (n + 1) < block.plane.z_end
                 node = block.lanes.unknown(node + choose(is_next, block.plane.stride, 0))
-                k.append(block.lanes.read(block.arrays.model, node))
+                k.append(block.lanes.read(model, node))
             added = self._added(member, x, z + n) if layers else {}
             context = self._context(x, memory=added)
             # p(n-1), p(n) around the row, c^2 dt^2, in the order of the formula.
             operands = (
                 Column(member.memory, [self._registers.read(member, n)]),
                 Column(member.memory, self._around(p, n)),
-                Column(block.arrays.model, [k[n]]),
+                Column(model, [k[n]]),
             )
             self._update(i, context, *operands)
             self._registers.write(member, n, self._noted.noted)
@@ -316,9 +318,6 @@ class TileSteps:
             x: of the lane.
             known: what they see beside that, and coefficients.
         """
-        pitch = self._block.shape.pitch
-        unknown = dict.fromkeys(KernelContext._fields)
-        strides = {"y_stride": pitch, "z_stride": pitch, "packed": 0}
         # The model counts from the node itself, a shot from its own fields.
-        origins = {"shot": 0, "medium": x.wide().constant(0), "ahead": 0, "x": x}
-        return KernelContext(**(unknown | strides | origins | self._coefficients | known))
+        of_lane = {"medium": x.wide().constant(0), "x": x} | known
+        return context_of(self._coefficients, self._block.shape.pitch, **of_lane)

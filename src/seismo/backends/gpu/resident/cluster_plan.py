@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapreplace
 from itertools import pairwise
 
 import numpy as np
 
-from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, KernelConstants
-from seismo.backends.gpu.launch_order import SweepCall
-from seismo.backends.gpu.resident.clusters.layout import (
-    X_BITS,
-    PointKind,
-)
-from seismo.backends.gpu.resident.clusters.memory import (
-    BlockRows,
-    Keeps,
-    PlaneRegion,
-    SharedMemory,
-)
+from seismo.backends.base import KernelConstants
+from seismo.backends.gpu.resident.cluster_layout import X_BITS, BlockRows, Keeps, SharedMemory
+from seismo.backends.gpu.resident.plane_steps import PlaneRegion, PointKind
 from seismo.backends.gpu.sweeps.constants import inner_nodes
 from seismo.backends.gpu.sweeps.layouts import WARP
-
-PACKED = BOX_COLUMNS.index("packed")
 
 
 @dataclass(frozen=True)
@@ -56,46 +45,6 @@ class ReceiverRows:
 
 # What a column takes beside its lanes, in lanes, measured on an H100.
 COLUMN_COST = 1.5
-
-
-def regions_of(
-    sweeps: Iterable[SweepCall], numbers: Iterable[int], shots: int
-) -> list[PlaneRegion]:
-    """Return the regions that sweeps in a plane update, alike in all shots.
-
-    Args:
-        sweeps: the sweeps.
-        numbers: of their formulas.
-        shots: that each of them has boxes of, in turn.
-
-    Raises:
-        ValueError: boxes of the shots differ by more than the offset of their fields and memory.
-    """
-    regions = []
-    for sweep, formula in zip(sweeps, numbers, strict=True):
-        # Boxes of each shot in turn.
-        boxes = sweep.boxes.reshape(-1, shots, sweep.boxes.shape[1])
-        for box in boxes:
-            z0, z1 = box[0, :2].tolist()
-            # Coefficients of some rows only have an offset, alike for all shots.
-            packed = int(box[0, PACKED])
-            for span in range(3):
-                start = FIRST_SPAN + span * SPAN_COLUMNS
-                columns = box[:, start : start + SPAN_COLUMNS]
-                x0, x1, memory, _, memory_z, slot = columns[0].tolist()
-                if x1 <= x0:
-                    continue
-                step = int(columns[1, 2] - memory) if shots > 1 else 0
-                expected = memory + step * np.arange(shots)
-                others = np.delete(columns, 2, axis=1)
-                differ = (columns[:, 2] != expected).any() or (others != others[0]).any()
-                if differ or (box[:, PACKED] != packed).any():
-                    raise ValueError("shots differ")
-                stretched = sweep.variant.middle if span == 1 else sweep.variant.ends
-                kind = PointKind(formula, stretched)
-                of_memory = (memory, memory_z, slot, step)
-                regions.append(PlaneRegion(kind, (x0, x1), (z0, z1), of_memory, packed))
-    return regions
 
 
 def _row_costs(passes: Sequence[PassPlan], z: tuple[int, int], width: int) -> np.ndarray:

@@ -5,23 +5,13 @@ Copies go between the card's memory and that of the tile's block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from seismo.backends.gpu.resident.clusters.block import RecordArrays, SourceArrays
-from seismo.backends.gpu.resident.clusters.cluster import (
-    ClusterLanes,
-    Member,
-    UnchangedAddress,
-)
-from seismo.backends.gpu.resident.tiles.layout import (
-    PROFILE,
-    TILE_COLUMNS,
-    TileNumbers,
-    TileShape,
-)
+from seismo.backends.gpu.resident.block import ResidentBlock
+from seismo.backends.gpu.resident.threads import Member
+from seismo.backends.gpu.resident.tile_layout import PROFILE, TILE_COLUMNS, TileNumbers, TileShape
 from seismo.backends.traced import (
     IRArray,
     IRValue,
@@ -32,69 +22,11 @@ from seismo.backends.traced import (
 )
 
 
-class TileArrays(NamedTuple):
-    """Addresses of what a kernel works with; tables of integers unless said otherwise.
+class TileBlock(ResidentBlock):
+    """A tile, as one of its threads works with it."""
 
-    Attributes:
-        fields: p as even, and as odd steps write it.
-        model: the coefficient.
-        outer: memory of the outer derivatives in layers.
-        even_flux: memory of their fluxes as even steps find it.
-        odd_flux: the same of odd ones.
-        x_table: profiles along x.
-        z_table: profiles along z.
-        tiles: `TILE_COLUMNS` of each tile.
-        done: of each tile, steps that its neighbours may read the edges of; 32 bits.
-        sources: what is injected.
-        receivers: what is recorded.
-    """
-
-    fields: tuple[Any, Any]
-    model: Any
-    outer: Any
-    even_flux: Any
-    odd_flux: Any
-    x_table: Any
-    z_table: Any
-    tiles: Any
-    done: Any
-    sources: SourceArrays
-    receivers: RecordArrays
-
-    def flat(self) -> tuple[Any, ...]:
-        """Return all of them, one after the other, as a kernel takes them."""
-        return (*self.fields, *self[1:-2], *self.sources, *self.receivers)
-
-    @classmethod
-    def of(cls, flat: Sequence[IRValue]) -> TileArrays:
-        """Return the arrays that `flat` laid out."""
-        following = iter(flat)
-        fields = (next(following), next(following))
-        single = dict(zip(cls._fields[1:-2], following, strict=False))
-        # No kernel changes the model: its loads may be moved above stores.
-        single["model"] = UnchangedAddress(single["model"].builder, single["model"].value)
-        sources = SourceArrays(*islice(following, len(SourceArrays._fields)))
-        receivers = RecordArrays(*following)
-        return cls(fields=fields, **single, sources=sources, receivers=receivers)
-
-
-class TileBlock:
-    """A tile, as one of its threads works with it.
-
-    Attributes:
-        lanes: of the precision.
-        arrays: what the kernel works with.
-        plane: numbers of the plane and its tiles.
-        shape: what is built in of it.
-    """
-
-    def __init__(
-        self, lanes: ClusterLanes, arrays: TileArrays, plane: TileNumbers, shape: TileShape
-    ) -> None:
-        self.lanes = lanes
-        self.arrays = arrays
-        self.plane = plane
-        self.shape = shape
+    plane: TileNumbers
+    shape: TileShape
 
     def share(self, member: Member) -> None:
         """Copy the columns of the tile to shared memory, where they are at hand in each step."""
@@ -105,11 +37,11 @@ class TileBlock:
             # The tile's own columns, from the host's table.
             with when(n < of_tile):
                 tile = member.shot * self.plane.tiles.wide() + member.rank.wide()
-                column = IRArray(self.arrays.tiles)[tile * columns + n.wide()]
+                column = IRArray(self.arrays.blocks)[tile * columns + n.wide()]
                 self.lanes.put_number(address, n.wide(), column)
             # First and last step of the sources, which other shots change.
             with when(n >= of_tile):
-                step = IRArray(self.arrays.sources.acting)[n.wide() - of_tile]
+                step = IRArray(self.arrays.sources[0].acting)[n.wide() - of_tile]
                 self.lanes.put_number(address, n.wide(), step)
 
     def sources_act(self, member: Member, step: IRValue) -> IRValue:
@@ -164,12 +96,6 @@ class TileBlock:
     def position(self, member: Member, row: IRValue, lane: IRValue) -> tuple[IRValue, IRValue]:
         """Return x and z in the arrays of a lane of a row of the tile or beside it."""
         return member.kept["x_first"] + lane * self.lanes.width, member.kept["first"] + row
-
-    def array_index(self, member: Member, x: IRValue, z: IRValue) -> IRValue:
-        """Return the index of a point in the arrays of fields."""
-        # Fields of a shot follow those of the one before.
-        of_shot = member.shot * self.plane.volume
-        return of_shot + z.wide() * self.plane.stride + x.wide()
 
     def mask(self, x: IRValue) -> IRValue | None:
         """Return the numbers of a lane before the end of its row; None where all lanes are full."""
@@ -345,12 +271,6 @@ class TileCopies:
         self._block = block
         self._registers = registers
 
-    def clear(self, member: Member) -> None:
-        """Fill the memory of the block with zeros."""
-        # Tables come later: nothing of a tile is known yet.
-        block = self._block
-        block.lanes.clear(member, block.plane.numbers, block.shape.threads)
-
     def load(self, member: Member, step: IRValue) -> None:
         """Copy p(n), p(n-1) and the fluxes of layers from the card's memory."""
         block = self._block
@@ -410,14 +330,13 @@ class TileCopies:
         """Copy layer memory, as a step finds it, from or to the card's memory."""
         block = self._block
         lanes = block.lanes
-        # Even and odd steps find the fluxes in different arrays; here they have one.
-        arrays = block.arrays
-        flux = choose((step % 2).equals(0), arrays.even_flux, arrays.odd_flux)
+        flux = block.fluxes(step)
+        outer = block.arrays.memory[0]
         for axis in "xz":
             with block.each_in_layer(member, axis, "damped") as (x, z):
                 # Flux and outer variable have the same index in their arrays.
                 at = block.memory_index(member, axis, x, z)
-                for name, array in (("flux", flux), ("outer", arrays.outer)):
+                for name, array in (("flux", flux), ("outer", outer)):
                     index = block.layer_index(member, f"{axis}_{name}", x, z).wide()
                     inside = (member.memory, index)
                     source, target = ((array, at), inside) if inwards else (inside, (array, at))

@@ -7,168 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from seismo.backends.gpu.resident.clusters.cluster import (
-    ClusterLanes,
-    Member,
-    UnchangedAddress,
-)
-from seismo.backends.gpu.resident.clusters.layout import (
+from seismo.backends.gpu.resident.block import Arrays, ResidentBlock, quotient
+from seismo.backends.gpu.resident.cluster_layout import (
     RANK_COLUMNS,
     ROUND_COLUMNS,
     SHORT_COLUMNS,
     X_BITS,
     ClusterShape,
     PlaneNumbers,
-    quotient,
 )
+from seismo.backends.gpu.resident.threads import Member, SharedLanes
 from seismo.backends.gpu.sweeps.lanes import Column
 from seismo.backends.gpu.sweeps.layouts import WARP
 from seismo.backends.traced import (
     I32,
     IRArray,
     IRValue,
-    choose,
     loop,
     smaller,
     when,
 )
 
 
-class SourceArrays(NamedTuple):
-    """Addresses of what sources inject into a field (`seismo.backends.kernels.points.amount`).
-
-    Attributes:
-        cells: their flat indices in the field's array.
-        starts: first entries of the cells.
-        weights: of the entries, numbers.
-        signals: of the entries.
-        begins: first steps of the signals.
-        samples: of the signals, numbers.
-        acting: first and last step of all signals.
-    """
-
-    cells: Any
-    starts: Any
-    weights: Any
-    signals: Any
-    begins: Any
-    samples: Any
-    acting: Any
-
-
-class RecordArrays(NamedTuple):
-    """Addresses of what receivers sample.
-
-    Attributes:
-        channels_of: first channel of each block of each shot of each group, and behind the last.
-        channels: their columns in the record.
-        entries_of: first entry of each channel, and behind the last.
-        entry_indices: of the entries in shared memory.
-        gains: weights of the entries, numbers.
-        record: samples (step, channel), numbers.
-    """
-
-    channels_of: Any
-    channels: Any
-    entries_of: Any
-    entry_indices: Any
-    gains: Any
-    record: Any
-
-
-class Arrays(NamedTuple):
-    """Addresses of what a kernel works with; tables of integers unless said otherwise.
-
-    Attributes:
-        fields: of second differences those that even, and odd steps write.
-        coefficients: of the model.
-        memory: of layers: one of each stage; of second differences that of the outer derivatives,
-            the fluxes as even steps find them, and as odd ones do.
-        x_table: profiles along x.
-        z_table: profiles along z.
-        ranks: `RANK_COLUMNS` of each block.
-        rounds_of: of each pass, first round of each warp of each block, and behind the last.
-        rounds: `ROUND_COLUMNS` of what a warp does together.
-        points: of the threads of a round; -1 for none.
-        sources: of each field that is injected to.
-        receivers: all of them.
-    """
-
-    fields: tuple[Any, ...]
-    coefficients: tuple[Any, ...]
-    memory: tuple[Any, ...]
-    x_table: Any
-    z_table: Any
-    ranks: Any
-    rounds_of: tuple[Any, ...]
-    rounds: Any
-    points: Any
-    sources: tuple[SourceArrays, ...]
-    receivers: RecordArrays
-
-    def flat(self) -> tuple[Any, ...]:
-        """Return all of them, one after the other, as a kernel takes them."""
-        return (
-            *self.fields, *self.coefficients, *self.memory, self.x_table, self.z_table, self.ranks,
-            *self.rounds_of, self.rounds, self.points, *chain.from_iterable(self.sources),
-            *self.receivers,
-        )  # fmt: skip
-
-    @classmethod
-    def of(cls, flat: Sequence[IRValue], shape: ClusterShape) -> Arrays:
-        """Return the arrays that `flat` laid out, of a kernel of some shape."""
-        following = iter(flat)
-
-        def some(count: int) -> tuple[IRValue, ...]:
-            return tuple(islice(following, count))
-
-        def unchanged(count: int) -> tuple[IRValue, ...]:
-            # Loads of what never changes may be moved above stores, if their addresses say so.
-            addresses = some(count)
-            if shape.alternating:
-                return addresses
-            return tuple(UnchangedAddress(address.builder, address.value) for address in addresses)
-
-        def table() -> IRValue:
-            return next(following)
-
-        # In the order of `flat`.
-        return cls(
-            fields=some(shape.fields),
-            coefficients=unchanged(shape.coefficients),
-            memory=some(shape.memories),
-            x_table=unchanged(1)[0],
-            z_table=unchanged(1)[0],
-            ranks=table(),
-            rounds_of=some(len(shape.passes)),
-            rounds=table(),
-            points=table(),
-            sources=tuple(SourceArrays(*some(len(SourceArrays._fields))) for _ in shape.injected),
-            receivers=RecordArrays(*some(len(RecordArrays._fields))),
-        )
-
-
-class ClusterBlock:
+class ClusterBlock(ResidentBlock):
     """A block's rows, as one of its threads works with them.
 
     Attributes:
-        lanes: of the precision.
-        arrays: what the kernel works with.
-        plane: numbers of the plane and its layout.
-        shape: what is built in of it.
         lane_count: lanes of a row.
     """
 
+    plane: PlaneNumbers
+    shape: ClusterShape
+
     def __init__(
-        self, lanes: ClusterLanes, arrays: Arrays, plane: PlaneNumbers, shape: ClusterShape
+        self, lanes: SharedLanes, arrays: Arrays, plane: PlaneNumbers, shape: ClusterShape
     ) -> None:
-        self.lanes = lanes
-        self.arrays = arrays
-        self.plane = plane
-        self.shape = shape
+        super().__init__(lanes, arrays, plane, shape)
+        # First round of each warp in each pass; all rounds; points of their threads.
+        *self._rounds_of, self._rounds, self._points = arrays.work
         self.lane_count = plane.row // lanes.width
 
     def find(self, member: Member) -> dict[str, IRValue]:
@@ -177,10 +55,10 @@ class ClusterBlock:
         # Columns of the block, from the host's table.
         start = member.rank * len(RANK_COLUMNS)
         columns = {
-            name: IRArray(arrays.ranks)[start + n].short() for n, name in enumerate(RANK_COLUMNS)
+            name: IRArray(arrays.blocks)[start + n].short() for n, name in enumerate(RANK_COLUMNS)
         }
         warp = member.rank * (self.shape.threads // WARP) + member.thread // WARP
-        for n, table in enumerate(arrays.rounds_of):
+        for n, table in enumerate(self._rounds_of):
             columns[f"begin_{n}"] = IRArray(table)[warp].short()
             columns[f"end_{n}"] = IRArray(table)[warp + 1].short()
         block = member.shot * self.plane.blocks.wide() + member.rank.wide()
@@ -247,7 +125,7 @@ class ClusterBlock:
             number: of the pass.
             work: function(number of the kind, columns of the round, x, z).
         """
-        columns = IRArray(self.arrays.rounds)
+        columns = IRArray(self._rounds)
         with loop(member.kept[f"begin_{number}"], member.kept[f"end_{number}"]) as n:
             start = n * len(ROUND_COLUMNS)
             row = {column: columns[start + k] for k, column in enumerate(ROUND_COLUMNS)}
@@ -256,7 +134,7 @@ class ClusterBlock:
                 for column, number in row.items()
             }
             # Each thread's first point, x and z packed; less than 0 where it has none.
-            point = IRArray(self.arrays.points, I32)[n * WARP + member.thread % WARP]
+            point = IRArray(self._points, I32)[n * WARP + member.thread % WARP]
             x = point % X_BITS
             z = point // X_BITS
             row["z_end"] = smaller(row["z_end"], z + row["height"])
@@ -338,17 +216,35 @@ class ClusterBlock:
         row = z.wide() * self.shape.profile
         return self.lanes.numbers(self.arrays.z_table, row, count)
 
+    def hand_over(
+        self, member: Member, step: IRValue, send: Callable, fields: Sequence[int]
+    ) -> None:  # fmt: skip
+        """Send first rows of some fields to the block before, and last ones to that behind."""
+        plane = self.plane
+        halo = self.shape.halo
+        kept = member.kept
+        # First own rows to the block before, last own rows to the one behind.
+        sides = (
+            (-1, member.rank > 0, kept["above"], "up"),
+            (1, member.rank < plane.blocks - 1, kept["above"] + kept["rows"] - halo, "down"),
+        )
+        rows = plane.row.constant(halo)
+        for by, has_neighbour, first, name in sides:
+            with when(has_neighbour), self.each(member, rows) as (row, x):
+                index = self.lane_index(row + first, x)
+                # `st.async` counts the bytes of all fields at the receiver.
+                for field in fields:
+                    start = self.field_start(field, step, kept[f"{name}_size"])
+                    target = start + index.short() + kept[name]
+                    lane = self.lanes.load(self.field(member, field, step), index)
+                    send(by, self.shared(member, target), lane)
+
 
 class BlockCopies:
     """Fill the memory of a block before the first step, and keep what it has after the last."""
 
     def __init__(self, block: ClusterBlock) -> None:
         self._block = block
-
-    def clear(self, member: Member) -> None:
-        """Fill the memory of the block with zeros."""
-        block = self._block
-        block.lanes.clear(member, block.plane.numbers, block.shape.threads)
 
     def load(self, member: Member, step: IRValue) -> None:
         """Copy what the block has, and the rows around that it sees, from the card's memory."""
@@ -416,36 +312,11 @@ class BlockCopies:
         if self._block.shape.alternating:
             self._copy_memory(member, step, inwards=False)
 
-    def hand_over(
-        self, member: Member, step: IRValue, send: Callable, fields: Sequence[int]
-    ) -> None:  # fmt: skip
-        """Hand first rows of some fields to the block before, and last ones to that behind."""
-        plane = self._block.plane
-        halo = self._block.shape.halo
-        kept = member.kept
-        # First own rows to the block before, last own rows to the one behind.
-        sides = (
-            (-1, member.rank > 0, kept["above"], "up"),
-            (1, member.rank < plane.blocks - 1, kept["above"] + kept["rows"] - halo, "down"),
-        )
-        rows = plane.row.constant(halo)
-        for by, has_neighbour, first, name in sides:
-            with when(has_neighbour), self._block.each(member, rows) as (row, x):
-                index = self._block.lane_index(row + first, x)
-                # `st.async` counts the bytes of all fields at the receiver.
-                for field in fields:
-                    start = self._block.field_start(field, step, kept[f"{name}_size"])
-                    target = start + index.short() + kept[name]
-                    lane = self._block.lanes.load(self._block.field(member, field, step), index)
-                    send(by, self._block.shared(member, target), lane)
-
     def _copy_memory(self, member: Member, step: IRValue, inwards: bool) -> None:
         """Copy outer variables and fluxes, as a step finds them, from or to the card's memory."""
-        arrays = self._block.arrays
+        outer = self._block.arrays.memory[0]
         lanes = self._block.lanes
-        # Even and odd steps find the fluxes in different arrays; here they have one.
-        outer, even_flux, odd_flux = arrays.memory
-        flux = choose((step % 2).equals(0), even_flux, odd_flux)
+        flux = self._block.fluxes(step)
 
         def copy(number: int, row: dict[str, IRValue], x: IRValue, z: IRValue) -> None:
             at = z.wide() * row["memory_z"] + x.wide() + row["memory"] + member.shot * row["shot"]

@@ -1,1 +1,0 @@
-"""Planes in the shared memory of a cluster of blocks."""

@@ -1,1 +1,0 @@
-"""Planes in tiles on all multiprocessors of a card."""
