@@ -11,7 +11,7 @@ above the rock, and three times that below it. Rock that reached above the plane
 the time step, which follows the fastest waves of the smaller cells. Absorbing layers are as thick
 in metres on both, or the thinner ones would rule the error: waves in the rock are up to 14 km long.
 Both run by the same call, results on the disk, with kernels that were compiled before; traces on
-the surface are compared with the exact solution (`seismo.exact.layers.layered`), and with each
+the surface are compared with the exact solution (`seismo.exact.layered`), and with each
 other.
 """
 
@@ -34,10 +34,9 @@ from tables import print_table
 import seismo
 from seismo.acquisition import wavelets
 from seismo.backends.select import choose
-from seismo.exact import metrics
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.runs.tools import bench
 from seismo.scenario import from_dict
 from seismo.scenario.sections.wavelet import RickerWavelet

@@ -44,7 +44,7 @@ from seismo.errors import ScenarioError, StoppedError
 from seismo.output.results import open_results
 from seismo.output.run_directory.atomic_file import sealed
 from seismo.runs import run
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Signals
 
 SECONDS = 5.0  # of the processor, for a command
 BYTES = 2 << 30

@@ -292,7 +292,7 @@ def reached_from(start: str) -> set[str]:
 
 
 EXECUTION = {
-    "run", "loop.run_loop", "loop.actions", "resuming.checkpoints", "file_contents",
+    "run", "loop.run_loop", "loop.actions", "checkpoints", "file_contents",
 }  # fmt: skip
 
 

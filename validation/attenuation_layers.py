@@ -2,7 +2,7 @@
 
 A vertical force under the free surface, receivers on it and below, 4 to 11 shear wavelengths of the
 layer away, in absolute amplitude against the exact wavenumber integral of
-`seismo.exact.layers.layered_plane` with Kjartansson's law: the fit of the mechanisms, the surface,
+`seismo.exact.layered_plane` with Kjartansson's law: the fit of the mechanisms, the surface,
 the contact and the absorbing layers all take part. Without loss the same geometry shows what of it
 is the grid's.
 """
@@ -12,10 +12,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
+from seismo.exact.stack import Stack
 
 MEDIA = (Medium(1500.0, 700.0, 1900.0), Medium(3000.0, 1700.0, 2300.0))
 QUALITIES = ((40.0, 20.0), (120.0, 60.0))  # Qp, Qs

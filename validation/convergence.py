@@ -11,10 +11,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics, whole_space
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 UPPER, LOWER = Medium(2600.0, 1500.0, 2000.0), Medium(3900.0, 2200.0, 2400.0)
 FREQUENCY, UNIT = 10.0, 60.0  # Hz; m, of which every spacing is a fraction

@@ -29,7 +29,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from seismo.exact.laplace import respond
 from seismo.exact.medium import Medium
-from seismo.exact.scalar_green import radial_derivatives
+from seismo.exact.whole_space import radial_derivatives
 
 SUPPRESSION = 1e-7  # of waves that come one period late
 CUT = 1e-6  # relative level under which a frequency of the source is left out

@@ -1,6 +1,6 @@
 """A contact that dips, in 2-D: two solids, and water over soft sediment, at four dips.
 
-The exact solution is that of a flat contact (`seismo.exact.layers.layered_plane`), turned: an
+The exact solution is that of a flat contact (`seismo.exact.layered_plane`), turned: an
 explosion 30 cells above the contact, receivers from 30 cells above to 25 below it, up to 80 cells
 away. The contact passes between the grid points anyhow, and so do source and receivers. The grid
 reaches so far that nothing comes back from where the contact enters the absorbing layers, in which
@@ -12,10 +12,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 PAIRS = {
     "two solids": (Medium(2600.0, 1400.0, 2200.0), Medium(4000.0, 2300.0, 2500.0), 0.03),

@@ -20,10 +20,9 @@ from functools import partial
 import cases
 import numpy as np
 
-from seismo.exact import metrics, shear
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics, shear
 from seismo.exact.medium import AttenuatingMedium, Medium
+from seismo.exact.stack import Stack
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 HALF_SPACE = Stack((ROCK,), (0.0,))

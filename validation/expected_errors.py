@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.runs.prediction.accuracy import expected_error
 
 FREQUENCY = 10.0

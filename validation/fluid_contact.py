@@ -13,10 +13,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 UPPER, LOWER = Medium(1600.0, 0.0, 1000.0), Medium(1600.0, 0.0, 2200.0)
 FREQUENCY = 12.0

@@ -3,7 +3,7 @@
 The geometry of Komatitsch, Barnes & Tromp (2000, Geophysics 65, 623): source 500 m and receiver
 533.33 m above the contact, 2177.29 m apart, 10 Hz. The analytical traces that travel with
 SPECFEM2D have an arbitrary amplitude and onset, which are fitted for that comparison; the exact
-solution of `seismo.exact.layers.layered_plane` has neither freedom. Further receivers stand five
+solution of `seismo.exact.layered_plane` has neither freedom. Further receivers stand five
 cells to either side of the contact, which is put at several places between the grid points, and
 half a cell, two and twelve from it, where the Scholte wave has gone 36 of its shortest wavelengths.
 """
@@ -14,10 +14,9 @@ import cases
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 WATER, ROCK = Medium(1500.0, 0.0, 1020.0), Medium(3400.0, 1963.0, 2500.0)
 OFFSET, FREQUENCY, DELAY = 2177.29, 10.0, 0.15

@@ -1,7 +1,7 @@
 """An array with a step between two samples: the contact of two solids, midway between them.
 
 What comes back from the contact, which is the run less one of the upper rock alone, against the
-exact reflection (`seismo.exact.layers.layered_plane`), where samples are cells, and where they are
+exact reflection (`seismo.exact.layered_plane`), where samples are cells, and where they are
 values between which it is interpolated. The grid has the spacing of the samples, or another one.
 """
 
@@ -10,10 +10,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 UPPER, LOWER = Medium(2000.0, 1100.0, 2000.0), Medium(3000.0, 1750.0, 2300.0)
 STEP, CONTACT = 10.0, 405.0  # m

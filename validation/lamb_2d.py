@@ -3,7 +3,7 @@
 The geometry is that of two analytic data sets that travel with SEM2DPACK and Deepwave (program
 EX2DDIR). The first stands on the surface at 8 and 14 Rayleigh wavelengths; both receivers of the
 second are buried. Displacement and velocity, absolute, against the exact solution of
-`seismo.exact.layers.layered_plane` and, where present, against the published traces themselves.
+`seismo.exact.layered_plane` and, where present, against the published traces themselves.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 DEEPWAVE = {7.4: "Deepwave 8-13 %", 15: "Deepwave 2.2-3.7 %", 30: "Deepwave 0.8-1.3 %"}
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 MEDIUM = Medium(1000.0 * np.sqrt(3.0), 1000.0, 1000.0)
 FREQUENCY = 1.2  # Hz: a Ricker's 5 % level is 2.5 f = 3 Hz, SW4's fmax for its 1 Hz pulse

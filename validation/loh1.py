@@ -2,7 +2,7 @@
 
 `scenarios/loh1.yaml` (h = 100 m, everything twice as slow as the published test) and, without
 --quick, the published test itself at h = 50 m. Velocity at (6, 8) km, rotated to radial, transverse
-and down, in absolute amplitude, against the exact solution of `seismo.exact.layers.layered`. The
+and down, in absolute amplitude, against the exact solution of `seismo.exact.layered`. The
 published "Prose" traces, where present, are quoted beside it: they are known to lie 3 to 5 % from
 two independent exact codes. Day & Bradley (2001); misfits of Kristekova et al. (2009).
 """
@@ -15,10 +15,9 @@ import cases
 import numpy as np
 import yaml
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 SCENARIO = Path(__file__).parents[1] / "scenarios" / "loh1.yaml"
 STACK = Stack((Medium(4000.0, 2000.0, 2600.0), Medium(6000.0, 3464.0, 2700.0)), (0.0, 1000.0))

@@ -4,7 +4,7 @@ As LOH.1 (`loh1.py`), with Qp / Qs = 120 / 40 in the layer and 155.9 / 69.3 belo
 2.5 Hz, and a Gaussian moment rate of 0.05 s; station 10 at (6, 8) km, h = 50 m, where there is a
 GPU. In minutes on two cores the same rock at lower frequencies: at h = 100 and 200 m the pulse, the
 spacing and the period at which velocities hold are two and four times as long. Against the exact
-solution of `seismo.exact.layers.layered` with the law of reflectivity codes (Kolsky's). Day &
+solution of `seismo.exact.layered` with the law of reflectivity codes (Kolsky's). Day &
 Bradley (2001); misfits of Kristekova et al. (2009).
 """
 
@@ -15,10 +15,9 @@ import loh1
 import numpy as np
 
 from seismo.backends.select import choose
-from seismo.exact import metrics
-from seismo.exact.layers import layered
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, metrics
 from seismo.exact.medium import AttenuatingMedium, Medium, kolsky
+from seismo.exact.stack import Stack
 
 QUALITIES = ((120.0, 40.0), (155.9, 69.3))  # Qp, Qs
 SIGMA, REFERENCE = 0.05, 2.5  # s, Hz, at h = 50 m

@@ -14,10 +14,9 @@ import elastic_whole_space
 import numpy as np
 import rayleigh_path
 
-from seismo.exact import metrics, whole_space
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics, whole_space
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -2,7 +2,7 @@
 
 An explosion in the water 60 m above the bed, receivers in the water and in the rock up to 700 m
 away, also half a cell to either side of the bed, in absolute amplitude against the exact wavenumber
-integral of `seismo.exact.layers.layered_plane` (2-D) and `seismo.exact.layers.layered` (3-D) with
+integral of `seismo.exact.layered_plane` (2-D) and `seismo.exact.layered` (3-D) with
 Kjartansson's
 law: Qp 40 and Qs 20 at the dominant frequency. So the fit of the mechanisms takes part, too.
 """
@@ -12,10 +12,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
+from seismo.exact.stack import Stack
 
 WATER, ROCK = Medium(1500.0, 0.0, 1020.0), Medium(2400.0, 1200.0, 2200.0)
 QP, QS, FREQUENCY = 40.0, 20.0, 10.0

@@ -1,7 +1,7 @@
 """Plane waves from below, against exact ones, and what is left outside of their box.
 
 P, SV and SH waves in a half-space and in two layers over one, on the surface and at depth, against
-the amplitudes of up and down going waves in all layers (`seismo.exact.layers.layered_plane`);
+the amplitudes of up and down going waves in all layers (`seismo.exact.layered_plane`);
 vector L2 of all receivers; and in soft ground on rock of which one loses energy and the other none.
 Then the largest velocity outside of the box in the whole of such runs, over the largest inside, in
 single precision with the default options; and the same in space.
@@ -13,10 +13,10 @@ import cases
 import numpy as np
 
 from seismo.backends.select import choose
+from seismo.exact import layered_plane as incident_plane
 from seismo.exact import metrics
-from seismo.exact.layers import layered_plane as incident_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
+from seismo.exact.stack import Stack
 from seismo.features.plane_waves.background import box_of, plane_waves
 from seismo.scenario import from_dict
 from seismo.solver.simulation import build

@@ -3,7 +3,7 @@
 A vertical force 0.6 shortest shear wavelengths deep, receivers on the surface: after 40 of these
 wavelengths hardly anything but the Rayleigh wave is left, and its velocity on the grid is what
 decides. It is that of the closure at the free surface, and of the differences beneath. Velocity of
-both components against the exact solution of `seismo.exact.layers.layered_plane`, relative L2 norm
+both components against the exact solution of `seismo.exact.layered_plane`, relative L2 norm
 of the receiver, for vp / vs from 1.5 to 5.
 """
 
@@ -12,10 +12,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 VS, FREQUENCY = 1000.0, 10.0
 SHORTEST = VS / (2.5 * FREQUENCY)

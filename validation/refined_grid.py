@@ -17,10 +17,9 @@ from dataclasses import dataclass
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 SHORTEST = 100.0  # wavelength of S waves in m

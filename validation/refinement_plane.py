@@ -14,10 +14,9 @@ from __future__ import annotations
 import cases
 import numpy as np
 
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.features.refinement.error import refined_error
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)

@@ -5,7 +5,7 @@ every receiver five cells and more from the source, straight above it too, and t
 ground velocity; a general moment tensor in 3-D. A horizontal and a vertical force among the rows of
 the surface, in longer and in shorter waves. Then, in 2-D, a soft layer one to four cells thick
 over rock, with a force below. The exact solution is that of the very depth, in a cell or between
-(`seismo.exact.layers.layered_plane`, `seismo.exact.layers.layered`). Wanted are 2 % of a source and
+(`seismo.exact.layered_plane`, `seismo.exact.layered`). Wanted are 2 % of a source and
 1 % on a soft layer.
 """
 
@@ -19,10 +19,9 @@ import cases
 import numpy as np
 
 import seismo
-from seismo.exact import metrics
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 ROCK = Medium(3000.0, 1700.0, 2300.0)
 SOFT = Medium(1200.0, 600.0, 1900.0)

@@ -3,7 +3,7 @@
 A soft layer on a half-space; vertical force (P-SV) and an SH line force at the surface. The surface
 record is taken to the frequency-wavenumber domain at each frequency; the phase velocity of a mode
 is where the spectrum over wavenumber peaks. A window that falls off at both ends keeps the modes
-apart, and the exact dispersion curve of `seismo.exact.layers.surface_waves` says where to look.
+apart, and the exact dispersion curve of `seismo.exact.surface_waves` says where to look.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import cases
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from seismo.exact.layers import surface_waves
-from seismo.exact.layers.stack import Stack
+from seismo.exact import surface_waves
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 LAYER, BELOW = Medium(900.0, 400.0, 1800.0), Medium(1800.0, 800.0, 2100.0)
 THICKNESS, SPACING = 50.0, 2.0

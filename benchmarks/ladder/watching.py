@@ -13,7 +13,7 @@ import time
 from ladder.stand import Stand, difference, layered, run_of, simulate
 from ladder.worth import Side, Worth
 from seismo.backends.timeline import GROUPS, Profiled, Timeline
-from seismo.runs.reporting.telemetry import REPORT_EVERY
+from seismo.runs.loop.time_loop import REPORT_EVERY
 
 STEPS = 510  # ten that go group by group
 LONG = 1.0  # s: of several samples

@@ -11,7 +11,7 @@ import seismo
 import solver
 from seismo.acquisition.projection import Projection, north_east, stretch
 from seismo.errors import ScenarioError
-from seismo.runs.prediction.checks.geography import directions
+from seismo.runs.prediction.checks.positions import directions
 from seismo.solver.discretize import discretize
 
 pyproj = pytest.importorskip("pyproj")

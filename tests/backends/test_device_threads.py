@@ -25,7 +25,7 @@ from seismo.backends.select import BackendChoice
 from seismo.errors import ScenarioError, StoppedError, UnstableError
 from seismo.runs import run
 from seismo.runs.loop import run_loop
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

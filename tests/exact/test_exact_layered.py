@@ -6,12 +6,13 @@ import pytest
 from seismo.errors import SeismoError
 from seismo.exact import (
     acoustic,
+    layered,
+    layered_plane,
     metrics,
     whole_space,
 )
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 ROCK, SOIL, WATER = (
     Medium(3000.0, 1700.0, 2200.0),

@@ -16,15 +16,16 @@ import pytest
 
 from seismo.exact import (
     acoustic,
+    layered,
+    layered_plane,
     metrics,
     whole_space,
 )
 from seismo.exact import (
     medium as viscoelastic,
 )
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 
 def published(*parts: str) -> np.ndarray:

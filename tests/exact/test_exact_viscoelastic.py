@@ -5,14 +5,15 @@ import pytest
 
 from seismo.exact import (
     acoustic,
+    layered,
+    layered_plane,
     metrics,
     shear,
     whole_space,
 )
 from seismo.exact import medium as anelastic
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 SOFT = Medium(1800.0, 800.0, 1900.0)

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 
 from seismo.errors import SeismoError
-from seismo.exact import scheme
-from seismo.exact.layers import (
-    layered_plane,
-    surface_waves,
-)
-from seismo.exact.layers import (
-    stack as interface,
-)
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, scheme, surface_waves
+from seismo.exact import stack as interface
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 UPPER, LOWER = Medium(3000.0, 1500.0, 2000.0), Medium(4000.0, 2300.0, 2300.0)
 WATER = Medium(1500.0, 0.0, 1000.0)

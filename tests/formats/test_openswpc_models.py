@@ -8,7 +8,7 @@ import xarray
 
 from seismo.acquisition.projection import Projection
 from seismo.errors import ScenarioError
-from seismo.runs.resuming.compatibility import identity_of, refuse_another
+from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import load, parse
 from seismo.solver.discretize import discretize
 

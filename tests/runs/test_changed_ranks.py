@@ -19,9 +19,9 @@ from seismo.backends.device_threads import DeviceThreads
 from seismo.errors import StoppedError
 from seismo.features.loss import storage as memory_storage
 from seismo.output.run_directory import checkpoint
+from seismo.runs.checkpoints import own_folder
 from seismo.runs.loop import run_loop
-from seismo.runs.resuming.checkpoints import own_folder
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -22,7 +22,7 @@ from seismo.output.pipeline import MARGIN_BYTES, Pipeline, Ring, ring_bytes
 from seismo.output.results import open_results
 from seismo.output.results_file import ResultsWriter
 from seismo.output.run_directory.partial_files import MANIFEST
-from seismo.runs.reporting.progress import closing_line
+from seismo.runs.progress import closing_line
 from seismo.runs.run import resume
 from test_run import SCENARIO
 

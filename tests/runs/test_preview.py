@@ -11,7 +11,11 @@ import seismo
 import solver
 from seismo.cli import main
 from seismo.errors import ScenarioError
-from seismo.runs.reporting.progress import NotebookBar, Progress, notebook_bar
+from seismo.runs.progress import (
+    NotebookBar,
+    Progress,
+    notebook_bar,
+)
 
 DOCUMENT = {
     "physics": "acoustic",

@@ -23,11 +23,10 @@ from seismo.errors import ScenarioError, StoppedError, StorageError, UnstableErr
 from seismo.output.run_directory import checkpoint
 from seismo.output.run_directory.atomic_file import sealed, unsealed
 from seismo.output.run_directory.lock import Lock
+from seismo.runs import compatibility, request
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
-from seismo.runs.request import Request
-from seismo.runs.resuming import compatibility, stopping
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Request, Signals
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
 from solver import slow_but
@@ -648,22 +647,22 @@ def test_the_time_a_job_has_left(monkeypatch):
     for text, wanted in (
         ("1-02:03:04", 93784), ("02:03:04", 7384), ("03:04", 184), ("UNLIMITED", None), ("", None),
     ):  # fmt: skip
-        assert stopping.seconds(text) == wanted
+        assert request.seconds(text) == wanted
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     monkeypatch.setenv("SLURM_JOB_END_TIME", "1900000000")
-    assert stopping.time_of_end() == 1900000000.0
-    assert stopping.time_of_end(10.0) == pytest.approx(time.time() + 10.0, abs=5.0)
+    assert request.time_of_end() == 1900000000.0
+    assert request.time_of_end(10.0) == pytest.approx(time.time() + 10.0, abs=5.0)
     monkeypatch.delenv("SLURM_JOB_END_TIME")
-    assert stopping.time_of_end() is None
+    assert request.time_of_end() is None
     monkeypatch.setenv("SLURM_JOB_ID", "17")
-    monkeypatch.setattr(stopping, "_output_of", lambda *command: "10:00\n")
-    assert stopping.time_of_end() == pytest.approx(time.time() + 600.0, abs=5.0)
+    monkeypatch.setattr(request, "_output_of", lambda *command: "10:00\n")
+    assert request.time_of_end() == pytest.approx(time.time() + 600.0, abs=5.0)
 
 
 def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, monkeypatch):
     """With a tenth of the time to spare; here the clock jumps. It goes on as after a signal."""
     now = time.time()
-    monkeypatch.setattr(stopping.time, "time", lambda: now)
+    monkeypatch.setattr(request.time, "time", lambda: now)
 
     def report(progress) -> None:
         nonlocal now
@@ -678,17 +677,17 @@ def test_a_run_stops_before_its_time_is_up(tmp_path, every_step, monkeypatch):
 
 def test_the_first_checkpoint_has_the_time_that_its_size_takes(monkeypatch):
     """At most half of all there is: a run always gets on."""
-    monkeypatch.setattr(stopping, "SLOW_DISK", 1e-6)
+    monkeypatch.setattr(request, "SLOW_DISK", 1e-6)
     now = time.time()
-    monkeypatch.setattr(stopping.time, "time", lambda: now)
-    stop = stopping.StopRequest(Signals(), now + 300, 9)
+    monkeypatch.setattr(request.time, "time", lambda: now)
+    stop = request.StopRequest(Signals(), now + 300, 9)
     assert not stop.reason
     now += 115
     assert not stop.reason
     now += 10
     assert stop.reason == "175 s before its time is up"
-    monkeypatch.setattr(stopping, "SLOW_DISK", 1e9)
-    stop = stopping.StopRequest(Signals(), now + 300, 9)
+    monkeypatch.setattr(request, "SLOW_DISK", 1e9)
+    stop = request.StopRequest(Signals(), now + 300, 9)
     now += 265
     assert not stop.reason
 

@@ -23,7 +23,7 @@ from seismo.errors import InsufficientMemoryError, ScenarioError, StorageError, 
 from seismo.runs import run as runner
 from seismo.runs.check.plan import make_plan
 from seismo.runs.loop import run_loop
-from seismo.runs.reporting.progress import (
+from seismo.runs.progress import (
     Lines,
     Progress,
     clock_time,

@@ -11,16 +11,16 @@ import pytest
 import seismo
 from seismo.errors import ScenarioError, StoppedError
 from seismo.output.run_directory.atomic_file import sealed, unsealed
+from seismo.runs import status
 from seismo.runs.loop import run_loop
-from seismo.runs.reporting import status
-from seismo.runs.reporting.progress import Progress, WavefieldPeak
-from seismo.runs.reporting.status import (
+from seismo.runs.progress import Progress, WavefieldPeak
+from seismo.runs.request import Signals
+from seismo.runs.status import (
     NAME,
     Heartbeat,
     read_heartbeat,
     status_of,
 )
-from seismo.runs.resuming.stopping import Signals
 
 SCENARIO = """\
 physics: acoustic

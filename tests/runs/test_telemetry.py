@@ -12,9 +12,9 @@ from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
 from seismo.output.figures import KINDS, draw, figure_of
 from seismo.runs.loop import run_loop
-from seismo.runs.reporting import telemetry
-from seismo.runs.reporting.progress import Progress, facts
-from seismo.runs.reporting.telemetry import Telemetry
+from seismo.runs.loop import time_loop as telemetry
+from seismo.runs.loop.time_loop import Telemetry
+from seismo.runs.progress import Progress, facts
 from test_run import SCENARIO
 
 

@@ -15,13 +15,13 @@ from seismo.equations.framework.registry import EQUATIONS, physics_for
 from seismo.errors import ScenarioError
 from seismo.exact import (
     acoustic,
+    layered_plane,
     shear,
     whole_space,
 )
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
 from seismo.exact.metrics import relative_l2
+from seismo.exact.stack import Stack
 
 MEDIUM = Medium(**solver.VALUES)
 FREQUENCY = 10.0

@@ -16,7 +16,7 @@ from seismo.cli import main
 from seismo.errors import ScenarioError
 from seismo.exact.laplace import respond
 from seismo.exact.metrics import relative_l2
-from seismo.exact.scalar_green import radial_derivatives
+from seismo.exact.whole_space import radial_derivatives
 from seismo.scenario import from_dict
 from seismo.scenario.reference import reference_of
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 import solver
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 Media = Sequence[Medium | dict[str, float]]
 
@@ -23,7 +22,7 @@ def exact(
         simulation: the run.
         media: from the top down.
         depths: of the contacts in m; one more, ahead of them, is that of a free surface.
-        quantity: as `seismo.exact.layers.layered_plane` has it.
+        quantity: as `seismo.exact.layered_plane` has it.
         places: (receiver, 2) m; those of the first set of receivers if not given.
         cut: of the wavenumbers.
     """

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from seismo.output.results_file import ResultsWriter
-from seismo.runs.reporting import telemetry
+from seismo.runs.loop import time_loop as telemetry
 
 VP, VS, FREQUENCY, DELAY = 3000.0, 1700.0, 15.0, 0.08
 SHOTS = {"shot_a": 600.0, "shot_b": 1500.0}

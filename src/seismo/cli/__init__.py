@@ -140,7 +140,7 @@ def info(
 ) -> None:
     """Describe a results file: scenario, versions, grid, steps, traces, peaks."""
     from seismo.output.results import open_results
-    from seismo.runs.reporting.status import results_named, unfinished
+    from seismo.runs.status import results_named, unfinished
 
     run_status = unfinished(results_named(results))
     if run_status is not None:

@@ -80,14 +80,14 @@ def _plot_scenario(
     file: Path, kinds: list[str] | None, output: Path | None, option: list[str] | None
 ) -> None:
     from seismo.output.figures import KINDS
-    from seismo.runs import preview
+    from seismo.runs.file_contents import PREVIEWED, preview
 
-    chosen_kinds = kinds or list(preview.KINDS)
+    chosen_kinds = kinds or list(PREVIEWED)
     for kind in chosen_kinds:
-        if kind in KINDS and kind not in preview.KINDS:
+        if kind in KINDS and kind not in PREVIEWED:
             raise ScenarioError(f"plot {kind}: {file} has no waves yet; run it first")
     settings = dict(_setting(text) for text in option or ())
-    with preview.preview(file) as opened:
+    with preview(file) as opened:
         _draw(opened, chosen_kinds, output or file.parent, settings)
 
 

@@ -30,7 +30,7 @@ from seismo.cli.arguments import (
 from seismo.errors import ScenarioError, printable
 
 if TYPE_CHECKING:
-    from seismo.runs.reporting.progress import Reporter
+    from seismo.runs.progress import Reporter
 
 
 def run(
@@ -105,8 +105,7 @@ def _run(
     **keys: Any,
 ) -> None:  # fmt: skip
     """Run with signal handlers; on rank 0 report progress and print the results' path."""
-    from seismo.runs.request import Request, silent
-    from seismo.runs.resuming.stopping import Signals
+    from seismo.runs.request import Request, Signals, silent
     from seismo.scenario import units
 
     try:
@@ -127,7 +126,7 @@ def _run(
 def _reporter(quiet: bool, share: float) -> Iterator[Reporter]:
     from rich.console import Console
 
-    from seismo.runs.reporting.progress import (
+    from seismo.runs.progress import (
         Bar,
         Lines,
         warnings_only,
@@ -178,7 +177,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Report how far runs are: step, speed, time left, peaks, last checkpoint, dead or alive."""
-    from seismo.runs.reporting.status import status_of
+    from seismo.runs.status import status_of
 
     states = [state for name in names for state in status_of(name)]
     if as_json:
@@ -196,7 +195,7 @@ def watch(
 
     Ends with the exit code of the run; 1 where it died or failed.
     """
-    from seismo.runs.reporting.status import status_of
+    from seismo.runs.status import status_of
 
     overwrite = sys.stdout.isatty()
     states = status_of(name)

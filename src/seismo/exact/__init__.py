@@ -7,16 +7,16 @@ Conventions: SI units; axes x, (y,) z with z down; every solution takes the samp
 function, the first at t = 0, and returns the response on the same times. Modules:
 
 laplace        the transform they all share
+medium         media, elastic or attenuating, for all of these
 acoustic       whole space and half-space, 2-D and 3-D
 whole_space    elastic forces and moment tensors, 2-D (P-SV) and 3-D
 anisotropic    the same in anisotropic rock, forces and moment tensors, 2-D and 3-D
+acoustic_vti   pressures of fluids that are transversely isotropic, 2-D and 3-D
 shear          SH in 2-D
-viscoelastic   media that attenuate, for all of these and for layers
-layered_plane  layers, free surface, fluids in 2-D (Lamb's problem)
+stack          plane waves in layers; coefficients (Zoeppritz), Rayleigh and Scholte speeds
+layered_plane  layers, free surface, fluids in 2-D (Lamb's problem); plane waves from below
 layered        the same in 3-D (Lamb's problem, LOH.1)
-interface      plane-wave coefficients (Zoeppritz), Rayleigh and Scholte speeds
-incident_plane plane waves from below, in layers
 surface_waves  dispersion of Rayleigh and Love modes
-scheme         what the discrete equations themselves do to a plane wave
+scheme         plane waves of the discrete equations themselves
 metrics        L2, amplitude, shift, envelope and phase misfits
 """

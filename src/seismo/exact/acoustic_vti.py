@@ -33,7 +33,7 @@ from scipy.special import hankel1, hankel2, jv
 
 from seismo.errors import SeismoError
 from seismo.exact.laplace import respond
-from seismo.exact.layers.layered import paths
+from seismo.exact.layered import paths
 
 
 class VtiRock(NamedTuple):

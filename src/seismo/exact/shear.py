@@ -14,7 +14,7 @@ import numpy as np
 
 from seismo.exact.laplace import respond
 from seismo.exact.medium import Speed, speed_at
-from seismo.exact.scalar_green import gradient_tensor, radial_derivatives
+from seismo.exact.whole_space import gradient_tensor, radial_derivatives
 
 
 def force_response(

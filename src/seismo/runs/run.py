@@ -29,21 +29,14 @@ from seismo.output.run_directory.lock import Lock
 from seismo.output.run_directory.partial_files import run_folder
 from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
-from seismo.runs.file_contents import temporary_results
-from seismo.runs.loop.run_loop import Run
-from seismo.runs.reporting.progress import Progress, Reporter, notebook_bar
-from seismo.runs.reporting.status import Heartbeat
-from seismo.runs.request import Request, silent, warning
-from seismo.runs.resources.memory import memory_of
-from seismo.runs.resources.placement import UnplacedRun, place_run, select_backends
-from seismo.runs.resuming.checkpoints import (
+from seismo.runs.checkpoints import (
     Checkpoints,
     beginning_of,
     read_beginning,
     remove_later,
     take_up,
 )
-from seismo.runs.resuming.compatibility import (
+from seismo.runs.compatibility import (
     digest,
     identity_of,
     refuse_another,
@@ -51,7 +44,24 @@ from seismo.runs.resuming.compatibility import (
     refuse_results,
     replaced,
 )
-from seismo.runs.resuming.stopping import Signals, StopRequest, time_of_end
+from seismo.runs.file_contents import temporary_results
+from seismo.runs.loop.run_loop import Run
+from seismo.runs.progress import (
+    Progress,
+    Reporter,
+    notebook_bar,
+)
+from seismo.runs.request import (
+    Request,
+    Signals,
+    StopRequest,
+    silent,
+    time_of_end,
+    warning,
+)
+from seismo.runs.resources.memory import memory_of
+from seismo.runs.resources.placement import UnplacedRun, place_run, select_backends
+from seismo.runs.status import Heartbeat
 from seismo.runs.tools.profile import Unprofiled, watch
 from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization
@@ -80,7 +90,7 @@ def run(
             scenario's folder), else its name with .h5 in the current folder, older results of
             which are replaced; a scenario that is no file, or was changed since it was read, goes
             to a temporary one that lives as long as the returned object.
-        progress: called with a `seismo.runs.reporting.progress.Progress` a few times a second; None
+        progress: called with a `seismo.runs.progress.Progress` a few times a second; None
             for a bar in a notebook, and nothing elsewhere.
         backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
             takes what is too small for a GPU too), "cpu" or "gpu".

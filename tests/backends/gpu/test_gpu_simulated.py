@@ -40,7 +40,7 @@ from seismo.grid.decomposition import LINE
 from seismo.output.run_directory import checkpoint
 from seismo.runs import run as runner
 from seismo.runs.loop import run_loop
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Signals
 from seismo.scenario import from_dict
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.discretize import discretize

@@ -23,8 +23,7 @@ from seismo.errors import DeviceError, StoppedError
 from seismo.features.loss import storage as memory_storage
 from seismo.runs import run
 from seismo.runs.loop import run_loop
-from seismo.runs.request import Request
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Request, Signals
 from test_curved_rows import CURVED, on_hill
 from test_refined_cuts import case as refined
 from test_resume import contents

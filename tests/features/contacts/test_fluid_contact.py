@@ -12,10 +12,9 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.model.build import build_earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells

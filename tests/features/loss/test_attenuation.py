@@ -20,8 +20,8 @@ from seismo.exact import whole_space
 from seismo.exact.medium import AttenuatingMedium, constant_q
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.losses import effective_medium
+from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.runs.prediction.lines import in_percent
-from seismo.runs.resuming.compatibility import identity_of, refuse_another
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_solver_backends import compare

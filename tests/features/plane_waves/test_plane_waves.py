@@ -13,9 +13,9 @@ from seismo.backends.cpu.backend import CpuBackend
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.errors import ScenarioError
-from seismo.exact.layers import layered_plane as incident_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane as incident_plane
 from seismo.exact.medium import AttenuatingMedium, Medium, constant_q
+from seismo.exact.stack import Stack
 from seismo.features.plane_waves.background import box_of, plane_waves
 from seismo.features.plane_waves.cost import INCIDENT_NANOSECONDS, incident_seconds
 from seismo.features.plane_waves.filters import (

@@ -13,8 +13,8 @@ from seismo.backends.device_threads import DeviceThreads
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop
+from seismo.runs.request import Signals
 from seismo.runs.resources.placement import FeasibleRanks
-from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -23,9 +23,9 @@ from seismo.features.refinement.operators import (
 )
 from seismo.grid.coefficients import Stencil
 from seismo.runs.check.plan import make_plan
+from seismo.runs.request import Signals
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.memory_fit import HypotheticalRanks
-from seismo.runs.resuming.stopping import Signals
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from seismo.solver.simulation import Simulation

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seismo.exact import metrics, shear
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered_plane, metrics, shear
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 ROCK = Medium(3000.0, 1700.0, 2200.0)
 FREQUENCY = 6.8  # Hz; the shortest S wavelength is 100 m

@@ -15,12 +15,12 @@ from seismo.acquisition.sources import Share
 from seismo.errors import ScenarioError
 from seismo.exact import (
     acoustic,
+    layered_plane,
     metrics,
     whole_space,
 )
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.features.loss.checks import fit_error
 from seismo.grid.coefficients import TOLERANCES, Stencil
 from seismo.runs.prediction.accuracy import Expected, expected_error

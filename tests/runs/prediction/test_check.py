@@ -34,7 +34,7 @@ from seismo.runs.prediction.assess import assess
 from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.prediction.remedy import mended
 from seismo.runs.prediction.resolution import phase_error
-from seismo.runs.reporting.progress import clock_time
+from seismo.runs.progress import clock_time
 from seismo.runs.resources import speed
 from seismo.runs.tools import bench
 from seismo.scenario import from_dict

@@ -1,7 +1,7 @@
 """What contacts scatter on the grid, and the error expected of it beside the one that is found.
 
-Exact coefficients are those of `seismo.exact.layers.stack`, exact traces those of a stack of
-layers (`seismo.exact.layers.layered_plane`). Predictions are to be right to a factor of three.
+Exact coefficients are those of `seismo.exact.stack`, exact traces those of a stack of
+layers (`seismo.exact.layered_plane`). Predictions are to be right to a factor of three.
 """
 
 import warnings
@@ -13,11 +13,10 @@ import pytest
 import flat_layers
 import solver
 from seismo.equations.rock.upright_rock import Rock
-from seismo.exact import metrics
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers import stack as interface
-from seismo.exact.layers.stack import Stack as Layers
+from seismo.exact import layered_plane, metrics
+from seismo.exact import stack as interface
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack as Layers
 from seismo.runs.prediction.accuracy import expected_error
 from seismo.runs.prediction.contacts import (
     layered_error,

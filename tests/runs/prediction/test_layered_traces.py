@@ -1,6 +1,6 @@
 """What sources make arrive in a layered earth, and what contacts make of it, beside runs.
 
-The sums over wavenumbers are those of the exact solutions (`seismo.exact.layers.layered`,
+The sums over wavenumbers are those of the exact solutions (`seismo.exact.layered`,
 `layered_plane`) for one complex frequency; what is expected of contacts is what runs err by.
 """
 
@@ -11,10 +11,9 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.exact import metrics
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import layered, layered_plane, metrics
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.runs.prediction.contacts import layered_traces
 from seismo.runs.prediction.contacts.layered_error import layered_error, section_of
 from seismo.runs.prediction.contacts.layered_traces import LayeredTraces

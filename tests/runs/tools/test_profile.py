@@ -24,7 +24,7 @@ from seismo.backends.timeline import (
 )
 from seismo.errors import ScenarioError, StoppedError
 from seismo.runs.loop import run_loop
-from seismo.runs.resuming.stopping import Signals
+from seismo.runs.request import Signals
 from test_run import SCENARIO
 
 OUTPUT = {"snapshots": [{"name": "p", "fields": ["p"], "steps": 20}]}

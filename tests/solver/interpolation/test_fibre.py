@@ -12,10 +12,9 @@ import seismo
 import solver
 from seismo.acquisition.receivers import fibre_of
 from seismo.errors import ScenarioError
-from seismo.exact import acoustic, whole_space
-from seismo.exact.layers import layered_plane
-from seismo.exact.layers.stack import Stack
+from seismo.exact import acoustic, layered_plane, whole_space
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.output.export import export
 from test_solver_exact import FREQUENCY, WAVELET
 

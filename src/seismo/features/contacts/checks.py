@@ -42,9 +42,8 @@ from seismo.features.contacts.contact import (
 )
 from seismo.features.contacts.operators import vibrations
 from seismo.model.contacts import ON_CONTACT
-from seismo.runs.prediction.cause import Cause
 from seismo.runs.prediction.contacts.near_contacts import DIFFERENTIATED
-from seismo.runs.prediction.lines import Check, WarningLines, named, percent, up_to
+from seismo.runs.prediction.lines import Cause, Check, WarningLines, named, percent, up_to
 from seismo.runs.prediction.resolution import of_spacing
 from seismo.solver.discretization import Discretization
 from seismo.solver.grid_layout import make_grid

@@ -10,8 +10,7 @@ import numpy as np
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
 from seismo.features.half_precision.units import terms_on_stress
-from seismo.runs.prediction.cause import Cause, never
-from seismo.runs.prediction.lines import Report, percent
+from seismo.runs.prediction.lines import Cause, Report, never, percent
 from seismo.solver.discretization import Discretization
 
 _NOISE = 5e-3  # of traces after `_STEPS` steps: measured 2e-3 to 9e-3, a quarter of it in the band

@@ -23,8 +23,7 @@ from seismo.features.loss.storage import (
 from seismo.model.effective.cells import tensor
 from seismo.runs.prediction.accuracy import Expected
 from seismo.runs.prediction.assess import Finding
-from seismo.runs.prediction.cause import Cause, never
-from seismo.runs.prediction.lines import Check, in_percent
+from seismo.runs.prediction.lines import Cause, Check, in_percent, never
 from seismo.solver.accuracy.waves import Passage
 from seismo.solver.discretization import Discretization
 

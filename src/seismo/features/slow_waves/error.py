@@ -14,7 +14,7 @@ import numpy as np
 from seismo.acquisition.receivers import paths_of
 from seismo.grid.grid import AXES
 from seismo.model.earth import Earth
-from seismo.runs.prediction.cause import Cause, never
+from seismo.runs.prediction.lines import Cause, never
 from seismo.solver.discretization import Discretization
 
 SLOW = "slow waves of anisotropic rock"

@@ -33,7 +33,7 @@ import numpy as np
 from seismo.features.topography.ground import ground_of
 from seismo.features.topography.rows import Topography
 from seismo.features.topography.shape import Ground
-from seismo.runs.prediction.cause import Cause, never
+from seismo.runs.prediction.lines import Cause, never
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS

@@ -26,9 +26,13 @@ from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import NullWriter
 from seismo.output.snapshots import SnapshotRecorder
 from seismo.runs import file_contents
-from seismo.runs.reporting.progress import Progress, Reporter, WavefieldPeak
-from seismo.runs.reporting.telemetry import StepTimer, Telemetry
-from seismo.runs.resuming.checkpoints import Checkpoints
+from seismo.runs.checkpoints import Checkpoints
+from seismo.runs.loop.time_loop import StepTimer, Telemetry
+from seismo.runs.progress import (
+    Progress,
+    Reporter,
+    WavefieldPeak,
+)
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor
 from seismo.solver.discretization import Discretization
 from seismo.solver.simulation import Prepared, Simulation

@@ -24,7 +24,8 @@ from seismo.errors import DiskSpaceError, UnstableError
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import UNSTABLE, NullWriter, ResultsWriter
 from seismo.output.snapshots import SnapshotRecorder
-from seismo.runs import file_contents
+from seismo.runs import file_contents, progress
+from seismo.runs.checkpoints import Checkpoints, Start
 from seismo.runs.loop.actions import (
     Batch,
     Prefetcher,
@@ -38,19 +39,21 @@ from seismo.runs.loop.actions import (
     batches_of,
 )
 from seismo.runs.loop.time_loop import (
+    REPORT_EVERY,
+    UNITS,
     AtSteps,
+    Compiling,
     EverySeconds,
     Halt,
     ScheduledActions,
+    StepTimer,
+    Telemetry,
     TimeLoop,
     act,
 )
-from seismo.runs.reporting import progress
-from seismo.runs.reporting.progress import Progress, Reporter
-from seismo.runs.reporting.telemetry import REPORT_EVERY, UNITS, Compiling, StepTimer, Telemetry
+from seismo.runs.progress import Progress, Reporter
 from seismo.runs.resources.memory import Memory, output_of, ring_of
 from seismo.runs.resources.memory_fit import refuse_what_does_not_fit
-from seismo.runs.resuming.checkpoints import Checkpoints, Start
 from seismo.runs.tools.profile import Unprofiled
 from seismo.scenario.units import with_unit
 from seismo.solver.accuracy import stability_monitor

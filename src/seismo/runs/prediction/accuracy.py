@@ -28,12 +28,6 @@ from seismo.acquisition.receivers import paths_of, thinned
 from seismo.equations.framework.table import Field
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import axis_weights
-from seismo.runs.prediction.cause import (
-    Cause,
-    causes_of_features,
-    errors_of_features,
-    never,
-)
 from seismo.runs.prediction.checks.thin_bodies import thin_error
 from seismo.runs.prediction.contacts.layered_error import (
     Contacts,
@@ -53,7 +47,13 @@ from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.prediction.layers.damping import damped_error
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.prediction.layers.images import images_error
-from seismo.runs.prediction.lines import percent
+from seismo.runs.prediction.lines import (
+    Cause,
+    causes_of_features,
+    errors_of_features,
+    never,
+    percent,
+)
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
     matched_layer_error,

@@ -1,7 +1,9 @@
-"""Lines about a run: warnings and facts of `seismo check`, errors in percent, receivers by name.
+"""Contributions to an assessment: causes of errors, warnings, facts, and their formats.
 
-A feature gives its warnings by the hook `checks`, a tuple of `Check`, and its facts by the hook
-`reports`, a tuple of `Report`. They come behind the core's own of the same subject.
+A feature gives its causes of the expected error by the hook `causes`, a tuple of `Cause`, its
+warnings by the hook `checks`, a tuple of `Check`, and its facts by the hook `reports`, a tuple of
+`Report`. They come behind the core's own of the same subject. Causes of the core stand in
+`seismo.runs.prediction.accuracy`.
 """
 
 from __future__ import annotations
@@ -16,11 +18,66 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.features import acting
 from seismo.grid.grid import AXES
 from seismo.runs.coordinates import true_positions
+from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 
 WarningLines = Iterator[str]
 _USELESS = 0.7  # relative error of traces that have little to do with the true ones
 _MOST_NAMED = 3
+
+
+def always(discretization: Discretization) -> bool:
+    """Whether a finer grid has less of an error: of most."""
+    return True
+
+
+def never(discretization: Discretization) -> bool:
+    """Whether a finer grid has less of an error: not where this is given."""
+    return False
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause of errors.
+
+    Attributes:
+        name: as `check` calls it, or the beginning of that.
+        error: function(discretization) -> relative L2 error of the worst trace; None of causes that
+            are found together with others.
+        subject: what the error belongs to: "medium", "surface" or "contacts".
+        power: of the spacing, with which it falls; None without such a law.
+        falls_with_order: whether differences of a higher order have less of it.
+        falls_with_spacing: function(discretization) -> whether a finer grid is its remedy.
+        remedy: text, or function(discretization) -> text, of its remedy otherwise; "" without any.
+        key: of the scenario, for warnings of an error that is mostly of this cause.
+    """
+
+    name: str
+    error: Callable[[Discretization], float] | None = None
+    subject: str = ""
+    power: float | None = None
+    falls_with_order: bool = False
+    falls_with_spacing: Callable[[Discretization], bool] = always
+    remedy: str | Callable[[Discretization], str] = ""
+    key: str = "grid.spacing"
+
+    def mend(self, discretization: Discretization) -> str:
+        """Return what mends it where a finer grid does not, "" where nothing does."""
+        return self.remedy if isinstance(self.remedy, str) else self.remedy(discretization)
+
+
+def causes_of_features(scenario: Scenario) -> list[Cause]:
+    """List the causes of the features that a scenario uses."""
+    return [cause for causes in acting("causes", scenario) for cause in causes]
+
+
+def errors_of_features(discretization: Discretization, subject: str) -> list[tuple[str, float]]:
+    """List the errors of a run by features, of a subject."""
+    return [
+        (cause.name, cause.error(discretization))
+        for cause in causes_of_features(discretization.scenario)
+        if cause.subject == subject and cause.error
+    ]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from seismo.backends.timeline import (
     no_span,
 )
 from seismo.output.run_directory.atomic_file import write_new
-from seismo.runs.reporting.progress import Progress, Reporter
+from seismo.runs.progress import Progress, Reporter
 
 SUFFIX = ".profile.json"
 _MOST_NAMED = 6  # in a line

@@ -26,15 +26,16 @@ from seismo.errors import DeviceError, ScenarioError, SeismoError
 from seismo.exact import (
     acoustic,
     anisotropic,
+    layered,
+    layered_plane,
     shear,
     whole_space,
 )
 from seismo.exact import (
     medium as viscoelastic,
 )
-from seismo.exact.layers import layered, layered_plane
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 from seismo.runs.request import Request
 from seismo.runs.run import run_on
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from seismo.runs.prediction.cause import Cause
-from seismo.runs.prediction.lines import Check, Report, WarningLines
+from seismo.runs.prediction.lines import Cause, Check, Report, WarningLines
 from seismo.solver.discretization import Discretization
 
 

@@ -14,16 +14,16 @@ from seismo.runs.prediction.checks.coverage import (
     outside,
     uncovered,
 )
-from seismo.runs.prediction.checks.geography import (
+from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kept
+from seismo.runs.prediction.checks.moments import MOMENTS
+from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
+from seismo.runs.prediction.checks.positions import (
+    POSITIONS,
     depths,
     depths_over_ground,
     directions,
     off_the_plane,
 )
-from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kept
-from seismo.runs.prediction.checks.moments import MOMENTS
-from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
-from seismo.runs.prediction.checks.positions import POSITIONS
 from seismo.runs.prediction.checks.shapes import outlines, percents, radians, tiny_lengths
 from seismo.runs.prediction.checks.timing import TIMING, unlike_the_motion
 from seismo.runs.prediction.contacts.near_contacts import near_contacts

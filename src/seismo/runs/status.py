@@ -34,7 +34,7 @@ from seismo.output.run_directory.atomic_file import read_sealed, sealed
 from seismo.output.run_directory.checkpoint import checkpoint_files
 from seismo.output.run_directory.lock import is_held, lock_holder, process_name
 from seismo.output.run_directory.partial_files import UNFINISHED, run_folder
-from seismo.runs.reporting.progress import (
+from seismo.runs.progress import (
     Progress,
     Reporter,
     WavefieldPeak,

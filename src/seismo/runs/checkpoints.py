@@ -1,7 +1,7 @@
 """Checkpoints of a run: when they are stored, how it was begun, and where a later run takes it up.
 
 A checkpoint is due after some wall-clock time, after some steps, when a signal asks for one, and
-when the run has to stop (`seismo.runs.resuming.stopping`).
+when the run has to stop (`seismo.runs.request`).
 
 On several ranks each writes its own, the first into the run directory and the others into folders
 in it, at steps that all agree on; a checkpoint counts where each of them is sound. Another number
@@ -26,10 +26,10 @@ from seismo.output.results import open_results
 from seismo.output.run_directory import checkpoint
 from seismo.output.run_directory.checkpoint import DamagedError
 from seismo.output.run_directory.partial_files import remove_parts, run_folder
+from seismo.runs.compatibility import described, differences
 from seismo.runs.loop.time_loop import Halt
-from seismo.runs.reporting.progress import Progress, Reporter
-from seismo.runs.resuming.compatibility import described, differences
-from seismo.runs.resuming.stopping import StopRequest
+from seismo.runs.progress import Progress, Reporter
+from seismo.runs.request import StopRequest
 from seismo.scenario import Scenario
 from seismo.scenario.sections.output import Checkpoint
 from seismo.solver.discretization import Discretization

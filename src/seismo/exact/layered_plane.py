@@ -34,13 +34,13 @@ import numpy as np
 from seismo.errors import SeismoError
 from seismo.exact import whole_space
 from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond, transform
-from seismo.exact.layers.stack import (
+from seismo.exact.medium import Medium
+from seismo.exact.stack import (
     Stack,
     psv_waves,
     sh_waves,
     solve,
 )
-from seismo.exact.medium import Medium
 
 # Parity in k of W for each of PSV_SOURCES (U has the other one).
 _EVEN = np.array([False, True, True, False, True])

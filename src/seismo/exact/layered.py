@@ -24,14 +24,19 @@ from scipy.special import hankel1, hankel2, jv
 
 from seismo.exact import whole_space
 from seismo.exact.laplace import TIME_FUNCTIONS, power_of, respond
-from seismo.exact.layers.layered_plane import IntegrationPath, decay_length, groups, paths
-from seismo.exact.layers.stack import (
+from seismo.exact.layered_plane import (
+    IntegrationPath,
+    decay_length,
+    groups,
+    paths,
+)
+from seismo.exact.medium import Medium
+from seismo.exact.stack import (
     PSV_SOURCES,
     SH_SOURCES,
     Stack,
     solve,
 )
-from seismo.exact.medium import Medium
 
 _ORDERS = np.array([0, 1, 1, 2, 2])
 _SHIFTS = np.array([0.0, 0.0, 0.5, 0.0, 0.5]) * np.pi

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from seismo.errors import SeismoError
-from seismo.exact.layers.stack import Stack
 from seismo.exact.medium import Medium
+from seismo.exact.stack import Stack
 
 
 def phase_velocities(

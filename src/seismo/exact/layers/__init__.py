@@ -1,1 +1,0 @@
-"""Exact waves in layered media."""

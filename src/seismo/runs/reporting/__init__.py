@@ -1,1 +1,0 @@
-"""Progress, status and telemetry of runs."""

@@ -1,1 +1,0 @@
-"""Checkpoints, resumption, signals and deadlines of runs."""
