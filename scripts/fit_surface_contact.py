@@ -40,7 +40,7 @@ from seismo.grid.surface_closure import (
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
-from seismo.model.layered import DepthProfile
+from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import (
     ContactStack,
     DiscreteStack,

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 import solver
 from seismo.equations.rock import elastic_constants as constants
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.errors import ModelError, ScenarioError
 from seismo.exact import acoustic, anisotropic
 from seismo.model.build import build_earth

@@ -35,9 +35,8 @@ from seismo.formats.reading.arrays import (
 )
 from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
-from seismo.model.volumes.volume import Volume, VolumeBlock
-from seismo.model.volumes.volume_request import VolumeRequest
-from seismo.model.volumes.volume_values import fill_columns, in_si
+from seismo.model.volumes.samples import fill_columns, in_si
+from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
 from seismo.scenario.earth.gridded_parts import VolumePart
 
 _NO_DATA = -1e19  # and less: -1e20 in files, rounded

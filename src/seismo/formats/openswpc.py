@@ -28,9 +28,8 @@ from seismo.formats.reading.text import no_file, read_lines
 from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
-from seismo.model.volumes.volume import Volume, VolumeBlock
-from seismo.model.volumes.volume_request import VolumeRequest
-from seismo.model.volumes.volume_values import in_si
+from seismo.model.volumes.samples import in_si
+from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
 
 _EXPECTED = "a list of OpenSWPC: 'grid.grd' rho vp vs qp qs n"
 _COLUMNS = {"rho": "g/cm3", "vp": "km/s", "vs": "km/s", "qp": "", "qs": ""}  # and their units

@@ -1,11 +1,13 @@
 """The earth of a scenario, built from the parts of its model and the files that they name.
 
-Depths z, coordinates x and y in m.
+Depths z, coordinates x and y in m. One-dimensional models may come from CSV files (`read_table`):
+rows of depth, vp, vs, rho, with or without qp, qs.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,23 +19,25 @@ import numpy as np
 from seismo.equations.framework.registry import DEFAULTS, PARAMETERS
 from seismo.equations.rock.rock_parameters import replaced, stands_for
 from seismo.errors import ModelError, gathered
-from seismo.model.bodies import Block, Polygon, Sphere, beneath
+from seismo.formats.reading.text import look_alike, read_lines
 from seismo.model.earth import Earth
-from seismo.model.effective.axes import ANGLES, TURNS
 from seismo.model.effective.cells import Clamp, Range
-from seismo.model.layered import (
+from seismo.model.effective.plain_means import ANGLES, TURNS
+from seismo.model.parts import (
+    Block,
     DepthProfile,
     EarthPart,
+    Polygon,
+    Sphere,
     Uniform,
     Water,
+    beneath,
     from_gradient,
     from_layers,
     from_rows,
 )
 from seismo.model.random_medium import RandomMedium, draw
-from seismo.model.tables import read_table
-from seismo.model.volumes.arrays import grid_of_array
-from seismo.model.volumes.files import read_grid
+from seismo.model.volumes.files import grid_of_array, read_grid, read_volume
 from seismo.model.volumes.gridded import (
     Gridded,
     GridField,
@@ -42,9 +46,10 @@ from seismo.model.volumes.gridded import (
     unlike,
 )
 from seismo.model.volumes.volume import Volume
-from seismo.model.volumes.volume_files import read_volume
 from seismo.scenario.earth.gridded_parts import format_of
 from seismo.scenario.earth.model_parts import (
+    COLUMNS,
+    QUALITY_COLUMNS,
     ArrayPart,
     FilePart,
     GradientPart,
@@ -52,8 +57,88 @@ from seismo.scenario.earth.model_parts import (
     ModelPart,
     TablePart,
     given_parameters,
+    headings,
 )
-from seismo.scenario.quantities import ScenarioSection
+from seismo.scenario.quantities import ScenarioSection, impossible
+
+_COLUMNS = headings(COLUMNS).split(", ")
+_ALL_COLUMNS = headings((*COLUMNS, *QUALITY_COLUMNS)).split(", ")
+
+
+def read_table(path: Path, attenuates: bool = False) -> np.ndarray:
+    """Return the rows of a CSV file: z m, vp m/s, vs m/s, rho kg/m3 (n, 4), and qp, qs (n, 6).
+
+    A first line may name the columns, in any order (``depth`` is taken for z); ``#`` starts a
+    comment; commas, semicolons or blanks separate.
+
+    Raises:
+        ModelError: the file is missing or malformed, or its depths decrease.
+    """
+    columns = _ALL_COLUMNS if attenuates else _COLUMNS
+    expected = f"expected rows of {', '.join(columns)} in SI units"
+    order = list(range(len(columns)))
+    has_header = False
+    table: list[list[float]] = []
+    for number, line in read_lines(path, expected):
+        words = line.replace(",", " ").replace(";", " ").split()
+        where = f"{path}:{number}"
+        if not (table or has_header or _is_number(words[0])):
+            order = _header(words, columns, where)
+            has_header = True
+            continue
+        table.append(_row(words, columns, order, where, expected))
+        if len(table) > 1 and table[-1][0] < table[-2][0]:
+            raise ModelError(
+                f"{where}: depth {table[-1][0]:g} lies above the row before; list them downwards",
+                "path",
+            )
+    if not table:
+        raise ModelError(f"{path} has no rows; {expected}", "path")
+    return np.array(table)
+
+
+def _header(words: list[str], columns: list[str], where: str) -> list[int]:
+    names = [{"depth": "z"}.get(word.lower(), word.lower()) for word in words]
+    if sorted(names) != sorted(columns):
+        known = set(columns).intersection(names)  # lines of other files are not quoted
+        description = f"columns {', '.join(words)[:80]}" if known else "is not a line of a table"
+        raise ModelError(
+            f"{where}: {description}; expected {', '.join(columns)} in any order, without units"
+            + _remedy(len(names), columns),
+            "path",
+        )
+    return [names.index(name) for name in columns]
+
+
+def _remedy(count: int, columns: list[str]) -> str:
+    """Return what to write where a file has the columns of the other kind of table."""
+    if count == len(columns) or count not in (len(_COLUMNS), len(_ALL_COLUMNS)):
+        return ""
+    return f"; for {count} columns write attenuates: {str(columns == _COLUMNS).lower()}"
+
+
+def _row(
+    words: list[str], columns: list[str], order: list[int], where: str, expected: str
+) -> list[float]:
+    if len(words) != len(columns):
+        remedy = _remedy(len(words), columns)
+        raise ModelError(f"{where}: {len(words)} columns; {expected}{remedy}", "path")
+    for name, word in zip(columns, (words[k] for k in order), strict=True):
+        if not _is_number(word) or (math.isinf(float(word)) and name in _COLUMNS):
+            problem = look_alike(word) or expected
+            raise ModelError(f"{where}: {word[:20]!r} is not a number; {problem}", "path")
+    row = [float(words[k]) for k in order]
+    for name, value in zip(columns[1:], row[1:], strict=True):
+        if problem := impossible(name, value):
+            raise ModelError(f"{where}: {name}: {problem}", "path")
+    return row
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return not math.isnan(float(word))
+    except ValueError:
+        return False
 
 
 def build_earth(

@@ -23,6 +23,8 @@ from seismo.equations.framework.parameters import (
     LEAST_QUALITY,
     Condition,
     Conversion,
+    different,
+    worth_finding,
 )
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.equations.loss.anisotropic import (
@@ -32,13 +34,16 @@ from seismo.equations.loss.anisotropic import (
     shear_share,
 )
 from seismo.equations.loss.relaxation import Relaxation
-from seismo.equations.rock.unique_media import different, worth_finding
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
-from seismo.model.bodies import SourceSpheres
 from seismo.model.effective.cells import Clamp, Range
 from seismo.model.ground_frame import GroundFrame, PlacedPoints
-from seismo.model.layered import DepthProfile, EarthPart, Uniform
+from seismo.model.parts import (
+    DepthProfile,
+    EarthPart,
+    SourceSpheres,
+    Uniform,
+)
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volumes.gridded import Gridded, turned
 from seismo.model.volumes.volume import Volume

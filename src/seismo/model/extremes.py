@@ -28,7 +28,7 @@ from seismo.model.effective.cells import (
     tensor,
     uneven_cells,
 )
-from seismo.model.layered import Uniform
+from seismo.model.parts import Uniform
 from seismo.model.volumes.gridded import Gridded
 from seismo.model.volumes.volume import Volume
 

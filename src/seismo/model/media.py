@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
+from seismo.equations.framework.parameters import different
 from seismo.equations.rock import plane_waves
-from seismo.equations.rock.unique_media import different
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import Samples

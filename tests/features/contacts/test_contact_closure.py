@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.features.contacts.checks import scholte_error, scholte_velocity
 from seismo.features.contacts.closure import closed_rows, contact_closure
 from seismo.features.contacts.contact import Contact, FluidContacts

@@ -12,7 +12,7 @@ import pytest
 
 import flat_layers
 import solver
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.exact import layered_plane, metrics
 from seismo.exact import stack as interface
 from seismo.exact.medium import Medium

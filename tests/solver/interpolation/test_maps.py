@@ -25,7 +25,7 @@ from seismo.grid.grid import Grid
 from seismo.grid.surface_closure import surface_closure
 from seismo.grid.time_step import Clock
 from seismo.model.earth import Earth
-from seismo.model.layered import Uniform
+from seismo.model.parts import Uniform
 from seismo.output.store.quantities import long_name, symbol
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -13,17 +13,22 @@ least, since n V = c, and ends it from p = m / (1 + m) on (Meza-Fajardo & Papage
 
 The slowest and the fastest waves (`speeds`, `fastest`) are those of samples of a medium, which have
 Thomsen's parameters of upright rock, or constants c11 ... c66 [Pa] about the axes of the grid.
+
+`Rock` is that of a flat layer: isotropic, transversely isotropic about z, or a fluid, with
+velocities vp, vs (m/s), density rho (kg/m3), constants c11 ... c66 and moduli lambda, mu (Pa).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from seismo.equations.framework.parameters import CONSTANTS
+from seismo.equations.framework.parameters import CONSTANTS, different
+from seismo.equations.rock import elastic_constants
 from seismo.equations.rock.elastic_constants import (
     PAIRS,
     VOIGT,
@@ -31,7 +36,6 @@ from seismo.equations.rock.elastic_constants import (
     constants_of,
     stiffness_of,
 )
-from seismo.equations.rock.unique_media import different
 
 _SPACE = 1000  # directions of half a sphere
 _PLANE = 360  # directions of half a circle
@@ -219,3 +223,65 @@ def extreme_speeds(c: ElasticConstants, rho: np.ndarray) -> tuple[np.ndarray, np
         least = np.minimum(least, 0.5 * (a + b * q - separation))
         largest = np.maximum(largest, 0.5 * (a + b * q + separation))
     return np.sqrt(np.maximum(least, 0.0) / rho), np.sqrt(largest / rho)
+
+
+@dataclass(frozen=True)
+class Rock:
+    """A medium of a layer: vp, vs (m/s), rho (kg/m3) and Thomsen's parameters."""
+
+    vp: float
+    vs: float
+    rho: float
+    epsilon: float = 0.0
+    delta: float = 0.0
+    gamma: float = 0.0
+
+    @property
+    def _medium(self) -> dict[str, float]:
+        parameters = vars(self)
+        if elastic_constants.isotropic(parameters):
+            return {name: parameters[name] for name in ("vp", "vs", "rho")}
+        return parameters
+
+    @property
+    def fastest(self) -> float:
+        """The speed of the fastest wave [m/s]."""
+        medium = self._medium
+        return float(fastest(medium)) if "epsilon" in medium else self.vp
+
+    @property
+    def shear(self) -> float:
+        """The shear modulus mu, or c44 [Pa]."""
+        return self.rho * self.vs**2
+
+    @property
+    def level_shear(self) -> float:
+        """The shear modulus mu, or c66 [Pa]."""
+        return float(elastic_constants.level_shear(self._medium))
+
+    @property
+    def stiffness(self) -> float:
+        """Return lambda + 2 mu, or c33 [Pa]."""
+        return self.rho * self.vp**2
+
+    @property
+    def thin_stretch(self) -> float:
+        """Return l = lambda / (lambda + 2 mu), or c13 / c33."""
+        return float(elastic_constants.thin_stretch(self._medium))
+
+    @property
+    def plate(self) -> float:
+        """Return E = 4 mu (lambda + mu) / (lambda + 2 mu), or c11 - c13^2 / c33 [Pa]."""
+        return float(elastic_constants.plate(self._medium))
+
+    def constants(self, c33: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the constants [Pa] of rows of it that have some c33 in place of its own."""
+        # c13 = l c33, c11 = E + l^2 c33; nine constants of rock transversely isotropic about z.
+        c11 = self.plate + self.thin_stretch**2 * c33
+        c13 = self.thin_stretch * c33
+        shear = np.full_like(c33, self.shear)
+        level = np.full_like(c33, self.level_shear)
+        return {
+            "c11": c11, "c22": c11, "c33": c33, "c12": c11 - 2.0 * level, "c13": c13, "c23": c13,
+            "c44": shear, "c55": shear, "c66": level,
+        }  # fmt: skip

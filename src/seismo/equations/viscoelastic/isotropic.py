@@ -10,7 +10,7 @@ Model arrays stand on the nodes: unrelaxed c11 dt, c33 dt, `common` = sqrt(c11 c
 `common` - c13 dt, which is 2 mu dt in one rock and 0 in a fluid, `q` = 1 / (c44 dt), `q66` = 1 /
 (c66 dt); and the numbers y of their losses: `y11`, `y33`, `y_slack`, `qy` = q times that of c44,
 `qy66`. In a cell that a contact cuts they are exact to first order in 1/Q
-(`seismo.model.effective.losses`). Where none cuts, c11, q, y11 and qy tell all.
+(`seismo.model.effective.averaging`). Where none cuts, c11, q, y11 and qy tell all.
 
 **VTI rock** has the same equations, fields and formulas, with the rocks of
 `seismo.equations.elastic.vti`: c11 and c33 relax with the weights of P waves, c44 and c66 with

@@ -20,9 +20,9 @@ what strains lose is, as their energy, a symmetric form of e_n, P h_I and g_I, a
 where the rocks' own is not.
 
 Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
-lose as they do (`seismo.model.effective.losses`); beside nodes y of c_I is the mean weighted with
-1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand for
-the loss of all constants, which is exact for shear across flat layers, and else approximate.
+lose as they do (`seismo.model.effective.averaging`); beside nodes y of c_I is the mean weighted
+with 1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand
+for the loss of all constants, which is exact for shear across flat layers, and else approximate.
 
 **Rock of 21 constants** has the same equations, fields, stages and formulas: the stiffness relaxes
 to s C + (p - s) v v^T, with the ratios p and s of moduli of P and of S waves, and v about the axes

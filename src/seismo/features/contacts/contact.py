@@ -26,7 +26,7 @@ import numpy as np
 
 from seismo.equations.framework.table import Physics
 from seismo.equations.rock import elastic_constants
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.features.contacts.closure import ContactClosure, closed_rows, contact_closure
 from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import Grid

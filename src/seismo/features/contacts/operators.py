@@ -32,7 +32,7 @@ from seismo.equations.framework.row_terms import (
     RowSlope,
     RowSums,
 )
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.features.contacts import terms as fluid_solid_terms
 from seismo.features.contacts.contact import Contact, ContactOperators, FluidContacts
 

@@ -42,10 +42,9 @@ from seismo.features.contacts.contact import Contact, FluidContacts, own_rock
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Box
 from seismo.model.earth import Earth
-from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.averaging import PREFIX, cell_average, losses_between
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.density import cut_cells
-from seismo.model.effective.losses import PREFIX, losses_between
 from seismo.solver.discretization import Discretization
 from seismo.solver.stages import RowCorrections
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver

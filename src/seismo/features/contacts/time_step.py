@@ -29,9 +29,8 @@ from seismo.grid.coefficients import Stencil, largest_symbol
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.model.earth import Earth
-from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.averaging import cell_average, without_losses
 from seismo.model.effective.cells import GridCells
-from seismo.model.effective.losses import without_losses
 from seismo.model.stiffness import normal_stiffness, shear_stiffness
 from seismo.solver.accuracy.time_step import RowLimit, Scheme
 

@@ -35,11 +35,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from seismo.equations.framework.parameters import different
 from seismo.equations.rock import (
     elastic_constants,
     plane_waves,
 )
-from seismo.equations.rock.unique_media import different
 from seismo.features.guided_waves import face_contrasts
 from seismo.features.guided_waves.column_means import has_means
 from seismo.grid.grid import AXES, Grid

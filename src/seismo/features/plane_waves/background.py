@@ -20,8 +20,8 @@ from seismo.features.plane_waves.plane_wave import (
     wave_box,
 )
 from seismo.grid.grid import AXES
+from seismo.model.effective.averaging import effective_medium
 from seismo.model.effective.cells import GridCells
-from seismo.model.effective.losses import effective_medium
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

@@ -34,9 +34,8 @@ from seismo.features.refinement.operators import (
 from seismo.grid.coefficients import staggered_symbol
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import harmonic_means
-from seismo.model.effective.averaging import cell_average
+from seismo.model.effective.averaging import cell_average, without_losses
 from seismo.model.effective.cells import GridCells
-from seismo.model.effective.losses import without_losses
 from seismo.model.stiffness import normal_stiffness, shear_stiffness
 from seismo.solver.discretization import Discretization
 

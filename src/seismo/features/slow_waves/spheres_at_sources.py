@@ -13,10 +13,10 @@ from seismo.equations.framework.table import Physics
 from seismo.features.topography.rows import Topography
 from seismo.grid.grid import Grid
 from seismo.grid.interpolation import BROAD_RADIUS, RADIUS
-from seismo.model.bodies import CORE, SourceSpheres
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
 from seismo.model.media import MediaSample
+from seismo.model.parts import CORE, SourceSpheres
 from seismo.scenario import Scenario
 from seismo.solver.grid_layout import Level
 from seismo.solver.medium.earth_samples import statistics_of

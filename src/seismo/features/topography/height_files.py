@@ -33,8 +33,8 @@ from seismo.formats.reading.arrays import (
 )
 from seismo.formats.reading.text import read_lines
 from seismo.grid.coordinates import around, nearest_turn
+from seismo.model.volumes.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volumes.placement import Placement, on_the_earth
-from seismo.model.volumes.volume_files import one_line_for_malformed, refuse_no_file
 from seismo.scenario.earth.arrays import LENGTHS, TIMES
 from seismo.scenario.earth.gridded_parts import GriddedFile
 

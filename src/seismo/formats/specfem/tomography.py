@@ -27,9 +27,8 @@ from seismo.model.volumes.placement import (
     Placement,
     on_the_earth,
 )
-from seismo.model.volumes.volume import Volume, VolumeBlock
-from seismo.model.volumes.volume_request import VolumeRequest
-from seismo.model.volumes.volume_values import in_si
+from seismo.model.volumes.samples import in_si
+from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
 
 _COLUMNS = ("vp", "vs", "rho", "qp", "qs")  # after the coordinates
 _SHORTEST = 2  # bytes of a number and what separates it

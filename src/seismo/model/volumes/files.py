@@ -1,17 +1,22 @@
-"""One parameter of the earth from a gridded file: the array, its axes, units and values checked."""
+"""Readers of gridded parts of the earth: axes, units and values are checked.
+
+One parameter comes from a gridded file (`read_grid`) or from an array that a scenario in Python
+holds (`grid_of_array`), several from a file of a format of its own (`read_volume`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from seismo.errors import ModelError
-from seismo.formats import format_for
+from seismo.formats import format_for, giving
 from seismo.formats.reading.arrays import (
     MALFORMED,
     brief,
@@ -26,8 +31,20 @@ from seismo.model.volumes.gridded import (
     Limits,
     in_order,
 )
-from seismo.model.volumes.sample_limits import FACTORS, check_values
-from seismo.scenario.earth.gridded_parts import GriddedFile, format_of
+from seismo.model.volumes.samples import (
+    FACTORS,
+    check_values,
+    factor_of,
+)
+from seismo.model.volumes.volume import Volume, VolumeRequest
+from seismo.scenario.earth.arrays import PythonArray
+from seismo.scenario.earth.gridded_parts import (
+    VOLUMES,
+    GriddedFile,
+    VolumePart,
+    format_of,
+    volume_format,
+)
 from seismo.scenario.quantities import impossible
 
 _FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
@@ -172,3 +189,188 @@ def _swapped(array: np.ndarray, factor: float, name: str, spec: GriddedFile) -> 
         return ""
     other_order = "big" if spec.byte_order == "little" else "little"
     return f"with byte_order: {other_order} they are {low:.4g} to {high:.4g}: give that"
+
+
+def files_of_volume(section: VolumePart, path: Path) -> list[Path]:
+    """Return the file of a part of the model at its path, and those that it names in turn.
+
+    Raises:
+        ModelError: it is malformed.
+    """
+    name = volume_format(section)
+    further = (
+        known["volume_files"](path) for known in giving("volume_files") if known.name == name
+    )
+    return [path, *chain.from_iterable(further)]
+
+
+def read_volume(
+    section: VolumePart,
+    variables: Mapping[str, Any],
+    base: Path,
+    key: tuple[str | int, ...],
+    region: Mapping[str, tuple[float, float]],
+    projection: Callable[[], Any] | None,
+) -> Volume:
+    """Read a part of the earth from a file.
+
+    Args:
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        base: folder that relative paths start from.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+
+    Raises:
+        ModelError: missing or malformed file, or physically impossible values.
+        InsufficientMemoryError: what is needed of it is larger than the free memory.
+    """
+    path = Path(base) / section.path
+    request = VolumeRequest(path, section, variables, key, region, projection)
+    form = volume_format(section)
+    try:
+        refuse_no_file(path)
+        if not form:
+            known = ", ".join(sorted(set(VOLUMES.values())))
+            raise ModelError(
+                f"missing: {path} ends in none of {', '.join(VOLUMES)}; give it ({known})", "format"
+            )
+        with one_line_for_malformed(path, form):
+            volume: Volume = format_for("volume", form)["volume"](request)
+            return volume
+    except ModelError as error:
+        raise error.below(*key) from None
+    except MemoryError:
+        raise too_large(path, path.stat().st_size) from None
+
+
+def grid_of_array(
+    array: PythonArray,
+    section: Any,
+    key: tuple[str | int, ...],
+    region: Mapping[str, Limits],
+    spacing: Mapping[str, float],
+) -> GridField:
+    """Take one parameter from an array; what is in C order, axes zyx, is not copied.
+
+    Args:
+        array: the array.
+        section: the part of the model that holds it
+            (`seismo.scenario.earth.model_parts.ArrayPart`).
+        key: of the array in the scenario, such as ("model", 0, "vp"); the last names the parameter.
+        region: limits of the grid in m by axis name.
+        spacing: of the grid in m by axis name.
+
+    Raises:
+        ModelError: its shape, axes or coordinates do not fit, or no medium has its values.
+    """
+    try:
+        return _field_of(array, section, key, region, spacing)
+    except ModelError as error:
+        raise error.below(*key) from None
+
+
+def _field_of(
+    array: PythonArray,
+    section: Any,
+    key: tuple[str | int, ...],
+    region: Mapping[str, Limits],
+    spacing: Mapping[str, float],
+) -> GridField:
+    samples = array.samples
+    name = str(key[-1])
+    axes = _axes_of_array(array, section.axes, "".join(axis for axis in AXES if axis in region))
+    labels = {
+        "origin": dict(zip(axes, array.origin or (), strict=False)),
+        "spacing": dict(zip(axes, array.spacing or (), strict=False)),
+    }
+    for quantity, of_axis in labels.items():
+        _refuse_two(quantity, of_axis, getattr(section, quantity), array)
+    of_axes = {
+        quantity: {a: getattr(getattr(section, quantity), a, None) for a in axes} | of_axis
+        for quantity, of_axis in labels.items()
+    }
+    alone = [axis for axis in axes if of_axes["spacing"][axis] is None]
+    _check_points(array, axes, alone, region, spacing)
+    factor = factor_of(array.units, name)
+    check_values(samples, factor, name, f"the {array}", lambda: "", (), "give SI")
+    samples, sorted_axes = in_order(samples, axes)
+    origins = (of_axes["origin"][axis] for axis in sorted_axes)
+    steps = (of_axes["spacing"][axis] for axis in sorted_axes)
+    return GridField(
+        samples,
+        sorted_axes,
+        tuple(region[a][0] if o is None else o for a, o in zip(sorted_axes, origins, strict=True)),
+        tuple(spacing[a] if s is None else s for a, s in zip(sorted_axes, steps, strict=True)),
+        factor,
+        f"the {array}",
+        key,
+        not alone,
+    )
+
+
+def _axes_of_array(array: PythonArray, written: str | None, run: str) -> str:
+    """Return the axes of an array in C order: its labels', those written, or by their number.
+
+    `run` are those of the run.
+    """
+    labelled = "".join(array.axes or ())
+    axes = labelled or written or USUAL_AXES[len(array.shape)]
+    if array.axes is not None and (set(array.axes) - set(AXES) or len(set(axes)) != len(axes)):
+        raise ModelError(
+            f"has the axes {', '.join(array.axes)}; name them z (or depth), y, x, in m: "
+            "array.rename({...})"
+        )
+    if labelled and written and labelled != written:
+        raise ModelError(f"has the axes {labelled} by its labels, and `axes` says {written}")
+    if len(axes) != len(array.shape):
+        raise ModelError(f"is an {array}, and `axes` ({axes}) has {len(axes)}; name each once")
+    if set(axes) - set(run):
+        raise ModelError(f"is an {array}, axes {axes}; a 2-D run has {' and '.join(run)} only")
+    return axes
+
+
+def _refuse_two(
+    quantity: str, of_axis: Mapping[str, float], section: Any, array: PythonArray
+) -> None:
+    """Refuse a spacing or origin that coordinates give otherwise, by 1 % of their spacing."""
+    for axis, step in zip(of_axis, array.spacing or (), strict=False):
+        written = getattr(section, axis, None)
+        if written is not None and abs(written - of_axis[axis]) > 0.01 * step:
+            raise ModelError(
+                f"has the {quantity} {of_axis[axis]:g} m along {axis} by its coordinates, and "
+                f"`{quantity}` says {written:g} m; leave that out, or the coordinates: array.values"
+            )
+
+
+def _check_points(
+    array: PythonArray,
+    axes: str,
+    alone: list[str],
+    region: Mapping[str, Limits],
+    spacing: Mapping[str, float],
+) -> None:
+    """Refuse an array without a spacing whose points are not the grid's."""
+    if set(alone) - spacing.keys():
+        raise ModelError(
+            f"is an {array} without a spacing along z, and rows of the grid grow with depth "
+            "(grid.spacing.z); give its `spacing` and `origin`"
+        )
+    if set(axes) - spacing.keys():
+        return
+    shape = dict(zip(axes, array.shape, strict=True))
+    needed = {axis: round((region[axis][1] - region[axis][0]) / spacing[axis]) + 1 for axis in axes}
+    if all(shape[axis] == needed[axis] for axis in alone):
+        return
+    problem = (
+        f"is an {array}, axes {axes}, and without a spacing its points are the grid's: "
+        f"{list(needed.values())}"
+    )
+    turned = list(array.shape[::-1]) == list(needed.values())
+    remedy = "transpose it: array.T" if turned else "give that shape, or its `spacing`"
+    extent = ", ".join(
+        f"{axis}: {(shape[axis] - 1) * spacing[axis]:g}" for axis in axes[::-1] if shape[axis] > 1
+    )
+    fits = "" if turned else f" (grid.extent {{{extent}}} would fit)"
+    raise ModelError(f"{problem}; {remedy}{fits}")

@@ -2,7 +2,7 @@
 
 Interpolation is linear along each axis, except between fluid and solid, and between a quality
 factor and inf, where the value of the closest point is used, and of symmetry axes, which are
-interpolated as such (`seismo.model.effective.axes`); beyond the edges of the file its
+interpolated as such (`seismo.model.effective.plain_means`); beyond the edges of the file its
 outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
 varying along its own axis) it is done one axis after the other, several times faster than point by
 point.
@@ -27,7 +27,13 @@ import numpy as np
 from seismo.equations.framework.parameters import ParameterFields
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
-from seismo.model.effective.axes import ANGLES, PRODUCTS, TURNS, principal, product
+from seismo.model.effective.plain_means import (
+    ANGLES,
+    PRODUCTS,
+    TURNS,
+    principal,
+    product,
+)
 from seismo.model.volumes.interpolation import (
     closest,
     closest_numbers,

@@ -1,17 +1,20 @@
-"""A part of the earth from a file with several parameters, sampled at the place of every point.
+"""Part of the earth from a file with several parameters, sampled at the place of every point.
 
 A file is one block, or several below one another, each with ticks of its own along the vertical
 and two horizontal axes; of those that overlap the upper one counts. Values are interpolated
 linearly between them, between a fluid and a solid taken from the nearest point
 (`seismo.model.volumes.gridded`). Points outside the file, or where it has no values, are refused
 with their place, filled, or left to the parts before, as the scenario says.
+
+Each format has a reader, which is called with a `VolumeRequest` and returns a `Volume`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
 from seismo.model.volumes.interpolation import closest, interpolate
 from seismo.model.volumes.placement import Across, Placement
+from seismo.scenario.earth.gridded_parts import VolumePart
 
 _SLACK = 1e-6  # of a cell by which a point may be outside
 _CONTACT = 1e-9  # of weights that add up to 1
@@ -236,3 +240,57 @@ def _named_place(where: np.ndarray, grid: Bounds) -> str:
         for axis, c in zip("zyx", grid, strict=True)
         if c is not None
     )
+
+
+@dataclass(frozen=True)
+class VolumeRequest:
+    """What a region needs of a file.
+
+    Attributes:
+        path: the file.
+        section: the part of the scenario's model.
+        variables: those of the file, and their units, by parameter.
+        key: of the part in the scenario.
+        region: limits of the grid in m by axis name.
+        projection: function() -> the map between the grid and the earth, None without one.
+    """
+
+    path: Path
+    section: VolumePart
+    variables: Mapping[str, Any]
+    key: tuple[str | int, ...]
+    region: Mapping[str, tuple[float, float]]
+    projection: Callable[[], Any] | None
+
+    def refuse_keys(self, *names: str) -> None:
+        """Refuse keys of the section for what the file says itself."""
+        for name in names:
+            if getattr(self.section, name) is not None:
+                raise ModelError(f"{self.path} says it itself; leave it out", name)
+
+    def volume(
+        self, blocks: tuple[VolumeBlock, ...], placement: Placement, axes: tuple[str, ...],
+        reach: tuple[tuple[float, float], ...],
+    ) -> Volume:  # fmt: skip
+        """Return the part of the earth that a reader found; see `Volume`."""
+        # Columns are filled by the readers: nothing is missing in them.
+        missing = "refuse" if self.section.missing == "column" else self.section.missing
+        written = self.section.minimum
+        minimum = {
+            name: getattr(written, name)
+            for name in ("vp", "vs")
+            if getattr(written, name, None) is not None
+        }
+        if self.section.interpolation == "cells":
+            blocks = tuple(replace(block, cells=True) for block in blocks)
+        for name in minimum:
+            if getattr(self.section, name) is None:
+                raise ModelError(
+                    f"has no effect: this part has no {name}; give {name}, or leave it out",
+                    "minimum",
+                    name,
+                )
+        return Volume(
+            blocks, placement, axes, reach, self.section.outside, missing, str(self.path), self.key,
+            minimum=minimum,
+        )  # fmt: skip

@@ -16,8 +16,8 @@ from seismo.grid.grid import AXES, Grid
 from seismo.grid.surface_closure import SurfaceClosure
 from seismo.grid.time_step import Clock, as_fraction, choose_clock, stability_limit
 from seismo.model.earth import Earth
+from seismo.model.effective.averaging import without_losses
 from seismo.model.effective.column import NODES
-from seismo.model.effective.losses import without_losses
 from seismo.model.extremes import Extremes
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario

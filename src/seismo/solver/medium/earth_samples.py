@@ -22,9 +22,8 @@ from seismo.grid.coordinates import VerticalCoordinate
 from seismo.grid.grid import AXES, Grid
 from seismo.model.build import build_earth
 from seismo.model.earth import Earth
-from seismo.model.effective.averaging import plain_planes
+from seismo.model.effective.averaging import effective_medium, plain_planes
 from seismo.model.effective.cells import GridCells
-from seismo.model.effective.losses import effective_medium
 from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
 from seismo.model.ground_frame import GroundFrame
 from seismo.model.media import MediaSample

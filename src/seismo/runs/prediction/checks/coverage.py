@@ -13,8 +13,11 @@ from itertools import permutations
 
 import numpy as np
 
-from seismo.model.bodies import Body
-from seismo.model.layered import DepthProfile, Water
+from seismo.model.parts import (
+    Body,
+    DepthProfile,
+    Water,
+)
 from seismo.model.volumes.gridded import Gridded, GridField
 from seismo.model.volumes.volume import Volume
 from seismo.runs.prediction.lines import WarningLines

@@ -30,9 +30,17 @@ from seismo.equations.framework.registry import (
 )
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
-from seismo.model.bodies import Block, Body, Polygon, Sphere
 from seismo.model.ground_frame import PlacedPoints
-from seismo.model.layered import DepthProfile, EarthPart, Uniform, Water
+from seismo.model.parts import (
+    Block,
+    Body,
+    DepthProfile,
+    EarthPart,
+    Polygon,
+    Sphere,
+    Uniform,
+    Water,
+)
 from seismo.model.random_medium import RandomMedium
 from seismo.model.volumes.gridded import Gridded
 from seismo.model.volumes.volume import Volume

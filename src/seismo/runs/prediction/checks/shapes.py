@@ -3,7 +3,7 @@
 Thin beds and walls are drawn on purpose, so that a single length has to be much less than a cell.
 All depths of a part within one cell, or a body within half a cell, are no drawing of anything.
 
-Inside a polygon is where an odd number of edges lies above (`seismo.model.bodies.Polygon`): of a
+Inside a polygon is where an odd number of edges lies above (`seismo.model.parts.Polygon`): of a
 figure of eight half of the box is left, and of an outline that goes round twice nothing.
 
 Thomsen's and Tsvankin's parameters are plain numbers, and angles are in degrees: an epsilon of 2
@@ -20,7 +20,7 @@ import numpy as np
 
 from seismo.equations.framework.parameters import EPSILON, GAMMA, THETA, TSVANKIN
 from seismo.errors import KeyPath
-from seismo.model.layered import DepthProfile
+from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.earth.model_parts import (
     BlockPart,

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup, paths_of
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.runs.prediction.contacts.layered_traces import LayeredTraces
 from seismo.runs.prediction.contacts.radiation import radiating_sources
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack

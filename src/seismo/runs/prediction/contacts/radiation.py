@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from seismo.acquisition.sources import PointSource
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.runs.prediction.contacts.scattering import slopes
 from seismo.solver.discretization import Discretization
 

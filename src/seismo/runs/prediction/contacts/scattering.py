@@ -34,7 +34,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 
 _NEWTON = 8  # steps
 _CONVERGED = 1e-15  # relative size of the last step

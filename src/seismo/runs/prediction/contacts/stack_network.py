@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.runs.prediction.contacts.radiation import RadiatingSource
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
 from seismo.runs.prediction.contacts.scattering import vectors as waves_of

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from seismo.equations.framework.declaration import LayeredWaves
-from seismo.equations.rock.upright_rock import Rock
+from seismo.equations.rock.plane_waves import Rock
 from seismo.grid.interpolation import harmonic_means
 from seismo.grid.surface_closure import closed_operators
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
-from seismo.model.layered import DepthProfile
+from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.contacts.scattering import ContactStack, DiscreteStack
 from seismo.solver.discretization import Discretization
 
