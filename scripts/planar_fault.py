@@ -20,8 +20,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.moment_tensor import moment_of
-from seismo.acquisition.projection import Projection
 
 STEPS = 12  # slip rates in the rise time
 

@@ -21,8 +21,8 @@ import cases
 import numpy as np
 from scipy.special import ndtr
 
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.moment_tensor import double_couple, to_grid
-from seismo.acquisition.projection import Projection
 from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.exact import metrics, whole_space
 from seismo.exact.medium import Medium

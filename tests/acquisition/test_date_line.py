@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.stations import coordinate
 from seismo.errors import ModelError, ScenarioError
 from seismo.features.topography.height_files import read_heights

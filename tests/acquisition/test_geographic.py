@@ -9,7 +9,11 @@ import pytest
 
 import seismo
 import solver
-from seismo.acquisition.projection import Projection, north_east, stretch
+from seismo.acquisition.locator import (
+    Projection,
+    north_east,
+    stretch,
+)
 from seismo.errors import ScenarioError
 from seismo.runs.prediction.checks.positions import directions
 from seismo.solver.discretize import discretize

@@ -18,7 +18,7 @@ from obspy.io.sac.header import ENUM_NAMES
 
 import seismo
 from seismo import open_results
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.formats.segy.export import scalar_of
 from seismo.formats.seismograms import station_name

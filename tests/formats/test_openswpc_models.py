@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.runs.compatibility import identity_of, refuse_another
 from seismo.scenario import load, parse

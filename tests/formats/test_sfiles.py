@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pyproj import Transformer
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import load
 from seismo.solver.discretize import discretize

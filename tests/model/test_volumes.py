@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 import seismo
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.scenario import load
 from seismo.solver.discretize import discretize

@@ -17,7 +17,12 @@ import numpy as np
 import pytest
 
 from seismo.errors import ScenarioError, StorageError
-from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
+from seismo.grid.decomposition import (
+    CheckpointArray,
+    GlobalBlock,
+    index_range,
+    index_ranges,
+)
 from seismo.output.run_directory import checkpoint, lock
 from seismo.output.run_directory.atomic_file import sealed, unsealed
 from seismo.output.run_directory.checkpoint import DamagedError

@@ -8,7 +8,7 @@ import pytest
 import rasterio
 
 from seismo import open_results
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.output.export import export, remarks
 from seismo.output.results_file import ResultsWriter

@@ -10,7 +10,7 @@ import pytest
 import shapefile
 from cartopy.io import Downloader
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.output.figures import peaks
 from seismo.output.results import open_results

@@ -21,7 +21,7 @@ import pytest
 from matplotlib.image import AxesImage
 from PIL import Image
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError, ScenarioWarning, StorageError
 from seismo.output.figures import (
     KINDS,

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from seismo.acquisition.locator import north_east
 from seismo.acquisition.moment_tensor import tensor_from_grid
-from seismo.acquisition.projection import north_east
 from seismo.errors import ScenarioError
 from seismo.grid.coordinates import nearest_turn
 from seismo.output.export.selection import ExportSelection

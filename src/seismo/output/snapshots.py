@@ -16,7 +16,7 @@ import numpy as np
 
 from seismo.backends.base import Copy
 from seismo.backends.kernels.slices import shorten
-from seismo.grid.global_index import CheckpointArray
+from seismo.grid.decomposition import CheckpointArray
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import NullWriter, ResultsWriter
 from seismo.solver.fields import RankFields

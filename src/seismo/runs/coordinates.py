@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.moment_tensor import magnitude_of
-from seismo.acquisition.projection import Projection
 from seismo.acquisition.sources import PointSource
 from seismo.grid.coordinates import nearest_turn
 from seismo.grid.grid import AXES

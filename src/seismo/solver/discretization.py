@@ -1,4 +1,9 @@
-"""The discretization of a scenario: grid, earth, time step, geometry; no solver arrays."""
+"""The discretization of a scenario: grid, earth, time step, geometry; no solver arrays.
+
+It has facts that features give, by type (`Facts`), and facts that are derived once, when first
+asked for (`derived`). A run whose shots are shared out otherwise (`Discretization.sharing`) has the
+same dictionary of derived facts, so that none of them is derived again.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,8 @@ import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
+from functools import cache, wraps
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -29,7 +34,6 @@ from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.waves import Waves
 from seismo.solver.boundary_images import Face
-from seismo.solver.facts import Fact, Facts, derived
 from seismo.solver.grid_layout import (
     GridInterface,
     RowGroup,
@@ -48,6 +52,73 @@ from seismo.solver.sampling.output_sets import (
     make_all_maps,
     make_all_series,
 )
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts that features give of a run, each asked for by its type, or one that this extends.
+
+    Attributes:
+        entries: the facts, of unlike types.
+    """
+
+    entries: tuple[object, ...] = ()
+
+    def get(self, kind: type[Fact]) -> Fact | None:
+        """Return the fact of a type; None without one."""
+        return next((fact for fact in self.entries if isinstance(fact, kind)), None)
+
+    def __getitem__(self, kind: type[Fact]) -> Fact:
+        """Return the fact of a type.
+
+        Raises:
+            KeyError: no feature has given it.
+        """
+        fact = self.get(kind)
+        if fact is None:
+            raise KeyError(kind)
+        return fact
+
+    def having(self, *facts: object) -> Facts:
+        """Return the same with further facts, which replace others of their types."""
+        kinds = tuple(type(fact) for fact in facts)
+        return Facts((*(fact for fact in self.entries if type(fact) not in kinds), *facts))
+
+
+class HasFacts(Protocol):
+    """A run that keeps its derived facts, by the functions that derive them."""
+
+    @property
+    def derived_facts(self) -> dict[object, Any]:
+        """The facts derived so far."""
+
+
+def derived_once(derive: Callable[[Any], Fact]) -> Callable[[Any], Fact]:
+    """Let a function of a run derive its fact once, however the run's shots are shared out."""
+
+    @wraps(derive)
+    def fact_of(run: HasFacts) -> Fact:
+        if derive not in run.derived_facts:
+            run.derived_facts[derive] = derive(run)
+        fact: Fact = run.derived_facts[derive]
+        return fact
+
+    return fact_of
+
+
+class derived(Generic[Fact]):  # noqa: N801 - used as a decorator
+    """A property that is derived once for a run."""
+
+    def __init__(self, derive: Callable[[Any], Fact]) -> None:
+        self._fact_of = derived_once(derive)
+        self.__doc__ = derive.__doc__
+
+    def __get__(self, run: HasFacts, owner: type) -> Fact:
+        """Return the fact."""
+        return self._fact_of(run)
+
 
 _ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 
@@ -373,6 +444,6 @@ class Discretization:
         imaged = any(face.kind == "free_surface" for face in self.image_faces)
         fluids = fluid_density(self.earth, grid, averaging)
         return PointInterpolation(
-            grid, self.physics, self.closure, imaged, self.stencil.order // 2, slope, tilted,
+            grid, self.physics, self.closure, imaged, self.stencil, slope, tilted,
             layers, fluids, rules,
         )  # fmt: skip

@@ -41,8 +41,7 @@ from seismo.solver.accuracy.time_step import (
 )
 from seismo.solver.accuracy.waves import Waves, waves_of
 from seismo.solver.closure_choice import free_surface, surface_of
-from seismo.solver.discretization import Discretization
-from seismo.solver.facts import Facts
+from seismo.solver.discretization import Discretization, Facts
 from seismo.solver.grid_layout import (
     Level,
     ground_over,

@@ -29,12 +29,12 @@ from seismo.backends.select import BackendChoice, choose
 from seismo.equations.framework.table import Stage
 from seismo.errors import DeviceError
 from seismo.features import acting
-from seismo.grid.global_index import CheckpointArray
+from seismo.grid.decomposition import CheckpointArray
 from seismo.grid.grid import Box, Triple
 from seismo.scenario import Scenario
 from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
-from seismo.solver.fields import FieldView, RankFields
+from seismo.solver.fields import Fields, FieldView, RankFields
 from seismo.solver.parallel.active_region import phases, updates
 from seismo.solver.parallel.halo import Halo
 from seismo.solver.parallel.partition import (
@@ -115,16 +115,7 @@ class Simulation:
                 for coarse, fine in zip(self.solvers, self.above.solvers, strict=True)
             ]
         fields = {n: solver.fields for n, solver in self._numbered.items()}
-        # Halo exchange of each stage, for each parity of the step.
-        peer_fields = self.ranks.peers(backend, fields)
-        every = [
-            (discretization.physics.exchanged(s), discretization.reached(s))
-            for s in discretization.physics.stages
-        ]
-        self.halos = [
-            [Halo(backend, self.division, peer_fields, changed, parity) for changed in every]
-            for parity in discretization.physics.parities
-        ]
+        self.halos = self._halos_of(fields)
         self.step = 0
         self._windowed: list[AddedLaunches] = []
         self._programs: list[Callable[[int, int], None]] = []  # for each phase
@@ -140,6 +131,16 @@ class Simulation:
             # Averages of the earth are freed before fields take their pages.
             machine.release_freed_memory()
             self.load(discretization.shots[: discretization.batch])
+
+    def _halos_of(self, fields: dict[int, Fields]) -> list[list[Halo]]:
+        """Return the halo exchange of each stage, for each parity of the step."""
+        physics = self.discretization.physics
+        peer_fields = self.ranks.peers(self.backend, fields)
+        every = [(physics.exchanged(s), self.discretization.reached(s)) for s in physics.stages]
+        return [
+            [Halo(self.backend, self.division, peer_fields, changed, parity) for changed in every]
+            for parity in physics.parities
+        ]
 
     @property
     def points(self) -> int:

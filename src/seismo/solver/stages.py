@@ -23,8 +23,7 @@ from seismo.backends.kernels.rows import add_rows, add_scaled, slope
 from seismo.backends.operators.derivatives import Curved
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Stage
-from seismo.grid.decomposition import Subdomain
-from seismo.grid.global_index import CheckpointArray, GlobalBlock
+from seismo.grid.decomposition import CheckpointArray, GlobalBlock, Subdomain
 from seismo.grid.grid import AXES, Box
 from seismo.grid.surface_closure import RowWeights
 from seismo.solver.fields import Fields

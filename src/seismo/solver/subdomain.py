@@ -12,8 +12,7 @@ from seismo.acquisition.sources import PointSource, Shot
 from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.equations.framework.table import Physics, Stage
 from seismo.features import acting
-from seismo.grid.decomposition import LINE, Subdomain
-from seismo.grid.global_index import CheckpointArray
+from seismo.grid.decomposition import LINE, CheckpointArray, Subdomain
 from seismo.grid.grid import AXES
 from seismo.grid.surface_interpolation import midpoint_weights
 from seismo.solver.boundary_images import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.slip_rate import SlipRates
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.directivity import directivity

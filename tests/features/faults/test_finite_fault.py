@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.slip_rate import SlipRate, SlipRates
 from seismo.acquisition.trace_processing import add_dispersion
 from seismo.errors import ScenarioError

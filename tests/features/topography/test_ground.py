@@ -240,7 +240,7 @@ def slice_of(nodes):
 def test_heights_by_longitude_and_latitude_are_projected(tmp_path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("pyproj")
-    from seismo.acquisition.projection import Projection
+    from seismo.acquisition.locator import Projection
 
     longitude = np.arange(237.90, 238.05, 0.001)  # east of Greenwich, beyond 180 degrees
     latitude = np.arange(46.15, 46.25, 0.001)

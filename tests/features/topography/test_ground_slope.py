@@ -83,9 +83,7 @@ def read_motion(discretization, terms, position, gradient):
     """Read some terms of v_l = d_m v_l x_m at a position x, y, s in m."""
     total = 0.0
     interpolation = discretization.interpolation
-    for name, points in channel_points(
-        interpolation, terms, position, discretization.stencil
-    ).items():
+    for name, points in channel_points(interpolation, terms, position).items():
         field = discretization.physics.named(name)
         x, y, s = (
             discretization.grid.coordinate(a, n + 0.5 * (a in field.half))
@@ -165,9 +163,7 @@ def test_an_even_stress_is_read_and_its_strain_driven(name, dimensions):
         position = np.array([x, y, level + below])
         for component, terms in discretization.physics.observables["stress"].items():
             i, j = (AXES.index(a) for a in component[1:])
-            found = sum_of(
-                channel_points(interpolation, terms, position, discretization.stencil), stress
-            )
+            found = sum_of(channel_points(interpolation, terms, position), stress)
             assert found == pytest.approx(stress[i, j], abs=1e-9 * np.abs(stress).max())
             acted_on = interpolation.spreading(discretization.physics.named(component), position)
             found = sum_of(acted_on, strain, shear=2.0)
@@ -185,7 +181,7 @@ def test_sh_waves_have_no_traction_on_the_ground(rock):
     position = np.array([303.3, 0.0, discretization.grid.origin[2]])
     terms = discretization.physics.observables["stress"]["syz"]
     slope = np.tan(np.radians(DIP))
-    read = channel_points(discretization.interpolation, terms, position, discretization.stencil)
+    read = channel_points(discretization.interpolation, terms, position)
     assert read["sxy"].weights.sum() == pytest.approx(slope, rel=1e-6)
     assert not read["syz"].weights.any()
     driven = discretization.interpolation.spreading(discretization.physics.named("syz"), position)

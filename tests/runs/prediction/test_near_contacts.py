@@ -119,7 +119,7 @@ def test_rows_of_the_fluid_are_not_read_among_layers_of_the_solid() -> None:
         discretization.physics,
         None,
         False,
-        discretization.halo,
+        discretization.stencil,
         layers=layers,
         rules=discretization.interpolation.rules,
     )

@@ -11,7 +11,11 @@ from seismo.runs.request import Request
 from seismo.runs.run import resume
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
-from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading, reading_of
+from seismo.solver.interpolation.channels import (
+    FURTHER,
+    IndirectReading,
+    reading_of,
+)
 from test_resume import assert_complete, contents, every_step, stopped
 
 __all__ = ["every_step"]  # a fixture

@@ -226,9 +226,7 @@ def test_weights_among_layers_are_finite(name, media, tops, surface) -> None:
     discretization, interpolation = reading(media, tops, surface)
     for z in np.arange(5.0, 100.0, 7.5):
         for terms in discretization.physics.observables[name].values():
-            for points in channel_points(
-                interpolation, terms, (0.0, 0.0, z), discretization.stencil
-            ).values():
+            for points in channel_points(interpolation, terms, (0.0, 0.0, z)).values():
                 assert np.isfinite(points.weights).all()
 
 

@@ -90,7 +90,7 @@ def check_polynomials(backend: Backend, cuts: tuple[int, int], plane: str | None
     physics = physics_for("elastic", 3)
     closure = surface_closure(Stencil(ORDER))
     slope = SurfaceSlope(GRID, Earth((ROCK,), ("vp", "vs", "rho")), 8, ORDER // 2)
-    interpolation = PointInterpolation(GRID, physics, closure, False, ORDER // 2, slope)
+    interpolation = PointInterpolation(GRID, physics, closure, False, Stencil(ORDER), slope)
     names = ("pgv", "pga", "pgv_horizontal", "pga_y", "pgv_z", "vz")
     place = plane and SimpleNamespace(**{**dict.fromkeys("xyz"), plane: 20.0})
     parts = filled(backend, cuts)

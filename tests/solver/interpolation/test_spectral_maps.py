@@ -18,6 +18,7 @@ from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
+from seismo.grid.coefficients import Stencil
 from seismo.grid.decomposition import decompose
 from seismo.grid.time_step import Clock
 from seismo.output.run_directory import checkpoint
@@ -49,7 +50,7 @@ def check_responses(backend: Backend) -> None:
     physics = physics_for("elastic", 3)
     ((subdomain,),) = decompose(GRID, ORDER // 2, (1, 1), 1)
     fields = Fields(backend, physics, subdomain, EVERY_PLANE, 0)
-    interpolation = PointInterpolation(GRID, physics, None, False, ORDER // 2, None)
+    interpolation = PointInterpolation(GRID, physics, None, False, Stencil(ORDER), None)
     names = ("sa", "sa_x", "sa_rotd50", "sa_rotd100", "pga_rotd50", "pgv_rotd50", "pga_horizontal")
     asked = entry((*names, "pga_z"), decimate=9, periods=PERIODS, damping=0.07)
     maps = make_maps(asked, GRID, physics)
@@ -111,7 +112,7 @@ def test_slow_oscillators_of_many_steps_keep_their_damping():
     backend = CpuBackend("float32")
     ((subdomain,),) = decompose(GRID, ORDER // 2, (1, 1), 1)
     fields = Fields(backend, physics, subdomain, EVERY_PLANE, 0)
-    interpolation = PointInterpolation(GRID, physics, None, False, ORDER // 2, None)
+    interpolation = PointInterpolation(GRID, physics, None, False, Stencil(ORDER), None)
     period, dt, steps = 4.0, 1e-4, 40_000
     maps = make_maps(entry(("sa_x",), decimate=20, periods=(period,)), GRID, physics)
     clock = Clock(dt, steps, dt, dt)

@@ -79,10 +79,10 @@ def reading(document: dict, quantity: str, component: str, place, motion: np.nda
     """Give what a receiver reads of the velocity motion (vx, vy, vz; x, y, z) (x, y, z)."""
     setup = discretize(from_dict(document))
     around = PointInterpolation(
-        setup.grid, setup.physics, setup.closure, False, setup.halo, setup.slope
+        setup.grid, setup.physics, setup.closure, False, setup.stencil, setup.slope
     )
     terms, total = setup.physics.observables[quantity][component], 0.0
-    for name, points in channel_points(around, terms, place, setup.stencil).items():
+    for name, points in channel_points(around, terms, place).items():
         half = np.array([0.5 * (a in setup.physics.named(name).half) for a in "xyz"])
         places = np.transpose(points[:3]) + half
         total += points.weights @ (places * setup.grid.spacing) @ motion["xyz".index(name[1])]
@@ -327,9 +327,7 @@ def test_motion_without_traction_is_differentiated_exactly(rock) -> None:
         for quantity in ("strain_rate", "rotation", "divergence"):
             for terms in setup.physics.observables[quantity].values():
                 read = 0.0
-                points = channel_points(
-                    setup.interpolation, terms, (152.0, 157.0, z), setup.stencil
-                )
+                points = channel_points(setup.interpolation, terms, (152.0, 157.0, z))
                 for name, some in points.items():
                     half = [0.5 * (a in setup.physics.named(name).half) for a in "xyz"]
                     position = [setup.grid.origin[a] + 10.0 * (some[a] + half[a]) for a in range(3)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.acquisition.sources import PointSource
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.coordinates import true_positions

@@ -20,7 +20,7 @@ from seismo.features.faults.signals import FaultSignals
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import WIDTH, even_weights
 from seismo.solver.boundary_images import Face
-from seismo.solver.facts import derived_once
+from seismo.solver.discretization import derived_once
 from seismo.solver.interpolation.point_weights import PointInterpolation
 
 NUMBERS_PLACED = 48  # of 8 bytes: where a subfault acts, and when, and what its file says of it

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from seismo.features.plane_waves.background import plane_waves
 from seismo.features.plane_waves.filters import IncidentTerm
-from seismo.solver.facts import derived_once
+from seismo.solver.discretization import derived_once
 
 if TYPE_CHECKING:
     from seismo.features.plane_waves.wave import IncidentWave

@@ -42,8 +42,7 @@ from seismo.solver.accuracy.stencil import (
     crossing_error,
     rayleigh_phase,
 )
-from seismo.solver.discretization import Discretization
-from seismo.solver.facts import derived_once
+from seismo.solver.discretization import Discretization, derived_once
 
 CROSSING = "waves that cross the plane of refinement"
 AMONG = "contacts next to the plane of refinement"

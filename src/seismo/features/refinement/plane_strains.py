@@ -19,8 +19,7 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.framework.table import Term
 from seismo.grid.interpolation import RADIUS, PointsByField
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.channels import channel_points
-from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
+from seismo.solver.interpolation.channels import FURTHER, IndirectReading, channel_points
 
 _STRAINS = ("strain_rate", "divergence", "rotation")
 
@@ -72,7 +71,6 @@ class PlaneStrains(IndirectReading):
             discretization.interpolation,
             terms if is_beside else (),
             position,
-            discretization.stencil,
         )
 
     def _split(self, name: str, component: str) -> tuple[dict[str, float], tuple[Term, ...]]:

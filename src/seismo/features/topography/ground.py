@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import KeyPath, ScenarioError, gathered
 from seismo.features.refinement.operators import FACTOR

@@ -35,8 +35,7 @@ from seismo.equations.loss.relaxation import Relaxation
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID, RADIUS, PointsByField, joined_by_field
 from seismo.solver.discretization import Discretization
-from seismo.solver.interpolation.channels import channel_points
-from seismo.solver.interpolation.indirect_reading import FURTHER, IndirectReading
+from seismo.solver.interpolation.channels import FURTHER, IndirectReading, channel_points
 from seismo.solver.interpolation.point_weights import PointInterpolation
 from seismo.solver.interpolation.traction_free_slopes import MOST_ROWS
 
@@ -140,14 +139,11 @@ class GroundStresses(IndirectReading):
             self._strains.clear()
         known = self._strains.setdefault(coordinates, {})
         if (stress, moduli) not in known:
-            discretization = self.discretization
             # Of shear 2 e_ab does work.
             factor = 1.0 if stress[1] == stress[2] else 2.0
-            rates = discretization.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
+            rates = self.discretization.physics.observables["strain_rate"][f"e{stress[1:]}_rate"]
             terms = [replace(term, factor=factor * term.factor) for term in rates]
-            known[stress, moduli] = channel_points(
-                interpolation, terms, position, discretization.stencil
-            )
+            known[stress, moduli] = channel_points(interpolation, terms, position)
         return known[stress, moduli]
 
     def converted(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.formats.reading import optional_package
 from seismo.formats.seismograms import start_date
 from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat

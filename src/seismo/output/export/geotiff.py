@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.projection import definition_of
+from seismo.acquisition.locator import definition_of
 from seismo.errors import ScenarioError
 from seismo.formats.reading import optional_package
 from seismo.output.export.selection import ExportFile, ExportFormat, ExportSelection, FilesOfFormat

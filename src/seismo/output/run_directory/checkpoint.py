@@ -21,7 +21,7 @@ import numpy as np
 
 from seismo.errors import StorageError
 from seismo.formats.reading.text import no_file
-from seismo.grid.global_index import CheckpointArray, GlobalBlock
+from seismo.grid.decomposition import CheckpointArray, GlobalBlock
 from seismo.output.run_directory.atomic_file import HiddenFile, refusal, sealed, unsealed
 
 FORMAT = "seismo checkpoint"

@@ -21,7 +21,7 @@ import numpy as np
 from seismo.acquisition.sources import Shot
 from seismo.backends.timeline import SpanRecorder
 from seismo.errors import StoppedError
-from seismo.grid.global_index import CheckpointArray
+from seismo.grid.decomposition import CheckpointArray
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import NullWriter
 from seismo.output.snapshots import SnapshotRecorder

@@ -332,12 +332,11 @@ def _points(
     positions = read_here
     chosen = range(0, len(positions), -(-len(positions) // _SAMPLED_RECEIVERS))
     interpolation = discretization.interpolation
-    stencil = discretization.stencil
     sampled_points = sum(
         points.weights.size
         for number in chosen
         for points in receiver_points(
-            interpolation, group, number, positions[number], (base, component), stencil
+            interpolation, group, number, positions[number], (base, component)
         ).values()
     )
     return round(sampled_points * len(group) * share / len(chosen))

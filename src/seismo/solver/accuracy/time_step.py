@@ -21,7 +21,7 @@ from seismo.model.effective.column import NODES
 from seismo.model.extremes import Extremes
 from seismo.model.stiffness import largest_eigenvalue, least_heights, square_of, varied_axes
 from seismo.scenario import Scenario
-from seismo.solver.facts import Facts
+from seismo.solver.discretization import Facts
 from seismo.solver.medium.earth_samples import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have

@@ -13,21 +13,28 @@ pieces integrate them, from contact to contact::
     1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k those of Gauss and Legendre
 
 Receivers too near a face to be read are refused before a run is planned.
+
+A feature gives an indirect reading (hook `indirect_reading`) where quantities are better known by
+others: strains by stresses beside a plane of refinement, stresses by strains on ground that slopes.
+It marks the receivers that it reads so, has the points of their channels, which may be two for one
+component, and converts their traces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 
 from seismo.acquisition.receivers import Fibre, ReceiverGroup
+from seismo.acquisition.sources import Shot
 from seismo.equations.framework.table import Field, Term
+from seismo.equations.rock import elastic_constants
 from seismo.errors import ScenarioError, gathered
-from seismo.grid.coefficients import Stencil
+from seismo.features import acting
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import RADIUS, Points, PointsByField, joined_by_field
 from seismo.grid.surface_closure import SurfaceClosure
@@ -41,12 +48,12 @@ _NODES = 2  # places in it, and one more for each cell
 
 
 def channel_points(
-    interpolation: PointInterpolation, terms: Iterable[Term], position, stencil: Stencil
+    interpolation: PointInterpolation, terms: Iterable[Term], position
 ) -> PointsByField:
     """Return the points, by their field, that read a sum of terms for a position in m."""
     points_by_field = PointsByField()
     for term in terms:
-        for name, points in _term_points(interpolation, term, position, stencil):
+        for name, points in _term_points(interpolation, term, position):
             both = (
                 zip(points_by_field[name], points, strict=True) if name in points_by_field else ()
             )
@@ -54,15 +61,13 @@ def channel_points(
     return points_by_field
 
 
-def _along(
-    interpolation: PointInterpolation, field: Field, axis: str, stencil: Stencil, points: Points
-) -> Points:
+def _along(interpolation: PointInterpolation, field: Field, axis: str, points: Points) -> Points:
     """Replace points of a derivative by the points of the field it differentiates."""
     x, y, z, w = points
     a = AXES.index(axis)
     half = axis in field.half
     h = interpolation.grid.spacing[a]
-    c = stencil.along(axis) / h
+    c = interpolation.stencil.along(axis) / h
     index = [x, y, z]
     rows = []
     # Each point of the derivative becomes a pair of the field's for each coefficient.
@@ -93,22 +98,22 @@ def _along_closed(closure: SurfaceClosure, half: bool, h: float, rows, points: P
 
 
 def _term_points(
-    interpolation: PointInterpolation, term: Term, position, stencil: Stencil
+    interpolation: PointInterpolation, term: Term, position
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term for a position in m."""
     for level_term in interpolation.level_terms(term, position):
-        yield from _level_points(interpolation, level_term, position, stencil)
+        yield from _level_points(interpolation, level_term, position)
 
 
 def _level_points(
-    interpolation: PointInterpolation, term: Term, position, stencil: Stencil
+    interpolation: PointInterpolation, term: Term, position
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a term along the rows of the grid."""
     field = interpolation.physics.named(term.field)
     strains = interpolation.strains(position) if _by_layers(interpolation, term, position) else None
     # Among layers: strains from what is continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
-        for name, points in _among_layers(interpolation, strains, term, position, stencil):
+        for name, points in _among_layers(interpolation, strains, term, position):
             interpolation.refuse_outside(points, position, "differentiate")
             yield name, points.times(term.factor)
         return
@@ -129,12 +134,12 @@ def _level_points(
         points = interpolation.weights(target, position, fitted=not term.along)
         columns = interpolation.columns(target, position, fitted=not term.along)
     if term.along:
-        points = _along(interpolation, field, term.along, stencil, points)
+        points = _along(interpolation, field, term.along, points)
         interpolation.refuse_outside(points, position, "differentiate")
     # Where the surface prescribes the slope of vz: points of vx and vy beside those of vz.
     if interpolation.slope and columns:
         if term.along:
-            columns = _along(interpolation, field, term.along, stencil, columns)
+            columns = _along(interpolation, field, term.along, columns)
         on_surface = interpolation.slope.points(columns)
     yield field.name, points.times(term.factor)
     for name, points in on_surface.items():
@@ -160,11 +165,7 @@ def _shears(term: Term) -> bool:
 
 
 def _among_layers(
-    interpolation: PointInterpolation,
-    strains: StrainReading,
-    term: Term,
-    position,
-    stencil: Stencil,
+    interpolation: PointInterpolation, strains: StrainReading, term: Term, position
 ) -> Iterator[tuple[str, Points]]:
     """Return the points, with their field, that read a stress, or a derivative of a velocity.
 
@@ -179,41 +180,36 @@ def _among_layers(
     elif component == term.along:
         for name, points in strains.strain("p" if fluid else f"s{component}{component}").items():
             axis = component if fluid else name[1]
-            yield _derivative(interpolation, f"v{axis}", axis, stencil, points)
+            yield _derivative(interpolation, f"v{axis}", axis, points)
     # d_z v_a = 2 e_az - d_a vz
     elif term.along == "z":
         turns = "vz" in (f.name for f in interpolation.physics.fields)  # SH waves: d_z vy = 2 e_yz
         for points in strains.strain(f"s{component}z").values():
-            yield _derivative(interpolation, term.field, "z", stencil, points)
+            yield _derivative(interpolation, term.field, "z", points)
             if turns:
-                yield _derivative(interpolation, "vz", component, stencil, points)
+                yield _derivative(interpolation, "vz", component, points)
         if turns:
-            yield _slope(interpolation, "vz", component, position, stencil, -1.0)
+            yield _slope(interpolation, "vz", component, position, -1.0)
     # Slopes along the layers are continuous across contacts, as their field is.
     else:
-        yield _slope(interpolation, term.field, term.along, position, stencil, 1.0)
+        yield _slope(interpolation, term.field, term.along, position, 1.0)
 
 
 def _slope(
-    interpolation: PointInterpolation,
-    name: str,
-    axis: str,
-    position,
-    stencil: Stencil,
-    factor: float,
+    interpolation: PointInterpolation, name: str, axis: str, position, factor: float
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative along the layers at a position in m."""
     target = _differentiated(interpolation.physics.named(name), axis)
     points = interpolation.weights(target, position).times(factor)
-    return _derivative(interpolation, name, axis, stencil, points)
+    return _derivative(interpolation, name, axis, points)
 
 
 def _derivative(
-    interpolation: PointInterpolation, name: str, axis: str, stencil: Stencil, points: Points
+    interpolation: PointInterpolation, name: str, axis: str, points: Points
 ) -> tuple[str, Points]:
     """Return the points, with their field, of a derivative that the scheme has at some points."""
     field = interpolation.physics.named(name)
-    return name, _along(interpolation, field, axis, stencil, points)
+    return name, _along(interpolation, field, axis, points)
 
 
 def receiver_points(
@@ -222,7 +218,6 @@ def receiver_points(
     number: int,
     position: np.ndarray,
     base: tuple[str, str],
-    stencil: Stencil,
 ) -> PointsByField:
     """Return the points, by their field, that read a base component at one receiver of a set.
 
@@ -232,19 +227,16 @@ def receiver_points(
         number: of the receiver.
         position: (3) m where it is.
         base: quantity that is recorded, and the component of it.
-        stencil: of the differences.
     """
     observables = interpolation.physics.observables
     if group.fibre is None:
         quantity, component = base
         terms = observables[quantity][component]
-        return channel_points(interpolation, terms, position, stencil)
-    return _fibre_points(interpolation, group.fibre, number, stencil)
+        return channel_points(interpolation, terms, position)
+    return _fibre_points(interpolation, group.fibre, number)
 
 
-def _fibre_points(
-    interpolation: PointInterpolation, fibre: Fibre, number: int, stencil: Stencil
-) -> PointsByField:
+def _fibre_points(interpolation: PointInterpolation, fibre: Fibre, number: int) -> PointsByField:
     """Return the points, by their field, that read the mean strain along a channel's gauge length.
 
     Pieces between bends read the motion at their ends, or strains (`fibre_reading`).
@@ -277,7 +269,7 @@ def _fibre_points(
     return joined_by_field(
         named_points
         for position, terms in sums
-        for named_points in channel_points(interpolation, terms, position, stencil).items()
+        for named_points in channel_points(interpolation, terms, position).items()
     )
 
 
@@ -394,10 +386,111 @@ def _refuse_group(
             # The points themselves tell how far they reach.
             try:
                 for base in bases:
-                    receiver_points(grid.interpolation, group, n, positions[n], base, grid.stencil)
+                    receiver_points(grid.interpolation, group, n, positions[n], base)
             except ScenarioError as error:
                 where = f"in {shot} receiver {group.codes[n]}" if shot else group.codes[n]
                 problem = f"{where}: {error}"
                 raise discretization.scenario.mistake(
                     "receivers", number, problem=problem
                 ) from None
+
+
+FURTHER = "~"  # behind the name of a component: its second channels
+
+
+@dataclass(frozen=True)
+class IndirectReading:
+    """The reading of receivers of a grid; that of their own quantities unless overridden.
+
+    Attributes:
+        discretization: the run on one of its grids.
+    """
+
+    discretization: Discretization
+
+    def bases(self, group: ReceiverGroup) -> list[tuple[str, str]]:
+        """Return the base quantities and components that channels of a set of receivers record."""
+        # Once each, and second channels behind them.
+        recorded = group.components(self.discretization.physics).values()
+        bases = list(dict.fromkeys((base, component) for _, base, component in recorded))
+        return bases + [(b, c + FURTHER) for b, c in bases if self.adds_further(group.name, c)]
+
+    def adds_further(self, group: str, component: str) -> bool:
+        """Whether a component of a set of receivers (its name) has second channels."""
+        return False
+
+    def marks(self, positions: np.ndarray) -> np.ndarray | None:
+        """Return (receiver) whether each is read so at positions (receiver, 3) in m; None of none.
+
+        Or numbers (receiver, n), NaN where it is not.
+        """
+        return None
+
+    def beside(
+        self, groups: Sequence[ReceiverGroup], shots: Sequence[Shot]
+    ) -> dict[tuple[int, str], np.ndarray]:
+        """Return (number of a shot, set) -> the marks of its receivers; nothing where none has."""
+        every = {
+            (number, group.name): self.marks(group.at(shot.name))
+            for group in groups
+            for number, shot in enumerate(shots)
+        }
+        return {key: marks for key, marks in every.items() if marks is not None}
+
+    def points(
+        self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
+    ) -> PointsByField:
+        """Return the points, by their field, that a channel reads at one receiver of a set.
+
+        Args:
+            group: the set.
+            number: of the receiver.
+            position: (3) m where it is.
+            base: quantity and component, of `bases`.
+        """
+        return receiver_points(self.discretization.interpolation, group, number, position, base)
+
+    def converted(
+        self, group: str, component: str, traces: np.ndarray,
+        further: np.ndarray | None, beside: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return traces (receiver, step) of a component, made of what was read for it.
+
+        Args:
+            group: name of the set of receivers.
+            component: base component.
+            traces: of all of them.
+            further: what second channels read, or None.
+            beside: (receiver) of `beside`, None where it has none.
+        """
+        return traces
+
+    def _medium(
+        self, positions: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
+    ) -> dict[str, np.ndarray]:
+        """Return the medium at positions (..., 3) in m, of so many times unrelaxed moduli."""
+        x, y, z = np.moveaxis(positions, -1, 0)
+        # Rock without loss has its moduli whatever the share.
+        earth = replace(self.discretization.earth, moduli=moduli)
+        return earth.sample(z, y if self.discretization.grid.dimensions == 3 else None, x)
+
+    def _stiffness(
+        self, position: np.ndarray, moduli: tuple[float, float] = (1.0, 1.0)
+    ) -> tuple[list[str], np.ndarray]:
+        """Return the stresses, and the stiffness (stress, strain) of the rock at a position."""
+        names = list(self.discretization.physics.observables["stress"])
+        return names, elastic_constants.stiffness_of_stresses(self._medium(position, moduli), names)
+
+    def _of_group(self, name: str, component: str, bases: Sequence[str]) -> tuple[Term, ...]:
+        """Return the terms of a component of some base quantities; none along fibres."""
+        group = next(group for group in self.discretization.groups if group.name == name)
+        observables = self.discretization.physics.observables
+        known = {c: terms for base in bases for c, terms in observables.get(base, {}).items()}
+        return known.get(component, ()) if group.fibre is None else ()
+
+
+def reading_of(discretization: Discretization) -> IndirectReading:
+    """Return the reading of a run's grid: that of the first feature that has any."""
+    features = acting("indirect_reading", discretization.scenario)
+    readings = (reading(discretization) for reading in features)
+    return next((r for r in readings if r is not None), IndirectReading(discretization))

@@ -32,6 +32,7 @@ import numpy as np
 
 from seismo.equations.framework.table import Field, Physics, Term
 from seismo.errors import ScenarioError
+from seismo.grid.coefficients import Stencil
 from seismo.grid.grid import AXES, Grid
 from seismo.grid.interpolation import (
     RADIUS,
@@ -212,7 +213,7 @@ class PointInterpolation:
         physics: the wave equation.
         closure: closed operators under an elastic free surface, or None.
         imaged: whether a free surface is made by images.
-        halo: points beyond each face of the grid that a field has.
+        stencil: of the differences.
         slope: of vz that the free surface prescribes, or None.
         tilted: slopes that it prescribes of derivatives where these differ, as of tilted rock; or
             None.
@@ -225,12 +226,17 @@ class PointInterpolation:
     physics: Physics
     closure: SurfaceClosure | None
     imaged: bool
-    halo: int
+    stencil: Stencil
     slope: SurfaceSlope | None = None
     tilted: SurfaceSlope | None = None
     layers: Layers | None = None
     fluids: FluidDensity | None = None
     rules: tuple[PointRule, ...] = ()
+
+    @property
+    def halo(self) -> int:
+        """Points beyond each face of the grid that differences read."""
+        return self.stencil.order // 2
 
     @cached_property
     def thin_layer(self) -> ThinLayerReading | None:

@@ -43,11 +43,9 @@ import numpy as np
 from seismo.backends.base import Backend
 from seismo.equations.framework.table import Stage
 from seismo.grid.coefficients import staggered_symbol
-from seismo.grid.decomposition import LINE, Subdomain
-from seismo.grid.global_index import CheckpointArray, GlobalBlock
+from seismo.grid.decomposition import LINE, CheckpointArray, GlobalBlock, Subdomain
 from seismo.grid.grid import AXES, Box, Grid
-from seismo.solver.discretization import Discretization
-from seismo.solver.facts import derived_once
+from seismo.solver.discretization import Discretization, derived_once
 from seismo.solver.grid_layout import RowGroup, spans
 from seismo.solver.medium.field_damping import BESIDE_BEDS, EARLY_OF_STACKS
 

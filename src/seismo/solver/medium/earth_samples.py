@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from seismo.acquisition.locator import level_of
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection, level_of
 from seismo.equations.framework.parameters import Conversion
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation

@@ -18,7 +18,12 @@ from seismo.backends.base import Launch
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath, ScenarioError
-from seismo.grid.global_index import GlobalBlock, index_range, index_ranges, intersection
+from seismo.grid.decomposition import (
+    GlobalBlock,
+    index_range,
+    index_ranges,
+    intersection,
+)
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
 from seismo.scenario.sections.output import Maps, Snapshots

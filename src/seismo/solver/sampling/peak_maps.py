@@ -40,7 +40,7 @@ from seismo.acquisition.ground_motion import (
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import slices as kernels
 from seismo.equations.framework.table import Field
-from seismo.grid.global_index import CheckpointArray
+from seismo.grid.decomposition import CheckpointArray
 from seismo.grid.interpolation import Along, axis_weights, midpoint_weights, slope_share
 from seismo.grid.time_step import Clock
 from seismo.solver.fields import RankFields

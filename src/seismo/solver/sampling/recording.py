@@ -20,12 +20,17 @@ from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
 from seismo.backends.base import Backend, Launch
 from seismo.backends.kernels import points as kernels
-from seismo.grid.global_index import CheckpointArray, GlobalBlock, index_range, index_ranges
+from seismo.grid.decomposition import (
+    CheckpointArray,
+    GlobalBlock,
+    index_range,
+    index_ranges,
+)
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import Points
 from seismo.solver.discretization import Discretization
 from seismo.solver.fields import Fields, RankFields
-from seismo.solver.interpolation.indirect_reading import FURTHER, reading_of
+from seismo.solver.interpolation.channels import FURTHER, reading_of
 from seismo.solver.parallel.halo import (
     GridPoints,
     RemotePoints,

@@ -31,7 +31,7 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.text import OffsetFrom
 from matplotlib.ticker import MaxNLocator
 
-from seismo.acquisition.projection import Projection
+from seismo.acquisition.locator import Projection
 from seismo.errors import ScenarioError
 from seismo.formats.reading import optional_package
 from seismo.grid.coordinates import nearest_turn

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.locator import level_of
-from seismo.acquisition.projection import Projection, stretch
+from seismo.acquisition.locator import Projection, level_of, stretch
 from seismo.grid.coordinates import nearest_turn
 from seismo.grid.grid import AXES
 from seismo.grid.interpolation import ON_GRID
