@@ -92,7 +92,7 @@ ROWS = (
     Row(7, "A, B, C, E", "Profile first, and measure each step.",
         "`run --profile` writes a timeline of stages, halos and output, with no profiler",
         ("backends/timeline.py:Profiled", "backends/timeline.py:Timeline",
-         "runs/tools/profile.py:RunProfile"),
+         "runs/progress.py:RunProfile"),
         PROCESSOR, ("watching", "profile")),
     Row(8, "B", "Streams overlap copies with kernels that do not depend on them.",
         "snapshots are cut out, and copied on a stream of their own beside the next steps",

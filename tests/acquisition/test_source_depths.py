@@ -10,8 +10,8 @@ from seismo.acquisition.events import read_event
 from seismo.errors import ScenarioError
 from seismo.runs.check.plan import check
 from seismo.runs.coordinates import size_and_depth
-from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.prediction.checks.positions import depths_over_ground
+from seismo.runs.prediction.checks.timing import MOMENTS
 from seismo.runs.run import run
 from seismo.scenario import from_dict
 from seismo.scenario.sections.sources import EventSource

@@ -8,7 +8,7 @@ from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.rock import plane_waves
 from seismo.exact import anisotropic
 from seismo.runs.prediction.accuracy import expected_error
-from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
+from seismo.runs.prediction.resolution import COUPLED, coupling_error
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize
 from test_given_rock import PLANE, RHO, entries, triclinic

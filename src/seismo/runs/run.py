@@ -49,7 +49,9 @@ from seismo.runs.loop.run_loop import Run
 from seismo.runs.progress import (
     Progress,
     Reporter,
+    Unprofiled,
     notebook_bar,
+    watch,
 )
 from seismo.runs.request import (
     Request,
@@ -62,7 +64,6 @@ from seismo.runs.request import (
 from seismo.runs.resources.memory import memory_of
 from seismo.runs.resources.placement import UnplacedRun, place_run, select_backends
 from seismo.runs.status import Heartbeat
-from seismo.runs.tools.profile import Unprofiled, watch
 from seismo.scenario import Scenario, ScenarioInput, parse
 from seismo.solver.discretization import Discretization
 

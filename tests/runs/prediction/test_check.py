@@ -31,7 +31,7 @@ from seismo.runs.prediction.accuracy import (
     expected_error,
 )
 from seismo.runs.prediction.assess import assess
-from seismo.runs.prediction.checks.moments import MOMENTS
+from seismo.runs.prediction.checks.timing import MOMENTS
 from seismo.runs.prediction.remedy import mended
 from seismo.runs.prediction.resolution import phase_error
 from seismo.runs.progress import clock_time

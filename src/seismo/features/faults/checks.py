@@ -9,7 +9,7 @@ from seismo.acquisition.sources import ManySources
 from seismo.acquisition.wavelet_shapes import half_duration_of
 from seismo.features.faults.finite_fault import FaultSummary
 from seismo.runs.coordinates import true_positions
-from seismo.runs.prediction.checks.moments import MOST_OFF
+from seismo.runs.prediction.checks.timing import MOST_OFF
 from seismo.runs.prediction.lines import Check, Report, WarningLines
 from seismo.solver.discretization import Discretization
 

@@ -51,10 +51,9 @@ from seismo.runs.loop.time_loop import (
     TimeLoop,
     act,
 )
-from seismo.runs.progress import Progress, Reporter
+from seismo.runs.progress import Progress, Reporter, Unprofiled
 from seismo.runs.resources.memory import Memory, output_of, ring_of
 from seismo.runs.resources.memory_fit import refuse_what_does_not_fit
-from seismo.runs.tools.profile import Unprofiled
 from seismo.scenario.units import with_unit
 from seismo.solver.accuracy import stability_monitor
 from seismo.solver.accuracy.stability_monitor import StabilityMonitor

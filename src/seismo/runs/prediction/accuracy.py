@@ -43,7 +43,6 @@ from seismo.runs.prediction.contacts.near_contacts import (
 )
 from seismo.runs.prediction.contacts.sideways import sideways_error
 from seismo.runs.prediction.contacts.stacks import in_layers
-from seismo.runs.prediction.interpolated_coupling import COUPLED, coupling_error
 from seismo.runs.prediction.layers.damping import damped_error
 from seismo.runs.prediction.layers.grazing_incidence import GRAZING, grazing_error
 from seismo.runs.prediction.layers.images import images_error
@@ -54,6 +53,7 @@ from seismo.runs.prediction.lines import (
     never,
     percent,
 )
+from seismo.runs.prediction.resolution import COUPLED, coupling_error
 from seismo.scenario import Scenario
 from seismo.solver.accuracy.stencil import (
     matched_layer_error,

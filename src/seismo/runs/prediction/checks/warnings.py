@@ -15,7 +15,6 @@ from seismo.runs.prediction.checks.coverage import (
     uncovered,
 )
 from seismo.runs.prediction.checks.model_parts import dropped, hidden_parts, kept
-from seismo.runs.prediction.checks.moments import MOMENTS
 from seismo.runs.prediction.checks.odd_media import ODD_MEDIA
 from seismo.runs.prediction.checks.positions import (
     POSITIONS,
@@ -25,7 +24,7 @@ from seismo.runs.prediction.checks.positions import (
     off_the_plane,
 )
 from seismo.runs.prediction.checks.shapes import outlines, percents, radians, tiny_lengths
-from seismo.runs.prediction.checks.timing import TIMING, unlike_the_motion
+from seismo.runs.prediction.checks.timing import MOMENTS, TIMING, unlike_the_motion
 from seismo.runs.prediction.contacts.near_contacts import near_contacts
 from seismo.runs.prediction.kept_dispersion import kept_dispersion
 from seismo.runs.prediction.layers.thicker import (
