@@ -24,7 +24,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from seismo.backends.kernels.slices import shorten
+from seismo.backends.row_kernels import shorten
 from seismo.backends.select import BackendChoice, choose
 from seismo.output.pipeline import Pipeline, ring_bytes
 from seismo.output.results_file import ResultsWriter

@@ -17,7 +17,7 @@ from numba import cuda
 from ladder.stand import Stand, difference
 from ladder.worth import Side, Worth
 from seismo.backends.base import Group
-from seismo.backends.kernels.points import amount, inject
+from seismo.backends.point_kernels import amount, inject
 
 THREADS = 128
 REACH = 8  # cells along an axis that a source between the nodes acts on

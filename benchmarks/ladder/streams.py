@@ -16,7 +16,7 @@ from ladder.stand import Interior, Stand, difference, layered, run_of, simulate,
 from ladder.worth import Side, Worth
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.card import Card, load_together
-from seismo.backends.gpu.graphs import Graphs
+from seismo.backends.gpu.launches import Graphs
 
 STEPS = 64
 

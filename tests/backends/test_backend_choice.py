@@ -19,8 +19,15 @@ import pytest
 import seismo
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import detect
-from seismo.backends.gpu.detect import Gpu, GpuEnvironment, numbers
-from seismo.backends.gpu.requirements import TESTED, cuda_of, extra_for, problems
+from seismo.backends.gpu.detect import (
+    TESTED,
+    Gpu,
+    GpuEnvironment,
+    cuda_of,
+    extra_for,
+    numbers,
+    problems,
+)
 from seismo.backends.select import choose, choose_all, optional_gpu
 from seismo.errors import DeviceError
 

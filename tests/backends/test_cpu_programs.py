@@ -16,7 +16,7 @@ import solver
 from seismo.backends import machine
 from seismo.backends.cpu import c_functions, schedule
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.numpy_arrays import HostBackend
+from seismo.backends.reference import HostBackend
 from seismo.equations.framework.registry import physics_for
 
 CELLS = {2: (40, 30), 3: (30, 14, 12)}

@@ -11,7 +11,7 @@ import pytest
 
 import solver
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.numpy_arrays import HostBackend
+from seismo.backends.reference import HostBackend
 from test_cpu_programs import deal_to, survey
 
 pytestmark = pytest.mark.skipif(machine() != "x86_64", reason="other processors keep their mode")

@@ -12,7 +12,7 @@ import pytest
 
 from seismo.backends import kernel_cache
 from seismo.backends.cpu import c_functions
-from seismo.backends.gpu.compile import code_cache
+from seismo.backends.gpu import code_cache
 from seismo.backends.kernel_cache import (
     DAY,
     UNUSED,

@@ -30,11 +30,10 @@ from typing import Any
 
 import numpy as np
 
+from seismo.backends.gpu import code_cache
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile import code_cache
-from seismo.backends.gpu.compile.arguments import types_of
-from seismo.backends.gpu.compile.code_cache import CompileRequest
-from seismo.backends.gpu.compile.compiling_card import CompilingCard
+from seismo.backends.gpu.code_cache import CompileRequest, types_of
+from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.runs.tools.bench import CARD_CASES, SPACING
 from seismo.scenario import from_dict
 from seismo.solver.discretize import discretize

@@ -10,8 +10,8 @@ import pytest
 
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels.slices import shorten
 from seismo.backends.reference import ReferenceBackend
+from seismo.backends.row_kernels import shorten
 from seismo.equations.framework.registry import physics_for
 from seismo.grid.decomposition import decompose
 from seismo.grid.grid import Grid

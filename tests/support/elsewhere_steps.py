@@ -89,9 +89,9 @@ def compiled() -> list[str]:
     """Return what is wrong with the PTX of its kernels, over boxes without layers."""
     from numba.cuda import dispatcher
 
+    from seismo.backends.gpu import code_cache
     from seismo.backends.gpu.backend import GpuBackend
-    from seismo.backends.gpu.compile import code_cache
-    from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
+    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
 
     kept = dispatcher.get_current_device
     code_cache.without_card((9, 0))

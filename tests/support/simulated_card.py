@@ -30,9 +30,9 @@ from seismo.backends.cpu.c_functions import (
     address_of,
     written,
 )
+from seismo.backends.gpu.arrays import LargestKernel
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.launch_order import merged
-from seismo.backends.gpu.reduction import LargestKernel
 from seismo.backends.gpu.resident.kernel import TileKernel
 from seismo.backends.gpu.resident.threads import Member, SharedLanes
 from seismo.backends.gpu.resident.tile_layout import TileNumbers, TileShape, tile_numbers

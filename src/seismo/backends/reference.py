@@ -1,19 +1,195 @@
-"""The NumPy backend: the same formulas on index arrays, slow and plain, to test the others by."""
+"""NumPy backends: what host backends share, and the reference that the others are tested by.
+
+`HostBackend` has the copies, the step counter and the loop over steps of backends whose arrays are
+NumPy's. `ReferenceBackend` runs the same formulas on index arrays, slow and plain.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 import numpy as np
 
+from seismo.backends import machine
 from seismo.backends.base import (
     FIRST_SPAN,
+    PML_COST,
     SHORT,
     SPAN_COLUMNS,
+    Communicator,
+    Copy,
+    Found,
+    Group,
     KernelConstants,
     KernelFields,
+    Launch,
+    Rows,
+    Search,
+    Step,
     Variant,
+    computed_in,
 )
-from seismo.backends.numpy_arrays import HostBackend
 from seismo.backends.operators.stencils import KernelContext
+from seismo.equations.framework.formula import Formula
+
+
+def _nothing() -> None:
+    """Stand for what is done already."""
+
+
+class HostBackend:
+    """Arrays in this machine's own memory; launches are done when they return."""
+
+    batch_points = 1 << 20  # fill the caches
+    at_once = False  # what the tile before has read is in the cache
+    pml_costs = PML_COST["cpu"]
+    has_float16 = False
+    copied_from = 0
+    looks_ahead = 0
+    measured_from = 2.0
+
+    def __init__(self, precision: str) -> None:
+        self.precision = computed_in(precision)
+        self.clock = np.zeros(1, np.int64)
+        self._before = (time.perf_counter(), time.process_time())
+
+    def marches_slopes(self, formula: Formula, reach: int) -> bool:
+        """Keep what slopes add in arrays: the caches hold them; see `Backend.marches_slopes`."""
+        return False
+
+    def array(self, host_array: np.ndarray) -> np.ndarray:
+        """Copy an array."""
+        return np.array(host_array)
+
+    def fetch(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return array
+
+    def host_buffer(self, size: int) -> np.ndarray:
+        """Allocate bytes."""
+        return np.empty(size, np.uint8)
+
+    def send(self, array: np.ndarray, host: np.ndarray) -> Copy:
+        """Copy an array at once; see `Backend.send`."""
+        np.copyto(host, array)
+        return Copy(_nothing, _nothing)
+
+    def exchange(self, ranks: Communicator, out: dict[int, Any], into: dict[int, Any]) -> tuple:
+        """Let the ranks carry them; see `Backend.exchange`."""
+        start, finish = ranks.exchange(out, into)
+        return (start,), (finish,)
+
+    def mark(self) -> Callable[[], None]:
+        """All that was launched is done; see `Backend.mark`."""
+        return _nothing
+
+    def reaches(self, other: Any) -> bool:
+        """All memory is the host's; see `Backend.reaches`."""
+        return True
+
+    def copy(
+        self, sources: Sequence[Any], source_rows: Rows, targets: Sequence[Any], target_rows: Rows
+    ) -> Launch:
+        """Copy rows by NumPy's means; see `Backend.copy`."""
+        pairs = [
+            (target_rows.of(target), source_rows.of(source))
+            for source, target in zip(sources, targets, strict=True)
+        ]
+
+        def run() -> None:
+            for target, source in pairs:
+                np.copyto(target, source)
+
+        return run
+
+    def staged_copy(self, source: Any, other: Any, target: Any) -> tuple:
+        """There is nothing to be carried; see `Backend.staged_copy`."""
+        return ()
+
+    def program(self, steps: tuple[Step, ...], others: Any = ()) -> Callable[[int, int], None]:
+        """Make the loop, of one rank; see `Backend.program`."""
+        # The list of launches is flattened once: the loop does nothing but call them.
+        flat = [[launch for group in step for launch in group] for step in steps]
+
+        def advance(first: int, count: int) -> None:
+            for step in range(first, first + count):
+                self.clock[0] = step
+                for launch in flat[step % len(flat)]:
+                    launch()
+
+        return advance
+
+    def alone(self, group: Group) -> Callable[[int], None]:
+        """Make a program of one group; see `Backend.alone`."""
+        advance = self.program(([group],))
+        return lambda step: advance(step, 1)
+
+    def moment(self) -> Callable[[], float]:
+        """Read the clock: launches are done when they return."""
+        now = time.perf_counter()
+        return lambda: now
+
+    def annotated(self, name: str) -> AbstractContextManager[Any]:
+        """Name nothing."""
+        return nullcontext()
+
+    def wait(self) -> None:
+        """Return at once."""
+
+    def attend(self) -> None:
+        """Any thread may; see `Backend.attend`."""
+
+    def largest(self, field: np.ndarray, plane: int) -> Search:
+        """Look at every fourth plane of a large field; see `Backend.largest`."""
+        # Every fourth plane of large fields: instability spreads over a plane within few steps.
+        planes = field[: field.size // plane * plane].reshape(-1, plane)
+        step = max(1, min(4, len(planes) // 16))
+        some = planes[::step]
+
+        def start() -> Callable[[], Found]:
+            with np.errstate(invalid="ignore"):
+                # NaN survives these reductions, which copy nothing, and comes before all else.
+                row = int(np.maximum(some.max(axis=1), -some.min(axis=1)).argmax())
+            # The row and then the number in it of the largest magnitude.
+            line = np.abs(some[row])
+            column = int(line.argmax())
+            size = float(line[column])
+            largest = Found(size if math.isfinite(size) else math.inf, row * step * plane + column)
+            return lambda: largest
+
+        return start
+
+    @property
+    def threads(self) -> int:
+        """Threads that share the work."""
+        return 1
+
+    def free_memory(self) -> int | None:
+        """Return None: there is the host's memory only."""
+        return None
+
+    def bandwidth(self) -> float:
+        """Measure the bytes a second that the threads move, read and written."""
+        return machine.bandwidth(self.threads)
+
+    def health(self) -> dict[str, float]:
+        """Describe how busy the threads were since the last time, and the memory of the process."""
+        # Utilisation: CPU time over wall time since the last call, per thread.
+        now = (time.perf_counter(), time.process_time())
+        wall, busy = (b - a for a, b in zip(self._before, now, strict=True))
+        self._before = now
+        health = {"utilisation": min(1.0, busy / (wall * self.threads))} if wall > 0 else {}
+        memory = machine.resident_memory()
+        return health | ({} if memory is None else {"memory": float(memory)})
+
+    def describe(self) -> dict[str, Any]:
+        """Name the processor and the threads."""
+        return {"device": machine.processor(), "threads": self.threads}
+
 
 _AT_ONCE = 1 << 16  # points of a lane, about: as much as fits the caches
 

@@ -1,7 +1,7 @@
 """The factory of backends, and the list of devices for people.
 
 A GPU needs a driver, packages that fit it and one another, and a card that is new enough
-(`seismo.backends.gpu.requirements`). Each of these is checked before any work starts, and missing
+(`seismo.backends.gpu.detect`). Each of these is checked before any work starts, and missing
 ones are named with their remedies. Code that has the backend afterwards never asks which one it is.
 """
 
@@ -16,9 +16,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from seismo.backends import machine
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.gpu.compile.compile_server import detect_and_start_server
-from seismo.backends.gpu.detect import Gpu, GpuEnvironment, driver_release, visible_gpus
-from seismo.backends.gpu.requirements import able_gpus, is_able, problems
+from seismo.backends.gpu.compile_server import detect_and_start_server
+from seismo.backends.gpu.detect import (
+    Gpu,
+    GpuEnvironment,
+    able_gpus,
+    driver_release,
+    is_able,
+    problems,
+    visible_gpus,
+)
 from seismo.backends.machine import REMEDY, has_lost_threads
 from seismo.errors import DeviceError
 

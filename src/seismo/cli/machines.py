@@ -228,7 +228,7 @@ def kernel(
 
     They are compiled here; no GPU is needed.
     """
-    from seismo.backends.gpu.requirements import refuse_without_compiler
+    from seismo.backends.gpu.detect import refuse_without_compiler
     from seismo.scenario import load
 
     version = re.fullmatch(r"(\d+)\.?(\d)", architecture)
@@ -237,7 +237,7 @@ def kernel(
         oldest, newest = (".".join(map(str, limit)) for limit in (OLDEST, NEWEST))
         raise DeviceError(f"--architecture {architecture}: give a number from {oldest} to {newest}")
     refuse_without_compiler()
-    from seismo.backends.gpu.compile.code_cache import compile_ptx
+    from seismo.backends.gpu.code_cache import compile_ptx
     from seismo.runs.tools.kernels import facts_of, launched
 
     requests = launched(load(scenario), target)

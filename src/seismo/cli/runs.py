@@ -60,7 +60,7 @@ def run(
     profile: ProfileOption = False,
 ) -> None:
     """Run a scenario and write its results. Under mpiexec or srun, on all ranks together."""
-    from seismo.backends.gpu.compile.compile_server import start_early
+    from seismo.backends.gpu.compile_server import start_early
 
     start_early(backend, threads)
     from seismo.backends.communicator import join
@@ -87,7 +87,7 @@ def resume(
     profile: ProfileOption = False,
 ) -> None:
     """Resume an unfinished run from its last checkpoint, on any number of ranks."""
-    from seismo.backends.gpu.compile.compile_server import start_early
+    from seismo.backends.gpu.compile_server import start_early
 
     start_early("auto", threads)
     from seismo.backends.communicator import join

@@ -11,7 +11,7 @@ Padding before the first row aligns the interior of each row, between the absorb
 ends, to a cache line: loads of a warp that straddle lines take twice as long. Where memory is
 scarce, rows are a multiple of half a line long (`Subdomain.unit`) and planes z of a whole line, so
 that the alignment of a row depends on y alone, which
-`seismo.backends.gpu.sweeps.thread.RowRotation` corrects.
+`seismo.backends.gpu.sweeps.blocks.RowRotation` corrects.
 Points cost more in absorbing layers and in curved rows; subdomains share costs (`PointCosts`).
 
 A checkpoint can be read on another decomposition: a `GlobalBlock` views a flat array of one rank as

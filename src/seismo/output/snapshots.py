@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Copy
-from seismo.backends.kernels.slices import shorten
+from seismo.backends.row_kernels import shorten
 from seismo.grid.decomposition import CheckpointArray
 from seismo.output.pipeline import Pipeline
 from seismo.output.results_file import NullWriter, ResultsWriter

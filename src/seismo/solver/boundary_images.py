@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels.rows import mirror
+from seismo.backends.row_kernels import mirror
 from seismo.equations.framework.table import Field
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import AXES, Grid

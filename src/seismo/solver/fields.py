@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
-from seismo.backends.kernels.rows import dither
+from seismo.backends.row_kernels import dither
 from seismo.equations.framework.table import Physics
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.surface_closure import RowWeights

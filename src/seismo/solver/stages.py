@@ -19,8 +19,12 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, KernelFields, Launch, Variant
-from seismo.backends.kernels.rows import add_rows, add_scaled, slope
 from seismo.backends.operators.derivatives import Curved
+from seismo.backends.row_kernels import (
+    add_rows,
+    add_scaled,
+    slope,
+)
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Stage
 from seismo.grid.decomposition import CheckpointArray, GlobalBlock, Subdomain

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
 
 import solver
-from seismo.backends.gpu.compile import code_cache
+from seismo.backends.gpu import code_cache
 from seismo.backends.gpu.resident import cluster_form, program
 from seismo.backends.gpu.resident.kernel import ClusterKernel
 from seismo.backends.gpu.resident.threads import ClusterError

@@ -25,8 +25,8 @@ import test_spectral_maps
 from seismo.backends.gpu.backend import GpuBackend
 from seismo.backends.gpu.detect import detect
 from seismo.backends.gpu.sweeps.layouts import BlockShape
-from seismo.backends.kernels.rows import pack_rows
 from seismo.backends.reference import ReferenceBackend
+from seismo.backends.row_kernels import pack_rows
 from seismo.backends.select import choose
 from seismo.backends.timeline import GROUPS
 from seismo.equations.framework.registry import VARIANTS

@@ -26,19 +26,23 @@ numba_cuda = pytest.importorskip("numba_cuda", reason="the GPU's kernels need nu
 
 from numba.cuda import dispatcher  # noqa: E402
 
+from seismo.backends import point_kernels as faults  # noqa: E402
+from seismo.backends import row_kernels as slices  # noqa: E402
+from seismo.backends.gpu import (  # noqa: E402
+    code_cache,
+    compile_server,
+)
 from seismo.backends.gpu.backend import GpuBackend  # noqa: E402
-from seismo.backends.gpu.compile import code_cache, compile_server  # noqa: E402
-from seismo.backends.gpu.compile.compiling_card import (  # noqa: E402
+from seismo.backends.gpu.compiling_card import (  # noqa: E402
     Code,
     CompilingCard,
     is_interior,
 )
 from seismo.backends.gpu.sweeps import blocks  # noqa: E402
+from seismo.backends.gpu.sweeps.blocks import row_rotation  # noqa: E402
 from seismo.backends.gpu.sweeps.kernels import SweepKernel  # noqa: E402
-from seismo.backends.gpu.sweeps.thread import row_rotation  # noqa: E402
-from seismo.backends.kernels import faults, slices  # noqa: E402
-from seismo.backends.kernels.points import add_slopes  # noqa: E402
-from seismo.backends.kernels.rows import pack_rows, unpack_rows  # noqa: E402
+from seismo.backends.point_kernels import add_slopes  # noqa: E402
+from seismo.backends.row_kernels import pack_rows, unpack_rows  # noqa: E402
 from seismo.features.loss import storage as memory_storage  # noqa: E402
 
 ARCHITECTURES = [(8, 0), (9, 0)]
@@ -316,7 +320,7 @@ def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
     name, request = next(iter(bodies().items()))
     for version, start in (("13.0", b"\x7fELF"), ("", b"//")):
         monkeypatch.setenv("SEISMO_CACHE_DIR", str(tmp_path / (version or "none")))
-        monkeypatch.setattr(code_cache.assembler, "version", lambda version=version: version)
+        monkeypatch.setattr(code_cache, "assembler_version", lambda version=version: version)
         ((entry, code),) = code_cache.load_or_compile([request]).values()
         assert code.lstrip().startswith(start)
         assert entry.encode() in code
@@ -326,7 +330,7 @@ def test_what_is_kept_is_the_code_of_the_card(monkeypatch, tmp_path):
 BOUND = """\
 import sys, solver
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile.compiling_card import CompilingCard
+from seismo.backends.gpu.compiling_card import CompilingCard
 card = CompilingCard((9, 0))
 solver.build(solver.plan("elastic", 2), backend=lambda precision: GpuBackend(precision, card))
 print(len(card.requests) > 5, "numba" in sys.modules)

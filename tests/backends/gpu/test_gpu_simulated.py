@@ -25,12 +25,10 @@ from seismo.backends import timeline
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.device_threads import DeviceThreads
 from seismo.backends.gpu import backend as gpu
+from seismo.backends.gpu import backend as gpu_backend
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile.compiling_card import CompilingCard
+from seismo.backends.gpu.compiling_card import CompilingCard
 from seismo.backends.gpu.launch_order import GpuLaunch, dependencies
-from seismo.backends.gpu.sweeps import (
-    binding as sweep_binding,
-)
 from seismo.backends.gpu.sweeps import blocks, kernels
 from seismo.backends.gpu.sweeps.layouts import BlockShape
 from seismo.backends.reference import ReferenceBackend
@@ -165,7 +163,7 @@ def test_spaces_whose_rows_end_with_half_a_line(name, across, precision, tmp_pat
     """Odd rows are turned in single precision; of an odd number of rows one is spare."""
     turns = []
     kernel = kernels.SweepKernel
-    monkeypatch.setattr(sweep_binding, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
+    monkeypatch.setattr(gpu_backend, "SweepKernel", lambda *a: turns.append(a[-1]) or kernel(*a))
     keys = {"cells": (35, across, 5), "precision": precision}
     compare(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path)
     sub = solver.build(planned(name, 3, tmp_path, "free_surface", **keys), tmp_path).solvers[0]
@@ -203,7 +201,7 @@ def test_planes_in_shared_memory(order, precision, ahead, tmp_path, monkeypatch)
     monkeypatch.setattr(simulated_card, "SHAPES", shapes)
     used = []
     kernel = kernels.SweepKernel
-    monkeypatch.setattr(sweep_binding, "SweepKernel", lambda *a: used.append(a[4]) or kernel(*a))
+    monkeypatch.setattr(gpu_backend, "SweepKernel", lambda *a: used.append(a[4]) or kernel(*a))
     cells = (order + 9, order + 3, order + 5)
     compare(
         planned("acoustic", 3, tmp_path, order=order, precision=precision, cells=cells), tmp_path

@@ -10,7 +10,14 @@ import pytest
 import solver
 from seismo.acquisition.sources import Shot
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels.faults import PIECE, REACH, ROWS, WIDTH, spread, sum_segment
+from seismo.backends.point_kernels import (
+    PIECE,
+    REACH,
+    ROWS,
+    WIDTH,
+    spread,
+    sum_segment,
+)
 from seismo.features.faults.injection import FaultInjection
 from seismo.features.faults.pieces import FaultPieces
 from seismo.features.faults.subfaults import placed_faults

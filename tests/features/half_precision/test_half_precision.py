@@ -11,8 +11,8 @@ import solver
 import test_gpu_simulated
 from seismo import check
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.kernels.rows import dither
 from seismo.backends.reference import ReferenceBackend
+from seismo.backends.row_kernels import dither
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import DeviceError, ScenarioError, UnstableError
@@ -298,8 +298,8 @@ def test_all_kernels_assemble(dimensions):
 def test_lanes_are_loaded_whole():
     """Eight numbers at once inside and four at the ends of rows, of which LLVM drops no part."""
     pytest.importorskip("numba_cuda", reason="the GPU's kernels need numba-cuda")
-    from seismo.backends.gpu.compile import code_cache
-    from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
+    from seismo.backends.gpu import code_cache
+    from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
     from seismo.backends.gpu.sweeps.kernels import SweepKernel
 
     def wanted(kernel) -> bool:

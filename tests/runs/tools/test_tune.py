@@ -14,7 +14,7 @@ pytest.importorskip("numba_cuda", reason="layouts are those of numba-cuda's kern
 
 from seismo import cli
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile.compiling_card import CompilingCard, is_interior
+from seismo.backends.gpu.compiling_card import CompilingCard, is_interior
 from seismo.backends.gpu.sweeps.layouts import (
     FLOAT16,
     H200,

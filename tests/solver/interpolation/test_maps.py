@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import seismo
+from seismo.backends import row_kernels as kernels
 from seismo.backends.base import Backend
 from seismo.backends.communicator import SerialCommunicator
 from seismo.backends.cpu.backend import CpuBackend
-from seismo.backends.kernels import slices as kernels
 from seismo.backends.reference import ReferenceBackend
 from seismo.backends.select import choose
 from seismo.equations.framework.registry import physics_for

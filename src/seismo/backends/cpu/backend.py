@@ -26,7 +26,7 @@ from seismo.backends.base import (
 )
 from seismo.backends.cpu.tiles import LANE_BYTES
 from seismo.backends.machine import has_lost_threads
-from seismo.backends.numpy_arrays import HostBackend
+from seismo.backends.reference import HostBackend
 
 if TYPE_CHECKING:
     from seismo.backends.cpu.schedule import Task

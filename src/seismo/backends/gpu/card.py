@@ -17,17 +17,18 @@ import cupy
 import numpy as np
 
 from seismo.backends.base import Communicator, Copy, Group, Rows
-from seismo.backends.gpu.compile.arguments import arrays, types_of, words
-from seismo.backends.gpu.compile.code_cache import (
+from seismo.backends.gpu.code_cache import (
     CompiledKernel,
     CompileRequest,
     KernelCode,
     Tools,
     WantedKernels,
+    arrays,
     load_or_compile,
+    types_of,
+    words,
 )
 from seismo.backends.gpu.detect import cuda_version, driver_release, health_of
-from seismo.backends.gpu.graphs import Graphs
 from seismo.backends.gpu.launch_order import (
     BodyCall,
     CountedSteps,
@@ -36,6 +37,7 @@ from seismo.backends.gpu.launch_order import (
     SweepCall,
 )
 from seismo.backends.gpu.launches import (
+    Graphs,
     Messages,
     copy_from_host,
     copy_rows,

@@ -30,7 +30,7 @@ import numpy as np
 
 from seismo.backends.base import Group, KernelConstants, KernelFields, Step, Variant
 from seismo.backends.communicator import meet
-from seismo.backends.gpu.compile.code_cache import CompileRequest, KernelCode
+from seismo.backends.gpu.code_cache import CompileRequest, KernelCode
 from seismo.equations.framework.formula import Formula
 
 ArrayRegion = tuple[int, str]  # an array's number, and a part of it

@@ -101,7 +101,7 @@ def with_slopes(physics: Physics) -> Physics:
 
 
 def slopes(cell):
-    """H of each derivative along x or y, by its name (`seismo.backends.operators.curved`)."""
+    """H of each derivative along x or y, by its name (`seismo.backends.operators.cell`)."""
     for name in cell.fields:
         if is_slope_name(name):
             cell.put(name, cell.curved.sloped(name))

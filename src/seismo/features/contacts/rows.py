@@ -34,7 +34,7 @@ from functools import partial
 import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, Launch
-from seismo.backends.kernels.points import add_slopes
+from seismo.backends.point_kernels import add_slopes
 from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts import operators as fluid_solid_operators

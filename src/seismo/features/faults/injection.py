@@ -15,7 +15,7 @@ import numpy as np
 
 from seismo.acquisition.sources import PointSource, Shot
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels.faults import (
+from seismo.backends.point_kernels import (
     PIECE,
     ROWS,
     add_spread,

@@ -1,7 +1,7 @@
 """The subfaults of a fault in one subdomain: the points they act on, and by what in a window.
 
 The subfaults that act in a window of steps are sorted by the points that they begin at: lines,
-segments and pieces, as `seismo.backends.kernels.faults` has them.
+segments and pieces, as `seismo.backends.point_kernels` has them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.backends.kernels.faults import BLOCK, PIECE, REACH, WIDTH
+from seismo.backends.point_kernels import (
+    BLOCK,
+    PIECE,
+    REACH,
+    WIDTH,
+)
 from seismo.equations.framework.table import Field
 from seismo.errors import ScenarioError
 from seismo.features.faults.signals import WINDOW, FaultSignals
@@ -24,7 +29,7 @@ _TOGETHER = 16  # rows along z whose pieces a thread takes one after another
 
 
 class Table(NamedTuple):
-    """What `seismo.backends.kernels.faults` takes of the subfaults that act in a window."""
+    """What `seismo.backends.point_kernels` takes of the subfaults that act in a window."""
 
     spans: np.ndarray
     slots: np.ndarray

@@ -1,7 +1,7 @@
 """The subfaults of a run on its grid: which points each acts on, and when.
 
 Those whose points all lie inside the grid, away from faces that are images, are spread by weights
-along each axis (`seismo.backends.kernels.faults`). The few others act as lone points do.
+along each axis (`seismo.backends.point_kernels`). The few others act as lone points do.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ rounding would change the difference of two steps. Their lengths are in units ne
 that what layers remember of derivatives is as large as pressures, and kept in 16 bits, too.
 
 Formulas compute in float32, and round what they store. Of the model those arrays have 16 bits that
-all planes read, rounded up or down at random (`seismo.backends.kernels.rows`).
+all planes read, rounded up or down at random (`seismo.backends.row_kernels`).
 """
 
 from __future__ import annotations

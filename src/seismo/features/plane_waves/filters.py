@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from seismo.backends.kernels.points import TOGETHER
+from seismo.backends.point_kernels import TOGETHER
 
 _SHORTEST = 12  # samples
 _LONGEST = 40

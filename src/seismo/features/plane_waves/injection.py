@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels.points import add_retarded, retard
+from seismo.backends.point_kernels import add_retarded, retard
 from seismo.features.plane_waves.filters import IncidentTerm
 from seismo.features.plane_waves.terms import incident_terms
 from seismo.solver.fields import Fields

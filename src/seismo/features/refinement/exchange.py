@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from seismo.backends import row_kernels as kernels
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels import rows as kernels
 from seismo.equations.framework.table import Field, Stage
 from seismo.features.refinement import operators as refinement
 from seismo.features.refinement.operators import FACTOR

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seismo.backends.base import computed_in
-from seismo.backends.operators.curved import planes_of
+from seismo.backends.operators.cell import planes_of
 from seismo.equations.framework.sloping_ground import (
     PLANES,
     RESIDUALS,

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from seismo.backends.base import computed_in
+from seismo.backends.gpu import code_cache
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile import assembler, code_cache
-from seismo.backends.gpu.compile.code_cache import CompileRequest
-from seismo.backends.gpu.compile.compiling_card import Code, CompilingCard
+from seismo.backends.gpu.code_cache import CompileRequest, registers
+from seismo.backends.gpu.compiling_card import Code, CompilingCard
 from seismo.backends.gpu.sweeps.kernels import SweepKernel
 from seismo.scenario import Scenario
 from seismo.solver.discretize import discretize
@@ -82,7 +82,7 @@ def facts_of(request: CompileRequest) -> KernelFacts:
         sizes = [2 if short else size for short in constants.short]
         changed = sum(sizes[: constants.writes])
         moved = sum(sizes) + changed + 2 * size * constants.memories
-    taken = assembler.registers(code.text, request.capability)
+    taken = registers(code.text, request.capability)
     return KernelFacts(
         name, where, layout, taken.used, taken.spilled, len(code.instructions(r"ld\.global")),
         len(code.instructions(r"st\.global")), moved,

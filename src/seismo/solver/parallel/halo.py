@@ -21,8 +21,8 @@ import numpy as np
 
 from seismo.backends.base import Backend, Group, Launch, Rows, Step
 from seismo.backends.communicator import Link, SerialCommunicator
-from seismo.backends.kernels.points import gather
-from seismo.backends.kernels.rows import pack_rows, unpack_rows
+from seismo.backends.point_kernels import gather
+from seismo.backends.row_kernels import pack_rows, unpack_rows
 from seismo.grid.decomposition import Subdomain
 from seismo.grid.grid import Box
 from seismo.solver.fields import Fields

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from seismo.acquisition.locator import level_of
+from seismo.backends import row_kernels as kernels
 from seismo.backends.base import Launch
-from seismo.backends.kernels import slices as kernels
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.decomposition import (

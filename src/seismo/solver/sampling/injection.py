@@ -17,7 +17,7 @@ from seismo.acquisition.slip_rate import SlipRate
 from seismo.acquisition.sources import PointSource
 from seismo.acquisition.trace_processing import add_dispersion
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels.points import amount, inject
+from seismo.backends.point_kernels import amount, inject
 from seismo.equations.framework.table import Field, SourceTerm
 from seismo.equations.loss.memory_variables import relaxed
 from seismo.errors import ScenarioError

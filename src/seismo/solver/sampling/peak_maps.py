@@ -37,8 +37,8 @@ from seismo.acquisition.ground_motion import (
     median_of_directions,
     recurrence,
 )
+from seismo.backends import row_kernels as kernels
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels import slices as kernels
 from seismo.equations.framework.table import Field
 from seismo.grid.decomposition import CheckpointArray
 from seismo.grid.interpolation import Along, axis_weights, midpoint_weights, slope_share
@@ -226,7 +226,7 @@ class Oscillators:
 
         Returns:
             ``state_rows``, ``rows`` and ``numbers`` (row) and ``coefficients`` (period, 6), as
-            `seismo.backends.kernels.slices.oscillate` takes them.
+            `seismo.backends.row_kernels.oscillate` takes them.
         """
         # Rows of all (period, channel) pairs that still move in this part.
         moving = [n for n, substeps in enumerate(self._substeps) if substeps > substep]

@@ -18,8 +18,8 @@ import numpy as np
 
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.acquisition.sources import Shot
+from seismo.backends import point_kernels as kernels
 from seismo.backends.base import Backend, Launch
-from seismo.backends.kernels import points as kernels
 from seismo.grid.decomposition import (
     CheckpointArray,
     GlobalBlock,

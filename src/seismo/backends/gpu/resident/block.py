@@ -47,7 +47,7 @@ class BoundFormula:
 
 
 class SourceArrays(NamedTuple):
-    """Addresses of what sources inject into a field (`seismo.backends.kernels.points.amount`).
+    """Addresses of what sources inject into a field (`seismo.backends.point_kernels.amount`).
 
     Attributes:
         cells: their flat indices in the field's array.
@@ -288,7 +288,7 @@ class BlockPoints:
     def _inject(self, target: int, member: Member, step: IRValue) -> None:
         """Add what sources inject into a field to the points of the block.
 
-        The sum over the entries of a cell is that of `seismo.backends.kernels.points.amount`.
+        The sum over the entries of a cell is that of `seismo.backends.point_kernels.amount`.
         """
         arrays, numbers = self._sources[target]
         plane = self._block.plane
@@ -323,7 +323,7 @@ class BlockPoints:
     def record(self, member: Member, step: IRValue, group: int) -> None:
         """Record a group of channels of the block as a step left them.
 
-        Sums are those of `seismo.backends.kernels.points.record`, entry by entry.
+        Sums are those of `seismo.backends.point_kernels.record`, entry by entry.
         """
         arrays = self._block.arrays.receivers
         lanes = self._block.lanes

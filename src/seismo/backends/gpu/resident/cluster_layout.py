@@ -16,7 +16,7 @@ from seismo.backends.gpu.resident.block import SourceNumbers, numbers_of
 from seismo.backends.gpu.resident.plane_steps import PlaneRegion, PointKind
 from seismo.backends.gpu.resident.record import ReceiverSamples
 from seismo.backends.gpu.resident.threads import COUNTER_BYTES
-from seismo.backends.gpu.sweeps.constants import inner_nodes
+from seismo.backends.gpu.sweeps.layouts import inner_nodes
 
 RANK_COLUMNS = (
     "first", "rows", "above", "held",  # first own row, own rows; rows kept before them; in all

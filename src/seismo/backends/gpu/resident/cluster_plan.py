@@ -12,8 +12,7 @@ import numpy as np
 from seismo.backends.base import KernelConstants
 from seismo.backends.gpu.resident.cluster_layout import X_BITS, BlockRows, Keeps, SharedMemory
 from seismo.backends.gpu.resident.plane_steps import PlaneRegion, PointKind
-from seismo.backends.gpu.sweeps.constants import inner_nodes
-from seismo.backends.gpu.sweeps.layouts import WARP
+from seismo.backends.gpu.sweeps.layouts import WARP, inner_nodes
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ from seismo.backends.traced import (
 )
 
 if TYPE_CHECKING:
-    from seismo.backends.gpu.compile.code_cache import Tools
+    from seismo.backends.gpu.code_cache import Tools
 
 CoefficientRows = tuple[tuple[str, tuple[int, ...]], ...]  # name, and the lengths of its lists
 
@@ -72,7 +72,7 @@ def listed(coefficients: dict[str, list]) -> tuple[CoefficientRows, list[float]]
     """Return how long the lists of coefficients are, and all their numbers, one after the other.
 
     Args:
-        coefficients: as `seismo.backends.gpu.sweeps.constants.built_in` returns them.
+        coefficients: as `seismo.backends.gpu.sweeps.layouts.built_in` returns them.
     """
     # Differences have a list for each axis, the scalars of the run are one alone.
     tables = {name: lists if lists and isinstance(lists[0], list) else [lists]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from seismo.backends import point_kernels
 from seismo.backends.base import BOX_COLUMNS, FIRST_SPAN, SPAN_COLUMNS, Step
 from seismo.backends.gpu.launch_order import BodyCall, SweepCall
-from seismo.backends.kernels import points
 
 PACKED = BOX_COLUMNS.index("packed")
 _STAGGERED = ("divergence", "gradient")  # kinds of formulas of first differences
@@ -107,13 +107,19 @@ def _second_differences(steps: Sequence[Step]) -> PlaneSteps | None:
         if known < len(calls) or len(bodies[-1]) < len(others):
             return None
     even, odd = sweeps
-    known_bodies = {points.amount, points.inject, points.sums, points.record}
+    known_bodies = {
+        point_kernels.amount,
+        point_kernels.inject,
+        point_kernels.sums,
+        point_kernels.record,
+    }
     if not even or len(even) != len(odd) or bodies[0].keys() - known_bodies:
         return None
     if not all(map(_in_plane, even)) or not _alternate(even, odd):
         return None
     sources, sums, record = (
-        bodies[0].get(body) for body in (points.amount, points.sums, points.record)
+        bodies[0].get(body)
+        for body in (point_kernels.amount, point_kernels.sums, point_kernels.record)
     )
     operands = even[0].operands
     return PlaneSteps(
@@ -165,13 +171,13 @@ def _staggered_stages(step: Step) -> PlaneSteps | None:
             stages[-1].append(call)
         elif not isinstance(call, BodyCall):
             return None
-        elif call.body is points.amount:
+        elif call.body is point_kernels.amount:
             amounts[id(call.arguments[8])] = call
-        elif call.body is points.sums:
+        elif call.body is point_kernels.sums:
             sums[id(call.arguments[4])] = call
-        elif call.body is points.record:
+        elif call.body is point_kernels.record:
             samplers.append(call)
-        elif call.body is points.inject:
+        elif call.body is point_kernels.inject:
             field, at, _ = call.arguments
             # What is injected was computed before, into the array of places given here.
             amount = amounts.get(id(at))

@@ -54,8 +54,7 @@ from seismo.backends.gpu.resident.tile_layout import (
     tilings,
     turns_of,
 )
-from seismo.backends.gpu.sweeps.constants import built_in, inner_nodes
-from seismo.backends.gpu.sweeps.layouts import WARP
+from seismo.backends.gpu.sweeps.layouts import WARP, built_in, inner_nodes
 
 MANY = 64  # shots that fill a card
 CAPABILITY = (9, 0)  # of cards that have clusters

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from seismo.backends.gpu.sweeps.blocks import Thread
 from seismo.backends.gpu.sweeps.lanes import CudaLanes
 from seismo.backends.gpu.sweeps.layouts import WARP
-from seismo.backends.gpu.sweeps.thread import Thread
 from seismo.backends.traced import (
     I32,
     INTEGER,

@@ -12,13 +12,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seismo.backends.base import Variant
-from seismo.backends.gpu.sweeps.blocks import BLOCK_COLUMNS
-from seismo.backends.gpu.sweeps.constants import SweepConstants
+from seismo.backends.gpu.sweeps.blocks import (
+    BLOCK_COLUMNS,
+    BlockPosition,
+    RowRotation,
+    Thread,
+    ThreadPosition,
+)
 from seismo.backends.gpu.sweeps.lanes import CudaLanes
-from seismo.backends.gpu.sweeps.layouts import BlockShape
+from seismo.backends.gpu.sweeps.layouts import BlockShape, SweepConstants
 from seismo.backends.gpu.sweeps.march import Sweep, along_slopes, marching
 from seismo.backends.gpu.sweeps.march_tile import across, tiled
-from seismo.backends.gpu.sweeps.thread import BlockPosition, RowRotation, Thread, ThreadPosition
 from seismo.backends.kernel_cache import function_name
 from seismo.backends.operators.cell import bind
 from seismo.backends.operators.derivatives import Operators
@@ -32,7 +36,7 @@ from seismo.backends.traced import (
 from seismo.equations.framework.formula import Formula
 
 if TYPE_CHECKING:
-    from seismo.backends.gpu.compile.code_cache import Tools
+    from seismo.backends.gpu.code_cache import Tools
 
 
 @dataclass(frozen=True)

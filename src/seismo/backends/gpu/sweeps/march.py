@@ -3,7 +3,7 @@
 Strides, coefficients and spacings are constants of the kernel: each grid compiles its own.
 
 A march along rows that follow the ground finds on the way what slopes add to derivatives. A
-point takes 2 reach + 1 rows of each `H` (`seismo.backends.operators.curved`) about its own, or
+point takes 2 reach + 1 rows of each `H` (`seismo.backends.operators.cell`) about its own, or
 all rows that closed ones read. A thread keeps those of its column in registers: for each plane it
 finds the one that is reach planes ahead, and updates the point. So no array has `H`, nothing of it
 is stored and read again, and each row of it is found once in a march.
@@ -16,14 +16,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from seismo.backends.gpu.sweeps.constants import (
+from seismo.backends.gpu.sweeps.blocks import BlockPosition, ThreadPosition
+from seismo.backends.gpu.sweeps.lanes import Column, CudaLanes
+from seismo.backends.gpu.sweeps.layouts import (
+    BlockShape,
     SweepConstants,
     built_in,
     inner_nodes,
 )
-from seismo.backends.gpu.sweeps.lanes import Column, CudaLanes
-from seismo.backends.gpu.sweeps.layouts import BlockShape
-from seismo.backends.gpu.sweeps.thread import BlockPosition, ThreadPosition
 from seismo.backends.operators.cell import Cell, bind
 from seismo.backends.operators.derivatives import Operators
 from seismo.backends.operators.stencils import AXES, KernelContext

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from seismo.backends.base import Step
 from seismo.backends.gpu.backend import GpuBackend
-from seismo.backends.gpu.compile.code_cache import CompileRequest, compile_elsewhere
+from seismo.backends.gpu.code_cache import CompileRequest, compile_elsewhere
 from seismo.backends.gpu.sweeps.layouts import (
     H200,
     BlockShape,

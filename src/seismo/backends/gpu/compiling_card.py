@@ -1,7 +1,7 @@
-"""A card that only compiles: what a simulation would launch on a GPU, as PTX, on any machine.
+"""A card that only compiles: the launches of a simulation on a GPU, as PTX, on any machine.
 
-PTX is the code that an assembler (`assembler`) turns into the card's own. It shows which loads and
-stores there are, and in which precision a kernel computes.
+PTX is the code that an assembler turns into the card's own. It shows which loads and stores there
+are, and in which precision a kernel computes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from seismo.backends.gpu.compile.arguments import types_of
-from seismo.backends.gpu.compile.code_cache import (
+from seismo.backends.gpu.code_cache import (
     CompileRequest,
     Tools,
     compile_ptx,
+    types_of,
 )
 from seismo.backends.gpu.sweeps.kernels import SweepKernel
 

@@ -1,4 +1,4 @@
-"""The process that a compile server runs (`seismo.backends.gpu.compile.compile_server`).
+"""The process that a compile server runs (`seismo.backends.gpu.compile_server`).
 
 It compiles in forks, one for each core, and stores the code in the run's kernel cache.
 """
@@ -13,7 +13,7 @@ import sys
 from typing import IO, Any
 
 from seismo.backends import machine
-from seismo.backends.gpu.compile.code_cache import (
+from seismo.backends.gpu.code_cache import (
     CompileRequest,
     Tools,
     compile_and_store,

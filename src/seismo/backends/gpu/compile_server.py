@@ -30,7 +30,7 @@ from seismo.backends.gpu.detect import GpuEnvironment, detect, has_driver, visib
 
 # BLAS threads would make a fork unsafe: the server has a single thread.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-COMPILER = "seismo.backends.gpu.compile.compiler_process"  # that it runs
+COMPILER = "seismo.backends.gpu.compiler_process"  # that it runs
 
 
 class CompileServer:

@@ -3,10 +3,13 @@
 The key of a kept kernel names all that goes into it: the text of every module that can take part,
 what the kernel has built in, its argument types, the card's architecture and the compilers. A
 scenario that ran before therefore starts without compiling, and a changed formula never meets old
-code.
+code. Argument types are names: a kept kernel is loaded without Numba, which is slow to import. To
+compile, names become Numba's types.
 
-A formula becomes PTX by Numba, and PTX the card's instructions by `assembler`, in several processes
-(`compile_server`) or, where it is little, in this one.
+A formula becomes PTX by Numba, in several processes (`compile_server`) or, where it is little, in
+this one. nvJitLink translates PTX into the card's instructions. The driver does the same when a
+kernel is loaded, but one kernel after another, and only where there is a card. Where the library is
+missing, or cannot read the PTX, kernels are kept as PTX and left to the driver.
 """
 
 from __future__ import annotations
@@ -21,11 +24,140 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from seismo.backends import machine
-from seismo.backends.gpu.compile import assembler
-from seismo.backends.gpu.compile.arguments import ArgumentType, numba_type
-from seismo.backends.gpu.compile.compile_server import compile_server
+from seismo.backends.gpu.compile_server import compile_server
 from seismo.backends.kernel_cache import cache_file_name, kernel_cache, source_digest
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array in C order: the name of its numbers' type, and its dimensions."""
+
+    number: str
+    dimensions: int
+
+
+ArgumentType = str | ArrayType | tuple["ArgumentType", ...]
+
+
+def types_of(arguments: tuple, addresses: bool, array_class: type[Any]) -> tuple[ArgumentType, ...]:
+    """Return the types of arguments.
+
+    Args:
+        arguments: numbers, arrays, and tuples of arguments.
+        addresses: whether arrays are handed over as addresses.
+        array_class: of arrays.
+    """
+
+    def type_of(argument: Any) -> ArgumentType:
+        if isinstance(argument, tuple):
+            return types_of(argument, addresses, array_class)
+        # A Python number has the type of the NumPy number that a launch makes of it (`words`).
+        if not isinstance(argument, array_class):
+            return np.asarray(argument).dtype.name
+        return "uint64" if addresses else ArrayType(argument.dtype.name, argument.ndim)
+
+    return tuple(map(type_of, arguments))
+
+
+def numba_type(kind: ArgumentType) -> Any:
+    """Return Numba's type."""
+    from numba.cuda import types
+    from numba.np.numpy_support import from_dtype
+
+    # Tuples of one type are Numba's UniTuple, others its Tuple: it decides.
+    if isinstance(kind, tuple):
+        return types.Tuple([numba_type(one) for one in kind])
+    if isinstance(kind, ArrayType):
+        return types.Array(from_dtype(np.dtype(kind.number)), kind.dimensions, "C")
+    return from_dtype(np.dtype(kind))
+
+
+def arrays(argument: Any, array_class: type[Any]) -> list:
+    """List the arrays of an argument, which may be a tuple of arguments."""
+    if isinstance(argument, tuple):
+        return [array for a in argument for array in arrays(a, array_class)]
+    return [argument] if isinstance(argument, array_class) else []
+
+
+def words(argument: Any, addresses: bool, array_class: type[Any]) -> list:
+    """Lay an argument out as Numba's kernels expect it; see `types_of`."""
+    if isinstance(argument, tuple):
+        return [w for a in argument for w in words(a, addresses, array_class)]
+    if not isinstance(argument, array_class):
+        return [np.asarray(argument)[()]]
+    # Numba's array argument: meminfo and parent (0), size, item size, data pointer, shape, strides.
+    address = np.uint64(argument.data.ptr)
+    # Traced kernels take plain addresses.
+    if addresses:
+        return [address]
+    numbers = (argument.size, argument.itemsize)
+    layout = (*argument.shape, *argument.strides)
+    return [np.uint64(0), np.uint64(0), *map(np.int64, numbers), address, *map(np.int64, layout)]
+
+
+@cache
+def assembler_version() -> str:
+    """Return the version of the library, "" where there is none that works."""
+    try:
+        return ".".join(map(str, _library().version()))
+    except Exception:  # whatever the bindings say of a library that is not there
+        return ""
+
+
+class Registers(NamedTuple):
+    """What a thread of a kernel holds.
+
+    Attributes:
+        used: registers.
+        spilled: bytes that are stored in memory for want of registers.
+    """
+
+    used: int
+    spilled: int
+
+
+def assemble(ptx: str, capability: tuple[int, int]) -> bytes:
+    """Return the code of a card, such as (9, 0), for PTX; raises what the library does."""
+    return _linked(ptx, capability)[0]
+
+
+def registers(ptx: str, capability: tuple[int, int]) -> Registers:
+    """Return the registers that PTX takes on a card; raises what the library does."""
+    _, log = _linked(ptx, capability, "-verbose", "-Xptxas=-v")
+    # "ptxas info : Used 48 registers", and "8 bytes spill stores, 8 bytes spill loads".
+    used = re.search(r"Used (\d+) registers", log)
+    spilled = re.search(r"(\d+) bytes spill stores", log)
+    return Registers(int(used[1]) if used else 0, int(spilled[1]) if spilled else 0)
+
+
+def _linked(ptx: str, capability: tuple[int, int], *options: str) -> tuple[bytes, str]:
+    """Return the code of a card for PTX, and what the assembler says of it."""
+    library = _library()
+    text = ptx.encode()
+    # nvJitLink with one PTX input gives the cubin of one architecture.
+    wanted = ["-arch=sm_{}{}".format(*capability), *options]
+    handle = library.create(len(wanted), wanted)
+    try:
+        library.add_data(handle, library.InputType.PTX, text, len(text), "kernel")
+        library.complete(handle)
+        code = bytearray(library.get_linked_cubin_size(handle))
+        library.get_linked_cubin(handle, code)
+        log = bytearray(library.get_info_log_size(handle) if options else 0)
+        if log:
+            library.get_info_log(handle, log)
+    finally:
+        library.destroy(handle)
+    return bytes(code), log.decode(errors="replace")
+
+
+def _library() -> Any:
+    from cuda.bindings import nvjitlink
+
+    return nvjitlink
+
 
 _COMPILE_LOCK = threading.Lock()  # cards of one process want the same kernels
 ALONE = 1  # kernels that this process compiles itself: asking for them takes as long
@@ -64,7 +196,7 @@ class CompileRequest:
             (source_digest(), str(self.kernel), str(self.signature), str(self.bounds),
              str(self.fastmath), str(self.capability), *_versions())
         )  # fmt: skip
-        return cache_file_name(text, "cubin" if assembler.version() else "ptx")
+        return cache_file_name(text, "cubin" if assembler_version() else "ptx")
 
 
 class WantedKernels:
@@ -97,7 +229,7 @@ class WantedKernels:
 
 @cache
 def _versions() -> tuple[str, str, str]:
-    return version("numba-cuda"), version("numba"), assembler.version()
+    return version("numba-cuda"), version("numba"), assembler_version()
 
 
 class Tools:
@@ -165,9 +297,9 @@ def _unpacked(data: bytes) -> KernelCode:
 
 def _assembled(ptx: str, capability: tuple[int, int]) -> bytes:
     """Return the card's code, or the PTX where the library cannot read what Numba wrote."""
-    if assembler.version():
+    if assembler_version():
         with contextlib.suppress(Exception):  # the driver may be able to, or says why not
-            return assembler.assemble(ptx, capability)
+            return assemble(ptx, capability)
     return ptx.encode()
 
 

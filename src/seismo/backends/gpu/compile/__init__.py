@@ -1,1 +1,0 @@
-"""Compilation of kernels to the instructions of a card."""

@@ -1,1 +1,0 @@
-"""Kernels that know no physics."""
