@@ -15,7 +15,7 @@ from seismo.model.build import build_earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.scenario.earth.model_parts import ModelPart
+from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, check, stress_components, whole_space_case
 

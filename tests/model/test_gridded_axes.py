@@ -12,7 +12,7 @@ from seismo.model.build import build_earth
 from seismo.model.earth import Earth
 from seismo.model.volumes.gridded import Gridded, GridField, angles_at
 from seismo.scenario import from_dict
-from seismo.scenario.earth.model_parts import GradientPart
+from seismo.scenario.model_parts import GradientPart
 from seismo.solver.discretize import discretize
 
 

@@ -11,7 +11,7 @@ from seismo.model.extremes import extremes_of
 from seismo.runs.check.plan import make_plan
 from seismo.runs.check.report import print_plan
 from seismo.scenario import from_dict
-from seismo.scenario.earth.model_parts import ArrayPart
+from seismo.scenario.model_parts import ArrayPart
 from seismo.solver.discretize import discretize
 
 H = 10.0

@@ -12,7 +12,7 @@ from seismo.model.build import build_earth
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import extremes_of
-from seismo.scenario.earth.model_parts import ModelPart
+from seismo.scenario.model_parts import ModelPart
 
 HERE = Path()
 SPACING = {"x": 10.0, "y": 10.0, "z": 10.0}

@@ -16,7 +16,7 @@ import yaml
 
 from seismo.errors import ScenarioError
 from seismo.output.run_directory.atomic_file import make_folder, write_new
-from seismo.scenario.mistakes.suggestions import closest_match
+from seismo.scenario.mistakes import closest_match
 
 HERE = Path(__file__).parent
 KINDS = ("scenarios", "configs", "scripts", "notebooks", "ladder")

@@ -28,16 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.events import (
-    CatalogueEvent,
-    EventOrigin,
-    EventProblem,
-)
-from seismo.acquisition.moment_tensor import (
-    double_couple,
-    from_components,
-    moment_of,
-)
+from seismo.acquisition.events import CatalogueEvent, EventOrigin, EventProblem
+from seismo.acquisition.moment_tensor import double_couple, from_components, moment_of
 from seismo.acquisition.stations import (
     NumberedLines,
     Station,

@@ -37,7 +37,7 @@ from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.samples import fill_columns, in_si
 from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
-from seismo.scenario.earth.gridded_parts import VolumePart
+from seismo.scenario.gridded_parts import VolumePart
 
 _NO_DATA = -1e19  # and less: -1e20 in files, rounded
 _NUMBERS = ("origin_x", "origin_y", "y_azimuth", "dim_x", "dim_y", "dim_z")

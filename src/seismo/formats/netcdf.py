@@ -34,8 +34,8 @@ from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.placement import Placement, on_the_earth
 from seismo.model.volumes.samples import fill_columns, in_si
 from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
-from seismo.scenario.earth.arrays import LENGTHS, TIMES
-from seismo.scenario.earth.gridded_parts import VolumePart
+from seismo.scenario.gridded_parts import VolumePart
+from seismo.scenario.python_data import LENGTHS, TIMES
 
 _MISSING = 99999.0
 _NAMES = {  # of coordinates, by what they are

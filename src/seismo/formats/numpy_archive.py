@@ -32,11 +32,7 @@ from typing import Any
 import numpy as np
 
 from seismo.errors import ScenarioError
-from seismo.formats.converted_run import (
-    ConvertedRun,
-    physics_with,
-    short,
-)
+from seismo.formats.converted_run import ConvertedRun, physics_with, short
 from seismo.formats.reading.arrays import UNPACKED, read_npz
 
 _LONG = 0.05  # s: a longer interval beside velocities in km/s is in ms, so that m/ms are km/s

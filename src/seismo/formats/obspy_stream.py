@@ -23,12 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.acquisition.moment_tensor import (
-    grid_axes,
-    magnitude_of,
-    scalar_moment,
-    to_gcmt,
-)
+from seismo.acquisition.moment_tensor import grid_axes, magnitude_of, scalar_moment, to_gcmt
 from seismo.formats.reading import optional_package
 from seismo.formats.seismograms import (
     CodeLengths,

@@ -19,11 +19,7 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.formats.netcdf import open_netcdf
-from seismo.formats.reading.arrays import (
-    brief,
-    listing,
-    refuse_what_does_not_fit,
-)
+from seismo.formats.reading.arrays import brief, listing, refuse_what_does_not_fit
 from seismo.formats.reading.text import no_file, read_lines
 from seismo.grid.coordinates import around, unwrapped
 from seismo.model.volumes.interpolation import interpolate

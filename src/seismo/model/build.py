@@ -46,8 +46,8 @@ from seismo.model.volumes.gridded import (
     unlike,
 )
 from seismo.model.volumes.volume import Volume
-from seismo.scenario.earth.gridded_parts import format_of
-from seismo.scenario.earth.model_parts import (
+from seismo.scenario.gridded_parts import format_of
+from seismo.scenario.model_parts import (
     COLUMNS,
     QUALITY_COLUMNS,
     ArrayPart,

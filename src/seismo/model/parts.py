@@ -31,7 +31,7 @@ import numpy as np
 from seismo.equations.framework.parameters import ParameterFields
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.grid.grid import Bounds
-from seismo.scenario.earth.model_parts import (
+from seismo.scenario.model_parts import (
     COLUMNS,
     QUALITY_COLUMNS,
     GradientPart,

@@ -33,7 +33,7 @@ from seismo.errors import ModelError
 from seismo.formats.reading.arrays import refuse_what_does_not_fit
 from seismo.grid.grid import Bounds
 from seismo.model.volumes.gridded import AXES, GridField
-from seismo.scenario.earth.random_part import CLIPPED, RandomPart
+from seismo.scenario.gridded_parts import CLIPPED, RandomPart
 from seismo.scenario.units import meant_in_km
 
 _FAR_BELOW = 0.1  # of the spacing, are lengths meant in km
@@ -89,7 +89,7 @@ def draw(
     """Draw the random medium of a part of the model.
 
     Args:
-        section: the part (`seismo.scenario.earth.random_part.RandomPart`).
+        section: the part (`seismo.scenario.gridded_parts.RandomPart`).
         key: of the part in the scenario.
         region: limits of the grid in m by axis name.
         spacing: of the grid in m by axis name.

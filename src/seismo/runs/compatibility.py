@@ -23,7 +23,7 @@ from seismo.output.reports.provenance import package_version
 from seismo.output.results import open_results
 from seismo.scenario import Scenario, load
 from seismo.scenario.mistakes.error_messages import key_path
-from seismo.scenario.named_files import named_files
+from seismo.scenario.scenario_facts import named_files
 from seismo.scenario.strict_yaml import shortened
 from seismo.solver.discretization import Discretization
 

@@ -10,22 +10,21 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from seismo.equations.framework.registry import (
-    EQUATIONS,
-    equation_for,
-)
+from seismo.equations.framework.registry import EQUATIONS, equation_for
 from seismo.errors import KeyPath, ScenarioError
 from seismo.scenario import units
 from seismo.scenario.draft import AXES, Draft, Mistakes, equations_with, inside
-from seismo.scenario.earth.model_parts import (
-    BlockPart,
-    SpherePart,
-)
-from seismo.scenario.earth.model_rules import gridded_files
-from seismo.scenario.earth.random_part import RandomPart
+from seismo.scenario.gridded_parts import RandomPart
+from seismo.scenario.model_parts import BlockPart, SpherePart
+from seismo.scenario.model_rules import gridded_files
 from seismo.scenario.quantities import Mistake
-from seismo.scenario.sections.grid import Boundaries, GridSpec, growing
-from seismo.scenario.sections.position import GeographicPosition, Position
+from seismo.scenario.sections.grid import (
+    Boundaries,
+    GeographicPosition,
+    GridSpec,
+    Position,
+    growing,
+)
 from seismo.scenario.sections.receivers import (
     CODE,
     FibreReceivers,
@@ -33,10 +32,7 @@ from seismo.scenario.sections.receivers import (
     LineReceivers,
     PointReceivers,
 )
-from seismo.scenario.sections.sources import (
-    SHOT_NAME,
-    SOURCE_NAME,
-)
+from seismo.scenario.sections.sources import SHOT_NAME, SOURCE_NAME
 
 _BOTH = "says what z says: leave one of both out"
 

@@ -13,28 +13,16 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    PrivateAttr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from seismo.equations.framework.declaration import Equation
-from seismo.equations.framework.registry import (
-    EQUATIONS,
-    PHYSICS,
-    equation_for,
-)
+from seismo.equations.framework.registry import EQUATIONS, PHYSICS, equation_for
 from seismo.errors import KeyPath, ScenarioError
 from seismo.features import giving
-from seismo.scenario import between_sections
+from seismo.scenario import between_sections, model_rules
 from seismo.scenario.draft import OWN_KEYS, Draft, Mistakes
-from seismo.scenario.earth import model_rules
-from seismo.scenario.earth.gridded_parts import missing_volumes
-from seismo.scenario.earth.model_parts import ModelPart, given_parameters
+from seismo.scenario.gridded_parts import missing_volumes
 from seismo.scenario.mistakes import error_messages
 from seismo.scenario.mistakes.continuation import (
     BASIC,
@@ -44,31 +32,21 @@ from seismo.scenario.mistakes.continuation import (
     with_fillers,
     with_stand_ins,
 )
-from seismo.scenario.overrides import path_of, plain, put
-from seismo.scenario.quantities import (
-    Field,
-    Mistake,
-    ScenarioSection,
-    Text,
-    with_added,
-    with_keys,
-)
+from seismo.scenario.model_parts import ModelPart, given_parameters
+from seismo.scenario.python_data import path_of, plain, put
+from seismo.scenario.quantities import Field, Mistake, ScenarioSection, Text, with_added, with_keys
 from seismo.scenario.sections import output, receivers, sources
 from seismo.scenario.sections.grid import (
     Boundaries,
+    Event,
     Geographic,
     GridSpec,
     TimeSpec,
     ground_of,
 )
 from seismo.scenario.sections.output import Checkpoint, Output
-from seismo.scenario.sections.position import Event
 from seismo.scenario.sections.receivers import ALONG_FIBRES, ReceiverSet
-from seismo.scenario.sections.sources import (
-    ISOTROPIC_SOURCE,
-    Survey,
-    any_source,
-)
+from seismo.scenario.sections.sources import ISOTROPIC_SOURCE, Survey, any_source
 from seismo.scenario.strict_yaml import Document, read, read_file, tight, to_text
 
 _OWN_RULES = (

@@ -28,12 +28,7 @@ from pydantic import (
 from pydantic import Field as Field
 from pydantic_core import core_schema
 
-from seismo.equations.framework.parameters import (
-    CONSTANTS,
-    LEAST_CONSTANT,
-    RHO,
-    Parameter,
-)
+from seismo.equations.framework.parameters import CONSTANTS, LEAST_CONSTANT, RHO, Parameter
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, ScenarioError
 from seismo.grid.coordinates import MOST

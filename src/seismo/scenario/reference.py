@@ -17,8 +17,7 @@ from pydantic.fields import FieldInfo
 
 from seismo.errors import ScenarioError
 from seismo.scenario.document import Scenario
-from seismo.scenario.mistakes import schema_text
-from seismo.scenario.mistakes.suggestions import closest_match
+from seismo.scenario.mistakes import closest_match, schema_text
 
 _HEAD = """\
 # Scenario reference

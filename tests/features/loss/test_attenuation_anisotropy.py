@@ -20,7 +20,7 @@ from seismo.model.effective import tilted_stiffness
 from seismo.model.effective.averaging import effective_medium
 from seismo.model.effective.cells import GridCells
 from seismo.scenario import from_dict
-from seismo.scenario.earth.model_parts import ModelPart
+from seismo.scenario.model_parts import ModelPart
 from seismo.solver.discretize import discretize
 from test_solver_exact import TOLERANCE, by_component, whole_space_run
 from test_solver_exact import check as compare

@@ -11,10 +11,7 @@ from seismo.scenario.quantities import (
     PositiveTime,
     Time,
 )
-from seismo.scenario.sections.position import (
-    DEPTH_FROM,
-    DepthFrom,
-)
+from seismo.scenario.sections.grid import DEPTH_FROM, DepthFrom
 from seismo.scenario.sections.sources import AddedSource, SourceSection
 
 

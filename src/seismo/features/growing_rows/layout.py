@@ -30,7 +30,7 @@ from seismo.grid.grid import (
 from seismo.model.contacts import SlipContacts
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
-from seismo.scenario.kept_results import remembered
+from seismo.scenario.scenario_facts import remembered
 from seismo.solver.accuracy.time_step import Scheme
 from seismo.solver.medium.earth_samples import earth_of
 

@@ -11,7 +11,7 @@ from seismo.equations.framework.registry import (
 )
 from seismo.scenario import units
 from seismo.scenario.draft import Draft, Mistakes
-from seismo.scenario.earth.model_parts import given_parameters
+from seismo.scenario.model_parts import given_parameters
 from seismo.scenario.quantities import (
     AddedKey,
     AutoOrCount,

@@ -29,7 +29,7 @@ from seismo.features.refinement.operators import (
 from seismo.features.topography.ground import topography_of
 from seismo.grid.grid import AXES, Grid
 from seismo.scenario import Scenario
-from seismo.scenario.kept_results import remembered
+from seismo.scenario.scenario_facts import remembered
 from seismo.scenario.sections.grid import Refinement
 from seismo.solver.accuracy.stencil import AUTO_ORDERS, crossing_error
 from seismo.solver.accuracy.waves import trace_spectra

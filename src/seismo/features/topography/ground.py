@@ -31,8 +31,7 @@ from seismo.model.earth import Earth
 from seismo.model.effective.cells import GridCells
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
-from seismo.scenario.kept_results import remembered
-from seismo.scenario.named_files import missing_files
+from seismo.scenario.scenario_facts import missing_files, remembered
 
 _LEVEL = 1e-9  # spacings, by which flat ground may be off
 _EVEN = 1e-6  # spacings: rounding

@@ -35,8 +35,8 @@ from seismo.formats.reading.text import read_lines
 from seismo.grid.coordinates import around, nearest_turn
 from seismo.model.volumes.files import one_line_for_malformed, refuse_no_file
 from seismo.model.volumes.placement import Placement, on_the_earth
-from seismo.scenario.earth.arrays import LENGTHS, TIMES
-from seismo.scenario.earth.gridded_parts import GriddedFile
+from seismo.scenario.gridded_parts import GriddedFile
+from seismo.scenario.python_data import LENGTHS, TIMES
 
 _HIGHEST = 2e4  # m, of anything on the earth, above or below the sea
 _GAP = -9999.0  # m, with which files say that they have no height

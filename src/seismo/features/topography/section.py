@@ -15,7 +15,7 @@ from seismo.errors import KeyPath
 from seismo.formats import names, suffixes
 from seismo.scenario import units
 from seismo.scenario.draft import Draft, Mistakes
-from seismo.scenario.earth.gridded_parts import FileOrigin, SampleSpacing
+from seismo.scenario.gridded_parts import FileOrigin, SampleSpacing
 from seismo.scenario.quantities import (
     AddedKey,
     Angle,

@@ -32,7 +32,7 @@ import numpy as np
 
 from seismo.backends import machine
 from seismo.errors import InsufficientMemoryError, ModelError, printable
-from seismo.scenario.earth.gridded_parts import GriddedFile
+from seismo.scenario.gridded_parts import GriddedFile
 
 _SIGNATURE = b"GCOL\x01\x00\x00\x00"  # of a collection, version 1
 _OBJECT = struct.Struct("<HHIQ")  # number, references, reserved, bytes of its data

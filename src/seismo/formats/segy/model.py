@@ -25,7 +25,7 @@ from seismo.errors import ModelError
 from seismo.formats.reading import optional_package
 from seismo.formats.reading.arrays import refuse_what_does_not_fit
 from seismo.formats.segy import read_header
-from seismo.scenario.earth.gridded_parts import GriddedFile
+from seismo.scenario.gridded_parts import GriddedFile
 
 _POSITIONS = ((181, 185), (73, 77), (81, 85))  # of x and y: of bins, of sources, of receivers
 _STRAIGHT = 0.25  # of a spacing by which the ends of a line may lie beside an axis

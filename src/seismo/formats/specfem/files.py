@@ -39,11 +39,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
-from seismo.acquisition.events import (
-    CatalogueEvent,
-    EventOrigin,
-    EventProblem,
-)
+from seismo.acquisition.events import CatalogueEvent, EventOrigin, EventProblem
 from seismo.acquisition.moment_tensor import from_components
 from seismo.acquisition.stations import (
     Station,

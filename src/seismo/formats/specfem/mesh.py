@@ -34,11 +34,7 @@ import numpy as np
 from seismo.errors import ScenarioError
 from seismo.formats.converted_run import ConvertedRun, short
 from seismo.formats.reading.text import read_lines
-from seismo.formats.specfem.files import (
-    ParameterFile,
-    fortran_number,
-    read_parameters,
-)
+from seismo.formats.specfem.files import ParameterFile, fortran_number, read_parameters
 
 _FLAT = 1e-3  # m
 _MARGIN = 4  # points of an interface beyond the mesh that are kept

@@ -20,19 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from seismo.errors import ScenarioError, printable
-from seismo.formats.converted_run import (
-    ConvertedRun,
-    attenuates_anywhere,
-    physics_with,
-    short,
-)
+from seismo.formats.converted_run import ConvertedRun, attenuates_anywhere, physics_with, short
 from seismo.formats.reading import optional_package
 from seismo.formats.specfem.files import ParameterFile, read_parameters, read_sources
-from seismo.formats.specfem.mesh import (
-    MeshBox,
-    model_of,
-    read_mesh,
-)
+from seismo.formats.specfem.mesh import MeshBox, model_of, read_mesh
 
 _DATE = re.compile(r"([0-9]{4})" + r"\s+([0-9]+)" * 4 + r"\s+([0-9.]+)")
 _DYN_CM = 1e-7  # N m

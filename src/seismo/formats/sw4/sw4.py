@@ -20,12 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from seismo.errors import ModelError, ScenarioError
-from seismo.formats.converted_run import (
-    ConvertedRun,
-    attenuates_anywhere,
-    physics_with,
-    short,
-)
+from seismo.formats.converted_run import ConvertedRun, attenuates_anywhere, physics_with, short
 from seismo.formats.reading import optional_package
 from seismo.formats.reading.text import read_lines
 from seismo.formats.sw4.ground import (

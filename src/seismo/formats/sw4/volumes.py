@@ -49,7 +49,7 @@ from seismo.model.volumes.interpolation import interpolate
 from seismo.model.volumes.placement import Across, on_the_earth
 from seismo.model.volumes.samples import fill_columns, in_si
 from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
-from seismo.scenario.earth.gridded_parts import VolumePart
+from seismo.scenario.gridded_parts import VolumePart
 
 _ORIGIN = "Origin longitude, latitude, azimuth"
 _SPACING = "Horizontal grid size"

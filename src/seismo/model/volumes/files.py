@@ -37,14 +37,14 @@ from seismo.model.volumes.samples import (
     factor_of,
 )
 from seismo.model.volumes.volume import Volume, VolumeRequest
-from seismo.scenario.earth.arrays import PythonArray
-from seismo.scenario.earth.gridded_parts import (
+from seismo.scenario.gridded_parts import (
     VOLUMES,
     GriddedFile,
     VolumePart,
     format_of,
     volume_format,
 )
+from seismo.scenario.python_data import PythonArray
 from seismo.scenario.quantities import impossible
 
 _FACTORS = {unit: factor for units in FACTORS.values() for unit, factor in units.items()}
@@ -257,7 +257,7 @@ def grid_of_array(
     Args:
         array: the array.
         section: the part of the model that holds it
-            (`seismo.scenario.earth.model_parts.ArrayPart`).
+            (`seismo.scenario.model_parts.ArrayPart`).
         key: of the array in the scenario, such as ("model", 0, "vp"); the last names the parameter.
         region: limits of the grid in m by axis name.
         spacing: of the grid in m by axis name.

@@ -9,7 +9,7 @@ import numpy as np
 
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
-from seismo.scenario.earth.arrays import SPELLINGS
+from seismo.scenario.python_data import SPELLINGS
 from seismo.scenario.quantities import impossible
 
 FACTORS = {  # by unit of SI, of the units that values may have

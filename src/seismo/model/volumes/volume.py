@@ -24,7 +24,7 @@ from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
 from seismo.model.volumes.interpolation import closest, interpolate
 from seismo.model.volumes.placement import Across, Placement
-from seismo.scenario.earth.gridded_parts import VolumePart
+from seismo.scenario.gridded_parts import VolumePart
 
 _SLACK = 1e-6  # of a cell by which a point may be outside
 _CONTACT = 1e-9  # of weights that add up to 1

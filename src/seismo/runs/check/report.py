@@ -20,7 +20,7 @@ from seismo.runs.coordinates import size_and_depth
 from seismo.runs.prediction.accuracy import layer_errors
 from seismo.runs.prediction.lines import facts_of_features, percent
 from seismo.runs.progress import clock_time, rate
-from seismo.scenario.earth.gridded_parts import GriddedPart
+from seismo.scenario.gridded_parts import GriddedPart
 from seismo.scenario.sections.sources import Source
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization

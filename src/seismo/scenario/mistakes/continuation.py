@@ -20,27 +20,14 @@ from typing import Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from seismo.equations.framework.parameters import Parameter
-from seismo.equations.framework.registry import (
-    EQUATIONS,
-    PARAMETERS,
-    PHYSICS,
-)
+from seismo.equations.framework.registry import EQUATIONS, PARAMETERS, PHYSICS
 from seismo.errors import KeyPath
 from seismo.scenario.draft import OWN_KEYS, Draft
-from seismo.scenario.earth.model_parts import ModelPart, given_parameters
-from seismo.scenario.overrides import plain
+from seismo.scenario.model_parts import ModelPart, given_parameters
+from seismo.scenario.python_data import plain
 from seismo.scenario.quantities import Mistake
-from seismo.scenario.sections.grid import (
-    Boundaries,
-    GridSpec,
-    TimeSpec,
-)
-from seismo.scenario.sections.output import (
-    Maps,
-    Output,
-    Snapshots,
-    are_spectral,
-)
+from seismo.scenario.sections.grid import Boundaries, GridSpec, TimeSpec
+from seismo.scenario.sections.output import Maps, Output, Snapshots, are_spectral
 from seismo.scenario.sections.receivers import ReceiverSet
 from seismo.scenario.sections.sources import Survey
 

@@ -15,22 +15,10 @@ from pydantic import BaseModel, ValidationError
 
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import KeyPath, PlacedMessage, ScenarioError
-from seismo.scenario.earth.arrays import PythonArray
-from seismo.scenario.mistakes import schema_text
-from seismo.scenario.mistakes.suggestions import closest_match, intended_key
-from seismo.scenario.quantities import (
-    NO_SUGGESTION,
-    Mistake,
-    Quantity,
-    Suggestion,
-)
-from seismo.scenario.strict_yaml import (
-    AmbiguousTruth,
-    Document,
-    LineColumn,
-    shortened,
-    tight,
-)
+from seismo.scenario.mistakes import closest_match, intended_key, schema_text
+from seismo.scenario.python_data import PythonArray
+from seismo.scenario.quantities import NO_SUGGESTION, Mistake, Quantity, Suggestion
+from seismo.scenario.strict_yaml import AmbiguousTruth, Document, LineColumn, shortened, tight
 
 MOST_SHOWN = 50
 _MOST_EXPLAINED = 4 * MOST_SHOWN  # of the first lines; others are only counted

@@ -14,15 +14,7 @@ from pydantic import BaseModel, StringConstraints, Tag
 from pydantic.fields import FieldInfo
 
 from seismo.errors import KeyPath
-from seismo.scenario.quantities import (
-    TAG,
-    AutoOrCount,
-    FilePath,
-    Name,
-    OrAuto,
-    Quantity,
-    Shorthand,
-)
+from seismo.scenario.quantities import TAG, AutoOrCount, FilePath, Name, OrAuto, Quantity, Shorthand
 from seismo.scenario.sections.grid import LengthOrGrowth
 
 

@@ -13,7 +13,7 @@ from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
 from seismo.scenario import units
 from seismo.scenario.draft import Draft, Mistakes
-from seismo.scenario.mistakes.suggestions import listed_names
+from seismo.scenario.mistakes import listed_names
 from seismo.scenario.quantities import (
     Field,
     FilePath,

@@ -10,16 +10,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, StringConstraints, Tag
 
-from seismo.equations.framework.registry import (
-    EQUATIONS,
-    PHYSICS,
-    VARIANTS,
-    physics_for,
-)
+from seismo.equations.framework.registry import EQUATIONS, PHYSICS, VARIANTS, physics_for
 from seismo.equations.framework.table import Physics
 from seismo.errors import KeyPath
 from seismo.scenario.draft import AXES, Draft, Mistakes, inside
-from seismo.scenario.mistakes.suggestions import listed_names
+from seismo.scenario.mistakes import listed_names
 from seismo.scenario.quantities import (
     Field,
     FilePath,
@@ -34,7 +29,7 @@ from seismo.scenario.quantities import (
     Truth,
     by_type,
 )
-from seismo.scenario.sections.position import (
+from seismo.scenario.sections.grid import (
     AnyPoint,
     AnyPosition,
     GeographicPosition,

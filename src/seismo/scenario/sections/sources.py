@@ -34,12 +34,7 @@ from seismo.scenario.quantities import (
     by_keys,
     by_type,
 )
-from seismo.scenario.sections.position import (
-    DEPTH_FROM,
-    AnyPosition,
-    DepthFrom,
-    Position,
-)
+from seismo.scenario.sections.grid import DEPTH_FROM, AnyPosition, DepthFrom, Position
 from seismo.scenario.sections.wavelet import Wavelet
 
 _PER_METRE = {"pressure": units.PRESSURE_STRENGTH, "volume_rate": units.VOLUME_RATE}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Tag, model_validator
 
-from seismo.scenario.earth.arrays import PythonArray
+from seismo.scenario.python_data import PythonArray
 from seismo.scenario.quantities import (
     Corners,
     Factor,

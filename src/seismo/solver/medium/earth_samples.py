@@ -27,8 +27,8 @@ from seismo.model.extremes import Extremes, extremes_by_row, extremes_of
 from seismo.model.ground_frame import GroundFrame
 from seismo.model.media import MediaSample
 from seismo.scenario import Scenario
-from seismo.scenario.earth.gridded_parts import volume_format
-from seismo.scenario.earth.model_parts import given_parameters
+from seismo.scenario.gridded_parts import volume_format
+from seismo.scenario.model_parts import given_parameters
 
 # A module that imports this one.
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from seismo.runs.prediction.checks.thin_bodies import thin_fluids
 from seismo.runs.prediction.contacts.radiation import strengths
 from seismo.runs.prediction.lines import WarningLines
 from seismo.runs.prediction.resolution import LayerResolution
-from seismo.scenario.earth.model_parts import named_parameters
+from seismo.scenario.model_parts import named_parameters
 from seismo.solver.discretization import Discretization
 
 WATER = (1350.0, 1650.0)  # velocities of it, in m/s

@@ -22,7 +22,7 @@ from seismo.equations.framework.parameters import EPSILON, GAMMA, THETA, TSVANKI
 from seismo.errors import KeyPath
 from seismo.model.parts import DepthProfile
 from seismo.runs.prediction.lines import WarningLines
-from seismo.scenario.earth.model_parts import (
+from seismo.scenario.model_parts import (
     BlockPart,
     InterfacePart,
     OutlinePoint,

@@ -2,23 +2,23 @@
 
 They are not copied. Of an array the scenario as text keeps its shape, type and SHA-256, which are
 what two scenarios, checkpoints and results are compared by; its values have to be given again.
+
+Changes of a scenario in Python: values by the paths of their keys, put into its plain data.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import ModelWrapValidatorHandler, PrivateAttr, StringConstraints, model_validator
 
-from seismo.errors import ModelError
-from seismo.scenario.quantities import (
-    Field,
-    Integer,
-    ScenarioSection,
-)
+from seismo.errors import KeyPath, ModelError, ScenarioError
+from seismo.scenario.quantities import Field, Integer, Mistake, ScenarioSection
+from seismo.scenario.strict_yaml import MAX_DEPTH
 
 _KINDS = "fiu"
 _UNEVEN = 0.01  # of the spacing, by which coordinates may be off a regular grid
@@ -177,3 +177,70 @@ def _regular(tick: Any, name: str) -> tuple[float, float]:
             f"interpolate it to a regular grid, array.interp({name}=...)"
         )
     return float(along[0]), step
+
+
+_PATH = re.compile(r"[^.\[\]]+(\[[0-9]{1,9}\]|\.[^.\[\]]+)*")
+_PART = re.compile(r"\[([0-9]+)\]|([^.\[\]]+)")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a copy of parts, mappings and lists as dicts and lists, without parts' empty keys.
+
+    Numbers of NumPy's become Python's, arrays of no axes too; other arrays are not copied.
+
+    Raises ScenarioError where it is deeper than any scenario, or contains itself; `depth` says how
+    deep a value is.
+    """
+    if depth > MAX_DEPTH:
+        raise ScenarioError(f"scenario: nested deeper than {MAX_DEPTH} levels, or contains itself")
+    if isinstance(value, PythonArray):
+        return value
+    if isinstance(value, ScenarioSection):
+        value = {
+            key: item_value for key, item_value in value.__dict__.items() if item_value is not None
+        }
+    if isinstance(value, Mapping):
+        return {key: plain(item_value, depth + 1) for key, item_value in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, depth + 1) for item in value]
+    scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+    return value.item() if scalar else value
+
+
+def path_of(key: object) -> KeyPath:
+    """Return ``("model", 0, "vp")`` for ``model[0].vp``.
+
+    Raises ScenarioError where it is no such path.
+    """
+    if not isinstance(key, str) or not _PATH.fullmatch(key):
+        raise ScenarioError(f"{key!r}: give a path of keys, such as 'sources[0].position.x'")
+    return tuple(int(number) if number else word for number, word in _PART.findall(key))
+
+
+def put(data: Any, path: KeyPath, value: Any) -> Mistake | None:
+    """Put a value into plain `data`, below keys made where there are none; None takes a key away.
+
+    Returns what stands in the way.
+    """
+    for depth, key in enumerate(path):
+        if problem := _obstacle(data, key):
+            return Mistake(path[:depth], problem)
+        if depth + 1 < len(path):
+            if isinstance(data, dict) and data.get(key) is None:
+                data[key] = {}
+            data = data[key]
+    if value is None and isinstance(data, dict) and path[-1] in data:
+        del data[path[-1]]
+    else:
+        data[path[-1]] = plain(value)
+    return None
+
+
+def _obstacle(data: Any, key: str | int) -> str:
+    if isinstance(data, dict) or (isinstance(data, list) and key in range(len(data))):
+        return ""
+    if isinstance(data, list):
+        if isinstance(key, int):
+            return f"has no [{key}]: it is a list of {len(data)}; change all of it to add one"
+        return f"is a list of {len(data)}: name one of them by its number, from [0], or change all"
+    return "is one value as it is written: change it as a whole"

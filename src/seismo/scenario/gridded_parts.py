@@ -1,6 +1,8 @@
 """Parts of the earth model with samples at points, from files of one or of several properties.
 
 Keys of parameters, which equations declare, are added to the sections of all parts here.
+
+Random perturbations of the earth model, as a part that follows others.
 """
 
 from __future__ import annotations
@@ -13,15 +15,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ValidatorFunctionWrapHandler, WrapValidator, model_validator
 
-from seismo.equations.framework.parameters import (
-    CONSTANTS,
-    VP,
-    VS,
-    Parameter,
-)
+from seismo.equations.framework.parameters import CONSTANTS, VP, VS, Parameter
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.formats import names, suffixes
 from seismo.formats.reading.text import no_file
+from seismo.scenario import units
 from seismo.scenario.quantities import (
     ONE_LENGTH,
     Field,
@@ -29,7 +27,9 @@ from seismo.scenario.quantities import (
     Integer,
     Length,
     Mistake,
+    Number,
     PositiveLength,
+    Quantity,
     ScenarioSection,
     Shorthand,
     one_length,
@@ -92,27 +92,39 @@ class FileOrigin(ScenarioSection):
     z: Length | None = Field(None, description="smallest depth")
 
 
-class FileSpacing(ScenarioSection):
+class AlongAxes(ScenarioSection):
+    """Lengths along x, y and z."""
+
+    @property
+    def one_for_all(self) -> bool:
+        """Whether it is the same along all axes, y too, which a 2-D run does not have."""
+        return len({getattr(self, axis) for axis in "xyz"}) == 1
+
+
+def same_on_all_axes(kind: Any, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Check a section of lengths along axes, or a length for all of them.
+
+    Args:
+        kind: of the section, or that or None.
+        value: as it is written.
+        check: function(value) -> the section.
+    """
+    if isinstance(value, kind | Mapping):
+        return check(value)
+    length = one_length(value)
+    return check({"x": length, "y": length, "z": length})
+
+
+class FileSpacing(AlongAxes):
     """Spacing of the points of a gridded file; those left out are the grid's."""
 
     x: PositiveLength | None = Field(None, description="along x")
     y: PositiveLength | None = Field(None, description="along y (3-D only)")
     z: PositiveLength | None = Field(None, description="along z")
 
-    @property
-    def one_for_all(self) -> bool:
-        """Whether it is the same along all axes, y too, which a 2-D run does not have."""
-        return self.x == self.y == self.z
 
-
-def _same_on_all_axes(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    if value is None or isinstance(value, Mapping | FileSpacing):
-        return check(value)
-    length = one_length(value)
-    return FileSpacing(x=length, y=length, z=length)
-
-
-SampleSpacing = Annotated[FileSpacing | None, WrapValidator(_same_on_all_axes), ONE_LENGTH]
+_SPACING = WrapValidator(partial(same_on_all_axes, FileSpacing | None))
+SampleSpacing = Annotated[FileSpacing | None, _SPACING, ONE_LENGTH]
 FORMATS = {**suffixes("array"), **suffixes("traces")}  # by suffix, else raw
 OTHERS = {  # by suffix: what none of these is, and how NumPy gets at the values
     ".npz": ("an archive of arrays", 'numpy.load("{path}")["{name}"]'),
@@ -311,3 +323,80 @@ def missing_volumes(model: Any, base: Path) -> Iterator[Mistake]:
 def volume_format(section: Any) -> str:
     """Return the format of a volume: as it is given, or told by the suffix, "" if by neither."""
     return section.format or VOLUMES.get(PurePath(section.path).suffix.lower(), "")
+
+
+CLIPPED = 3.0  # standard deviations that perturbations keep within
+Hurst = Annotated[float, Quantity(units.NUMBER, gt=0.0, le=1.0)]
+Deviation = Annotated[float, Quantity(units.NUMBER, gt=0.0, lt=1.0 / CLIPPED)]
+
+
+class CorrelationLengths(AlongAxes):
+    """Distances over which a random medium is alike, along each axis."""
+
+    x: PositiveLength = Field(description="along x")
+    y: PositiveLength | None = Field(None, description="along y (3-D only)")
+    z: PositiveLength = Field(description="along z")
+
+
+CORRELATION = WrapValidator(partial(same_on_all_axes, CorrelationLengths))
+
+
+class PerturbedProperties(ScenarioSection):
+    """How much of the random medium each property takes; all follow one and the same."""
+
+    vp: Number = Field(0.0, description="factor of vp: 1 is the standard deviation of `std`")
+    vs: Number = Field(0.0, description="factor of vs")
+    rho: Number = Field(0.0, description="factor of rho; negative: light where it is fast")
+
+
+def _factors(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    listed = isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+    return check(dict.fromkeys(value, 1.0) if listed else value)
+
+
+class RandomPart(ScenarioSection):
+    """Random perturbations of the parts before it, relative to their values.
+
+    They have one covariance everywhere, that of von Karman's law, and are drawn on the whole grid
+    from a seed: the same for any cut of the grid, backend and number of processes.
+    """
+
+    type: Literal["random"]
+    law: Literal["von_karman"] = Field("von_karman", description="of their covariance")
+    hurst: Hurst = Field(
+        description="exponent: 0.5 makes the covariance exponential, less makes it rougher"
+    )
+    correlation: Annotated[CorrelationLengths, CORRELATION, ONE_LENGTH] = Field(
+        description="correlation lengths: one for all axes, or x, z (and y)",
+        json_schema_extra=or_one_length,
+    )
+    std: Deviation = Field(
+        description=f"relative standard deviation; perturbations keep within {CLIPPED:g} of it"
+    )
+    properties: Annotated[
+        PerturbedProperties, WrapValidator(_factors), Shorthand("a list of some of these keys")
+    ] = Field(
+        description="factors by property, such as {vp: 1, vs: 1, rho: 0.8}; of a list all are 1"
+    )
+    seed: Annotated[Integer, Field(ge=0, lt=2**63)] = Field(
+        description="another one draws another medium of the same law"
+    )
+    spacing: SampleSpacing = Field(
+        None,
+        description="spacing of the points that it is drawn at, linear between them; the grid's "
+        "by default: give it to keep a medium on grids of other spacings",
+        json_schema_extra=or_one_length,
+    )
+
+    @model_validator(mode="after")
+    def _stays_positive(self) -> RandomPart:
+        factors = self.properties.model_dump()
+        if not any(factors.values()):
+            raise ValueError("perturbs nothing: give properties, such as {vp: 1, vs: 1}")
+        for name, factor in factors.items():
+            if CLIPPED * self.std * abs(factor) >= 1.0:
+                raise ValueError(
+                    f"{name} would vary by {CLIPPED:g} x {self.std:g} x {abs(factor):g} and reach "
+                    "0: less std, or a smaller factor"
+                )
+        return self

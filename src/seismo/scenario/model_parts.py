@@ -20,17 +20,9 @@ from pydantic import (
 )
 from pydantic_core import core_schema
 
-from seismo.equations.framework.parameters import (
-    QP,
-    QS,
-    RHO,
-    VP,
-    VS,
-    Parameter,
-)
+from seismo.equations.framework.parameters import QP, QS, RHO, VP, VS, Parameter
 from seismo.equations.framework.registry import PARAMETERS
-from seismo.scenario.earth.arrays import PythonArray
-from seismo.scenario.earth.gridded_parts import (
+from seismo.scenario.gridded_parts import (
     FILES,
     Axes,
     ChangingPart,
@@ -39,13 +31,14 @@ from seismo.scenario.earth.gridded_parts import (
     GriddedFile,
     GriddedPart,
     Keys,
+    RandomPart,
     SampleSpacing,
     VolumePart,
     keys_of,
     with_parameters,
 )
-from seismo.scenario.earth.random_part import RandomPart
 from seismo.scenario.mistakes import schema_text
+from seismo.scenario.python_data import PythonArray
 from seismo.scenario.quantities import (
     TAG,
     Field,

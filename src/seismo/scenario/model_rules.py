@@ -11,14 +11,16 @@ from seismo.equations.framework.registry import PARAMETERS, parameters_of_physic
 from seismo.equations.rock import rock_parameters
 from seismo.errors import KeyPath
 from seismo.scenario.draft import Draft, Mistakes
-from seismo.scenario.earth.gridded_parts import (
+from seismo.scenario.gridded_parts import (
     FORMATS,
     OTHERS,
     VOLUMES,
     GriddedFile,
+    RandomPart,
     format_of,
 )
-from seismo.scenario.earth.model_parts import (
+from seismo.scenario.mistakes.schema_text import allowed, annotation_of
+from seismo.scenario.model_parts import (
     COLUMNS,
     FilePart,
     GradientPart,
@@ -31,8 +33,6 @@ from seismo.scenario.earth.model_parts import (
     given_parameters,
     rock_sections,
 )
-from seismo.scenario.earth.random_part import RandomPart
-from seismo.scenario.mistakes.schema_text import allowed, annotation_of
 from seismo.scenario.quantities import Mistake
 
 _FILLING = (UniformPart, Layer, GradientPart)  # that leave no gap
