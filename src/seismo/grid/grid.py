@@ -273,6 +273,11 @@ class Grid:
         return float(np.prod([self.spacing[AXES.index(a)] for a in self.axes]))
 
     @property
+    def coarsest(self) -> float:
+        """The largest spacing in m, of the axes that there are."""
+        return max(self.spacing[AXES.index(axis)] for axis in self.axes)
+
+    @property
     def cells(self) -> CellSizes:
         """Edges of the cells along each axis."""
         sizes: dict[str, float | Stretching] = dict(zip(AXES, self.spacing, strict=True))

@@ -27,7 +27,7 @@ from seismo.features.refinement.operators import (
     acting_rows,
 )
 from seismo.features.topography.ground import topography_of
-from seismo.grid.grid import AXES, Grid
+from seismo.grid.grid import Grid
 from seismo.scenario import Scenario
 from seismo.scenario.scenario_facts import remembered
 from seismo.scenario.sections.grid import Refinement
@@ -117,7 +117,7 @@ def _shallowest(scenario: Scenario) -> float | None:
         is_free &= (planes <= first) | (planes >= behind)
     # What crosses the plane is accurate enough.
     spectra = trace_spectra(shots, groups, region.dimensions)
-    coarse = FACTOR * max(region.spacing[AXES.index(axis)] for axis in region.axes)
+    coarse = FACTOR * region.coarsest
     for plane in planes[is_free]:
         error = max(crossing_error(spectra, order, below[plane], coarse) for order in orders)
         if error <= MOST_ERROR * scenario.grid.accuracy:

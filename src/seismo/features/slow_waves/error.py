@@ -44,7 +44,7 @@ def slow_wave_error(discretization: Discretization) -> float:
                 for n, v in _medium(discretization.earth, discretization, position[None]).items()
             }
             wavelength = medium["vp"] / discretization.dominant_frequency
-            points = wavelength / max(discretization.grid.spacing)
+            points = wavelength / discretization.grid.coarsest
             comes = np.linalg.norm(offsets, axis=1) < time * slow.velocity(offsets, medium)
             shares = slow.share(offsets, medium, points)[comes]
             worst = max(worst, float(shares.max(initial=0.0)))

@@ -63,7 +63,7 @@ def _spheres(
     wavelength = float(medium["vp"][sends].max()) / dominant_frequency(scenario)
     # The points that a source is spread over lie in the core.
     spread = BROAD_RADIUS if physics.broad_sources else RADIUS
-    radius = max(_WAVELENGTHS * wavelength, spread * max(grid.spacing) / CORE)
+    radius = max(_WAVELENGTHS * wavelength, spread * grid.coarsest / CORE)
     true_z, _, _ = earth.frame.points((z, across, x)).coordinates
     centres = np.stack([np.broadcast_to(true_z, x.shape), y, x], axis=1)[sends]
     other, turned = condition.names
