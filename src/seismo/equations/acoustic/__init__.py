@@ -1,7 +1,11 @@
-"""Acoustic waves: of constant and of variable density, and in transversely isotropic rock."""
+"""Acoustic waves: of constant or variable density, or in anisotropic rock; each with loss, too."""
 
 from __future__ import annotations
 
 from seismo.equations.acoustic import constant_density, tti, variable_density, vti
 
-EQUATIONS = (constant_density.EQUATION, variable_density.EQUATION, vti.EQUATION, tti.EQUATION)
+EQUATIONS = tuple(
+    equation
+    for module in (constant_density, variable_density, vti, tti)
+    for equation in (module.EQUATION, module.LOSSY)
+)

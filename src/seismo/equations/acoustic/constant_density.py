@@ -24,10 +24,24 @@ its divergence (`seismo.equations.framework.sloping_ground`)::
     u(n + 1/2) = u(n - 1/2) - grad p(n),    p(n + 1) = p(n) - c^2 dt^2 div u(n + 1/2)
 
 u [Pa/m] is rho v / dt; `k` = c^2 dt^2 is that of flat ground.
+
+**Rock that attenuates**, where the model gives qp, has the same grid and fields, and besides the
+memory of q = d2p/dx2 + d2p/dy2 + d2p/dz2 at t = n dt (p_tt = M / rho div grad p with rho constant).
+Its variables stand half a step later, in units of q::
+
+    d2p/dt2 = c^2 (div grad p less what its memory lacks)
+    xi(n + 1/2) = a_l xi(n - 1/2) + b_l q(n),    A^l acts on [xi(n + 1/2) + xi(n - 1/2)] / 2
+
+(`seismo.equations.loss.memory_variables`). `k` = unrelaxed c^2 dt^2; `y` the number of its loss.
+Under ground that slopes variables remember div u, which is the sum over time of q::
+
+    p(n + 1) = p(n) - c^2 dt^2 (div u less what its memory lacks)
+    xi(n + 1) = a_l xi(n) + b_l div u(n + 1/2)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +51,7 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
-from seismo.equations.framework.parameters import VP
+from seismo.equations.framework.parameters import QP, VP
 from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
     Field,
@@ -46,6 +60,15 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
+from seismo.equations.loss.memory_variables import (
+    UNKNOWN,
+    lasting,
+    lossless,
+    pressures_with_loss,
+    strain_source,
+    with_memory,
+)
+from seismo.equations.loss.relaxation import Relaxation
 
 
 def increment(cell):
@@ -86,10 +109,16 @@ def motion(cell):
 
 def pressure_from_motion(cell):
     """p(n + 1) = p(n) - c^2 dt^2 div u."""
-    cell.put("p", cell["p"] - cell["k"] * divergence(cell))
+    cell.put("p", cell["p"] - cell["k"] * _divergence(cell))
 
 
-def divergence(cell):
+def lossy_pressure_from_motion(cell):
+    """p(n + 1) = p(n) - c^2 dt^2 (div u - sum Y_l xi^l)."""
+    divergence = lasting(cell, "curvature", _divergence(cell))
+    cell.put("p", cell["p"] - cell["k"] * divergence)
+
+
+def _divergence(cell):
     """Return div u."""
     return cell.total(*((a, f"u{a}") for a in cell.axes))
 
@@ -124,13 +153,39 @@ def flux(cell):
         cell.flux(a, "p")
 
 
+def lossy_sloping(flat: Physics, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates under ground that slopes."""
+    relaxation = options or UNKNOWN
+    plain = sloping(flat, None)
+    motion, advance, surface = plain.stages
+    remembering = with_memory(
+        advance, lossy_pressure_from_motion, ("curvature",), ("k", "y"), relaxation
+    )
+    # A source s drives the memory as div u = -1 / dt times its integral does.
+    source = strain_source(
+        plain.drives["pressure"][0], lambda mean, dt: -1.0 / dt, "curvature", relaxation
+    )
+    return replace(
+        plain, stages=(motion, remembering, surface), drives=plain.drives | {"pressure": source}
+    )
+
+
 def pressure(cell):
     """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz), over p(n-1)."""
+    _advance(cell, lossless)
+
+
+def lossy_pressure(cell):
+    """p(n+1) = 2 p(n) - p(n-1) + c^2 dt^2 (xx + yy + zz - sum Y_l xi^l), over p(n-1)."""
+    _advance(cell, lasting)
+
+
+def _advance(cell, less_loss: Callable) -> None:
     # Read p(n-1) before the PML stores its memory in the same array.
     past = cell["p_old"]
     k = cell["k"]
     # Leapfrog of (1 / c^2) d2p/dt2 = laplacian p.
-    laplacian = cell.sum(cell.dd(a, "p") for a in cell.axes)
+    laplacian = less_loss(cell, "curvature", cell.sum(cell.dd(a, "p") for a in cell.axes))
     cell.put("p_old", 2.0 * cell["p"] - past + k * laplacian)
 
 
@@ -164,6 +219,14 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates along some axes."""
+    sources = {"pressure": [("curvature", lambda mean, dt: 1.0)]}
+    return pressures_with_loss(
+        tables(axes, None), options or UNKNOWN, lossy_pressure, "y_vp", sources
+    )
+
+
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
     """Return what the pressure stores: p^2 / k."""
     return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("k")),)
@@ -191,4 +254,12 @@ EQUATION = Equation(
     layered=LAYERED,
     energy=energy,
     sloping=sloping,
+)
+LOSSY = EQUATION.attenuating(
+    "viscoacoustic",
+    lossy_tables,
+    QP,
+    sloping=lossy_sloping,
+    nanoseconds={"cpu": {2: 1.5, 3: 3.9}},
+    bandwidth_share={"gpu": {2: 0.78, 3: 0.89}},
 )

@@ -31,6 +31,9 @@ the medium turns to that over the first points of a layer, which damp nothing.
 Both p and r are continuous where the axis is oblique to a contact. Stresses of rocks of unlike
 epsilon or delta would not be, but for slow waves, which such a contact makes, shorter and shorter
 ones on finer grids: these parameters should change over some points.
+
+Rock that attenuates remembers the curvatures H p and N r, as that of `acoustic_vti` does; slopes
+along the axis remember nothing. In absorbing layers it keeps its Q.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ from seismo.equations.framework.parameters import (
     DELTA,
     EPSILON,
     PHI,
+    QP,
     THETA,
     VP,
     Gradual,
@@ -55,6 +59,7 @@ from seismo.equations.framework.table import (
     Physics,
     Stage,
 )
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock.elastic_constants import axis_of
 from seismo.equations.rock.slow_waves import SlowWaves
 
@@ -93,6 +98,11 @@ def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
     before = acoustic_vti.present(cell)
     acoustic_vti.advance(cell, before, *curvatures(cell))
+
+
+def lossy_pressures(cell):
+    """Advance both pressures by what lasts of H p and N r."""
+    acoustic_vti.advance_with_loss(cell, curvatures)
 
 
 def curvatures(cell):
@@ -160,6 +170,11 @@ def tables(axes: str, options: None) -> Physics:
     )  # fmt: skip
 
 
+def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates along some axes."""
+    return acoustic_vti.with_loss(tables(axes, None), lossy_pressures, options)
+
+
 EQUATION = Equation(
     name="acoustic_tti",
     parameters=(VP, EPSILON, DELTA, THETA, PHI),
@@ -169,4 +184,7 @@ EQUATION = Equation(
     bandwidth_share={"gpu": {3: 0.93}},
     energy=acoustic_vti.energy,
     beside_layers=Collar(COLLAR_POINTS, elliptic),
+)
+LOSSY = EQUATION.attenuating(
+    "viscoacoustic_tti", lossy_tables, QP, nanoseconds={"cpu": {2: 6.2, 3: 19.0}}
 )

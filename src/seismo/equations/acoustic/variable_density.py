@@ -9,6 +9,13 @@ density at a velocity is the mean of its two nodes (Moczo et al. 2002).
 Planes z with cells that a contact cuts have a density for each component, where it stands: `rho_x`,
 `rho_y`, `rho_z` (`seismo.model.effective.density`). These are kept for such planes only, and stand
 `packed` numbers earlier.
+
+Rock that attenuates, where the model gives qp, has the same grid and density
+(`seismo.equations.loss.memory_variables`)::
+
+    dp/dt = -kappa (div v less what its memory lacks)
+
+On the nodes stand unrelaxed `kappa` dt and the number `y` of its loss.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from seismo.equations.framework.declaration import (
     LayeredWaves,
     StoredEnergy,
 )
-from seismo.equations.framework.parameters import RHO, VP
+from seismo.equations.framework.parameters import QP, RHO, VP
 from seismo.equations.framework.sloping_ground import with_pressure_surface
 from seismo.equations.framework.table import (
     Field,
@@ -33,6 +40,13 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
+from seismo.equations.loss.memory_variables import (
+    UNKNOWN,
+    lasting,
+    lossless,
+    pressures_with_loss,
+)
+from seismo.equations.loss.relaxation import Relaxation
 
 
 def masses(cell):
@@ -70,8 +84,17 @@ def _accelerate(cell, a: str, mass) -> None:
 
 def pressure(cell):
     """p(n + 1) = p(n) - kappa dt div v."""
+    _expand(cell, lossless)
+
+
+def lossy_pressure(cell):
+    """p(n + 1) = p(n) - kappa dt (div v - sum Y_l xi^l)."""
+    _expand(cell, lasting)
+
+
+def _expand(cell, less_loss: Callable) -> None:
     # dp/dt = -kappa div v
-    divergence = cell.total(*((a, f"v{a}") for a in cell.axes))
+    divergence = less_loss(cell, "volume", cell.total(*((a, f"v{a}") for a in cell.axes)))
     cell.put("p", cell["p"] - cell["kappa"] * divergence)
 
 
@@ -148,6 +171,18 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates along some axes."""
+    # Volume that comes out of a point is a strain of the fluid, and drives its memory, too.
+    sources = {
+        "pressure": [("volume", lambda mean, dt: -1.0 / (mean("rho") * dt))],
+        "volume_rate": [("volume", lambda mean, dt: -1.0)],
+    }
+    return pressures_with_loss(
+        tables(axes, None), options or UNKNOWN, lossy_pressure, "y_p_modulus", sources
+    )
+
+
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
     """Return what the pressure stores: p^2 / kappa."""
     return (StoredEnergy("", lambda one, other, mean: one["p"] * other["p"] / mean("kappa")),)
@@ -172,4 +207,11 @@ EQUATION = Equation(
     layered=LAYERED,
     energy=energy,
     sloping=with_pressure_surface,
+)
+LOSSY = EQUATION.attenuating(
+    "viscoacoustic_variable_density",
+    lossy_tables,
+    QP,
+    nanoseconds={"cpu": {2: 2.2, 3: 4.4}},
+    bandwidth_share={"gpu": {2: 0.68, 3: 0.95}},
 )

@@ -22,10 +22,19 @@ pressure weigh them by, so that both may change places; an explosion adds to bot
 Where epsilon > delta sources also send waves of the second kind, S waves as it were: slow, the
 slowest of them shorter than any grid resolves. They are part of these equations. None come from
 where epsilon = delta, as in water.
+
+Rock that attenuates, where the model gives qp besides, has the same equations and fields. All
+moduli relax alike, so that Q is qp in all directions. What is remembered is H p, `across`, and Z r,
+`along`, at t = n dt (`seismo.equations.acoustic.constant_density`): with the memory xi of either,
+
+    H p - sum Y_l xi^l,    Z r - sum Y_l xi^l
+
+stand in their places. `y` is the number of the loss of vp^2.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from operator import attrgetter
 
@@ -35,6 +44,7 @@ from seismo.equations.framework.declaration import Equation, StoredEnergy
 from seismo.equations.framework.parameters import (
     DELTA,
     EPSILON,
+    QP,
     VP,
     Condition,
 )
@@ -45,7 +55,16 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
+from seismo.equations.loss.memory_variables import (
+    UNKNOWN,
+    loss,
+    pressures_with_loss,
+    remember,
+)
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock.slow_waves import SlowWaves
+
+CURVATURES = ("across", "along")  # the axis of the rock: strains that are remembered
 
 
 def differentiated(axis: str) -> str:
@@ -63,6 +82,21 @@ def pressures(cell):
     """p(n+1) = 2 p(n) - p(n-1) + root w + rest H p, r(n+1) = 2 r(n) - r(n-1) + w."""
     before = present(cell)
     advance(cell, before, *curvatures(cell))
+
+
+def lossy_pressures(cell):
+    """Advance both pressures by what lasts of H p and Z r."""
+    advance_with_loss(cell, curvatures)
+
+
+def advance_with_loss(cell, curvatures: Callable) -> None:
+    """Advance both pressures by curvatures(cell), those across and along the axis, less loss."""
+    # H p and Z r, each less sum Y_l xi^l of its own memory.
+    before = present(cell)
+    y = cell["y"]
+    rates = dict(zip(CURVATURES, curvatures(cell), strict=True))
+    memory = remember(cell, rates)
+    advance(cell, before, *(rate - loss(cell, "p", y, memory[n]) for n, rate in rates.items()))
 
 
 def present(cell):
@@ -186,6 +220,20 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def with_loss(plain: Physics, update: Callable, options: Relaxation | None) -> Physics:
+    """Return the table of two pressures with loss, of that without, and the update of both."""
+    # A source of volume is a strain rate of both kinds, as the mean stress weighs them.
+    share = 1.0 - 1.0 / len(plain.axes)  # of the mean stress that p has
+    rates = (lambda mean, dt: share, lambda mean, dt: 1.0 - share)
+    sources = {"pressure": list(zip(CURVATURES, rates, strict=True))}
+    return pressures_with_loss(plain, options or UNKNOWN, update, "y_vp", sources)
+
+
+def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates along some axes."""
+    return with_loss(tables(axes, None), lossy_pressures, options)
+
+
 def _stored(one, other, mean) -> np.ndarray:
     k, root, rest = (mean(name) for name in ("k", "root", "rest"))
     # r^2 / k + (p - root r)^2 / rest, which the two pressures keep as one does p^2 / k.
@@ -206,4 +254,7 @@ EQUATION = Equation(
     energy=energy,
     nanoseconds={"cpu": {2: 1.3, 3: 2.9}},
     bandwidth_share={"gpu": {2: 0.78, 3: 1.0}},
+)
+LOSSY = EQUATION.attenuating(
+    "viscoacoustic_vti", lossy_tables, QP, nanoseconds={"cpu": {2: 2.9, 3: 7.4}}
 )

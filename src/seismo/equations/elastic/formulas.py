@@ -1,7 +1,8 @@
 """Updates of velocities and stresses, one text for space and for P-SV waves in a plane.
 
-Symbols are those of `seismo.equations.elastic`. Coefficients of planes that no contact cuts, where
-one rock fills the cells, are `rho`, `c11` and `q` alone (the functions `isotropic_...`).
+Symbols are those of `seismo.equations.elastic.isotropic`. Coefficients of planes that no contact
+cuts, where one rock fills the cells, are `rho`, `c11` and `q` alone (the functions
+`isotropic_...`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Elastic isotropic waves: velocity and stress in 3-D, and P-SV in 2-D. Fluids are vs = 0.
+"""Elastic waves in isotropic and VTI rock: velocity and stress in 3-D, and P-SV in 2-D.
 
     rho dv_i/dt = d_j s_ij,    ds_ij/dt = c_ijkl d_k v_l
 
-The rock is isotropic. A cell that a contact cuts is not: seen from a longer wave it is transversely
-isotropic about z (Backus 1962), so the stiffness is c11, c13, c33, c44, c66, which for one rock are
-c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
+The rock is isotropic, a fluid where vs = 0. A cell that a contact cuts is not: seen from a longer
+wave it is transversely isotropic about z (Backus 1962), so the stiffness is c11, c13, c33, c44,
+c66, which for one rock are c11 = c33 = lambda + 2 mu, c13 = lambda, c44 = c66 = mu.
 
 Staggering of Virieux (1986), Levander (1988), Graves (1996): normal stresses on the nodes; v_i
 half a cell further along i; s_ij half a cell further along i and j. Stresses at t = n dt,
@@ -26,11 +26,24 @@ Stresses store the energy s : C^-1 : s / 2, on the points where they stand (`ene
 stresses do not depend on shear strains here: their part is a form of the matrix between normal
 strains and stresses on the nodes, that of each shear stress a product with its compliance, the mean
 of the nodes beside it.
+
+**VTI rock**, transversely isotropic about z, has the same equations, fields, stages and formulas: a
+stack of isotropic layers is such, too. Here each rock has five constants of its own, given or from
+Thomsen's parameters (`seismo.equations.rock.rock_parameters`)::
+
+    sxx = c11 exx + (c11 - 2 c66) eyy + c13 ezz,    szz = c13 (exx + eyy) + c33 ezz,
+    syy = (c11 - 2 c66) exx + c11 eyy + c13 ezz,    sxz = 2 c44 exz,  syz = 2 c44 eyz,
+                                                    sxy = 2 c66 exy
+
+Planes z of isotropic rock alone keep two stiffnesses, as above; all others keep the five. An
+upright contact with a fluid, or one that dips, acts by pressure alone (`c33`), as between isotropic
+media. The moment of a source of volume, c11 times that, is the one of waves along the layers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
@@ -45,9 +58,13 @@ from seismo.equations.elastic import formulas
 from seismo.equations.elastic.formulas import four_nodes, pairs
 from seismo.equations.framework.declaration import Equation, LayeredWaves, StoredEnergy
 from seismo.equations.framework.parameters import (
+    DELTA,
+    EPSILON,
+    GAMMA,
     RHO,
     VP,
     VS,
+    Condition,
 )
 from seismo.equations.framework.sloping_ground import shear_rate
 from seismo.equations.framework.table import (
@@ -58,6 +75,11 @@ from seismo.equations.framework.table import (
     SourceTerm,
     Stage,
     Term,
+)
+from seismo.equations.rock import elastic_constants as constants
+from seismo.equations.rock import (
+    plane_waves,
+    rock_parameters,
 )
 
 Mean = Callable[[str], np.ndarray]
@@ -302,5 +324,84 @@ EQUATION = Equation(
     nanoseconds={"cpu": {2: 3.3, 3: 9.1}},
     bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
     layered=LAYERED,
+    energy=energy,
+)
+
+
+VTI_CONDITIONS = (
+    # A fluid is isotropic.
+    Condition(
+        lambda medium: constants.isotropic(medium) | (medium["vs"] > 0.0),
+        ("vs", "epsilon", "delta", "gamma"),
+        "a fluid has none of these; set them to 0 where vs is 0",
+    ),
+    # c13 is real: Thomsen's (1986) delta is not too low.
+    Condition(
+        constants.has_c13,
+        ("vp", "vs", "delta"),
+        "delta is below -(1 - vs^2 / vp^2) / 2, so that c13 is no real number: raise it",
+    ),
+    # The stiffness is positive definite.
+    Condition(
+        constants.takes_energy,
+        ("epsilon", "delta", "gamma"),
+        "c33 (c11 - c66) is not above c13^2, so that a strain would set energy free: raise epsilon "
+        "or lower delta",
+    ),
+)
+
+
+def isotropic_throughout(extremes) -> bool:
+    """Whether an earth of these extremes is one isotropic medium."""
+    plain = all(extremes.others[p.name] == (0.0, 0.0) for p in (EPSILON, DELTA, GAMMA))
+    return extremes.uniform and plain
+
+
+def _like(vp, vs, rho, epsilon, delta, gamma):
+    """Return the isotropic vp, vs, rho whose contacts tell what those of VTI rocks err, roughly."""
+    # c33 (1 + epsilon) is the mean of c33 and c11 = c33 (1 + 2 epsilon).
+    return max(vp * (1.0 + epsilon) ** 0.5, 1.2 * vs), vs, rho
+
+
+def _plain(vp, vs, rho):
+    return vp, vs, rho, 0.0, 0.0, 0.0
+
+
+def _of_rocks(stage: Stage) -> Stage:
+    """Return a stage of the elastic equation whose even planes are those of isotropic rock."""
+    if stage.even is None or stage.even.of_density:
+        return stage
+    # Two stiffnesses, c11 and c44, tell a plane of isotropic rock only.
+    even = replace(stage.even, everywhere=isotropic_throughout, simple=constants.isotropic)
+    return replace(stage, even=even)
+
+
+def of_rocks(table: Physics) -> Physics:
+    """Return the table of waves in these rocks, of that in isotropic rock."""
+    return replace(
+        table,
+        stages=tuple(map(_of_rocks, table.stages)),
+        conversion=rock_parameters.vti(),
+        # The fastest wave is sought over all directions: it may be oblique.
+        derived={"fastest": plane_waves.fastest},
+        fastest=lambda extremes: extremes.others["fastest"][1],
+        conditions=VTI_CONDITIONS,
+    )
+
+
+def vti_tables(axes: str, options: None) -> Physics:
+    """Return the table along some axes: in 2-D that of P-SV waves."""
+    return of_rocks(tables(axes, options))
+
+
+VTI = Equation(
+    name="elastic_vti",
+    parameters=(VP, VS, RHO, EPSILON, DELTA, GAMMA),
+    tables=vti_tables,
+    instead=rock_parameters.OF_VTI,
+    nanoseconds={"cpu": {2: 3.9, 3: 10.5}},
+    bandwidth_share={"gpu": {2: 0.83, 3: 0.84}},
+    layered=replace(EQUATION.waves_in_layers, medium=_like, parameters=_plain),
+    extends="elastic",
     energy=energy,
 )

@@ -8,8 +8,8 @@ Hooke's law has nine constants, and normal stresses do not depend on shear strai
 
 Rocks are given by vp, vs and Tsvankin's (1997) parameters, or by these constants
 (`seismo.equations.rock.rock_parameters`); VTI and isotropic rocks may lie beside them. Fields stand
-where they do in `seismo.equations.elastic`; shear stiffnesses are harmonic means of four nodes, as
-there, those of cells that contacts cut are the means of Schoenberg & Muir
+where they do in `seismo.equations.elastic.isotropic`; shear stiffnesses are harmonic means of four
+nodes, as there, those of cells that contacts cut are the means of Schoenberg & Muir
 (`seismo.model.effective.tilted_stiffness`), whose couplings of normal and shear strains at contacts
 that dip are neglected. In 2-D the waves are those of VTI rock with the constants c11, c13, c33,
 c55.

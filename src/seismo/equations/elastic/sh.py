@@ -18,6 +18,15 @@ earlier.
 where vs is that along the axis (Thomsen 1986); c44 and c66 may be given, too, of any rock whose
 motion along y is not coupled to other motion in the plane of x and z. Wavefronts are ellipses.
 Planes z of isotropic rock alone keep one modulus, all others both.
+
+**Rock that attenuates**, where the model gives qs, has the same grid, density and effective media
+(`seismo.equations.loss.memory_variables`)::
+
+    ds/dt = mu (d vy less what its memory lacks)
+
+On the nodes stand unrelaxed `q_xy` and `q`, and `qy_xy`, `qy`: these times the numbers y of the
+moduli. c66 and c44 of VTI rock both relax with the weights of S waves: the quality factor is qs in
+all directions.
 """
 
 from __future__ import annotations
@@ -36,6 +45,7 @@ from seismo.equations.framework.declaration import (
 from seismo.equations.framework.parameters import (
     CONSTANTS,
     GAMMA,
+    QS,
     RHO,
     VS,
 )
@@ -47,6 +57,8 @@ from seismo.equations.framework.table import (
     Stage,
     Term,
 )
+from seismo.equations.loss.memory_variables import UNKNOWN, loss, remember, with_loss, with_memory
+from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock import elastic_constants as constants
 from seismo.equations.rock import plane_waves, rock_parameters
 
@@ -78,6 +90,31 @@ def _shear(cell, a: str, name: str, compliance) -> None:
     cell.put(name, cell[name] + 2.0 / compliance * cell.d(a, "vy"))
 
 
+def lossy_stress(cell):
+    """Hooke's law with a modulus for each stress, and the memory of both strains."""
+    _lossy_shear(cell, "x", "xy", "q_xy", "qy_xy")
+    _lossy_shear(cell, "z", "yz", "q", "qy")
+
+
+def isotropic_lossy_stress(cell):
+    """Hooke's law where both stresses have one modulus, and the memory of both strains."""
+    _lossy_shear(cell, "x", "xy", "q", "qy")
+    _lossy_shear(cell, "z", "yz", "q", "qy")
+
+
+def _lossy_shear(cell, a: str, strain: str, q: str, qy: str) -> None:
+    """s_ya += mu d_a vy, mu the harmonic mean of two nodes, y weighted with 1/mu."""
+    # ds_ya/dt = mu (d_a vy - sum Y_l xi^l)
+    rate = cell.d(a, "vy")
+    (memory,) = remember(cell, {strain: rate}).values()
+    # mu: harmonic mean of two nodes; y: their mean weighted with 1 / mu.
+    compliance = cell[q] + cell.next(q, a)
+    y = (cell[qy] + cell.next(qy, a)) / compliance
+    name = f"s{strain}"
+    mu = 2.0 / compliance
+    cell.put(name, cell[name] + mu * (rate - loss(cell, "s", y, memory)))
+
+
 def coefficients(medium: dict, dt: float) -> dict:
     """Return `rho` / dt, `q_xy` and `q` from `rho` [kg/m^3], `mu_xy` and `mu_yz` [Pa]."""
     # mu = 0 of a fluid becomes a mu that is negligible, but no infinity.
@@ -92,6 +129,21 @@ def coefficients(medium: dict, dt: float) -> dict:
 def one_modulus(medium: dict) -> np.ndarray:
     """Return where both stresses have one modulus."""
     return np.isclose(medium["mu_xy"], medium["mu_yz"], rtol=1e-9, atol=0.0)
+
+
+def lossy_coefficients(medium: dict, dt: float) -> dict:
+    """Return the same, and `qy_xy` and `qy`."""
+    named = coefficients(medium, dt)
+    # q y: y weighted with 1 / (mu dt), which the formulas average.
+    named["qy_xy"] = named["q_xy"] * medium["y_mu_xy"]
+    named["qy"] = named["q"] * medium["y_mu_yz"]
+    return named
+
+
+def one_lossy_modulus(medium: dict) -> np.ndarray:
+    """Return where both stresses have one modulus and one y."""
+    alike = np.isclose(medium["y_mu_xy"], medium["y_mu_yz"], rtol=1e-6, atol=1e-9)
+    return one_modulus(medium) & alike
 
 
 def tables(axes: str, options: None) -> Physics:
@@ -135,6 +187,23 @@ def tables(axes: str, options: None) -> Physics:
     )
 
 
+def lossy_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates in x and z."""
+    relaxation = options or UNKNOWN
+    plain = tables(axes, None)
+    even = IsotropicPlanes(
+        isotropic_lossy_stress, ("q", "qy"), one_lossy_modulus, attrgetter("uniform")
+    )
+    # Memory of both strain rates, where their stresses stand.
+    strains = {"xy": "x", "yz": "z"}
+    hooke = with_memory(
+        plain.stages[1], lossy_stress, strains, ("q_xy", "q", "qy_xy", "qy"), relaxation, even
+    )
+    return with_loss(
+        plain, relaxation, "s", strains, [hooke], lossy_coefficients, ("y_mu_xy", "y_mu_yz")
+    )
+
+
 def energy(axes: str) -> tuple[StoredEnergy, ...]:
     """Return what the stresses store: s^2 / mu."""
     return (
@@ -170,6 +239,12 @@ EQUATION = Equation(
 )
 
 
+LOSSY = EQUATION.attenuating(
+    "viscoelastic_sh", lossy_tables, QS,
+    nanoseconds={"cpu": {2: 2.8}}, bandwidth_share={"gpu": {2: 0.68}},
+)  # fmt: skip
+
+
 def isotropic_throughout(extremes) -> bool:
     """Whether an earth of these extremes is one isotropic medium."""
     return extremes.uniform and extremes.others[GAMMA.name] == (0.0, 0.0)
@@ -196,6 +271,12 @@ def vti_tables(axes: str, options: None) -> Physics:
     return of_rocks(tables(axes, options))
 
 
+def lossy_vti_tables(axes: str, options: Relaxation | None) -> Physics:
+    """Return the table of rock that attenuates in x and z."""
+    table = of_rocks(lossy_tables(axes, options))
+    return replace(table, conversion=rock_parameters.attenuating(rock_parameters.sh(), QS.name))
+
+
 def _like(vs, rho, gamma):
     """Return the P-SV medium of isotropic rock, whose contacts tell what those err, roughly."""
     return EQUATION.waves_in_layers.medium(vs, rho)
@@ -216,4 +297,7 @@ VTI = Equation(
     layered=replace(EQUATION.waves_in_layers, medium=_like, parameters=_plain),
     extends="elastic_sh",
     energy=energy,
+)
+LOSSY_VTI = VTI.attenuating(
+    "viscoelastic_sh_vti", lossy_vti_tables, QS, nanoseconds={"cpu": {2: 3.1}}
 )

@@ -1,15 +1,16 @@
 """Elastic waves in rock of any anisotropy: with a tilted axis (TTI), or of 21 constants.
 
-The rocks are those of `seismo.equations.elastic.vti`, each about an axis n of its own, so that
-normal stresses depend on shear strains, and shear stresses on normal strains. With n = xx, yy, zz
-and I, J = yz, xz, xy, strains e_n and g_I = d_a v_b + d_b v_a, and c_I for c44, c55, c66::
+The rocks are the VTI ones of `seismo.equations.elastic.isotropic`, each about an axis n of its own,
+so that normal stresses depend on shear strains, and shear stresses on normal strains. With n = xx,
+yy, zz and I, J = yz, xz, xy, strains e_n and g_I = d_a v_b + d_b v_a, and c_I for c44, c55, c66::
 
     s_n' = sum over m of c_nm e_m + sum over I of c_nI g_I
     s_I' = c_I g_I + sum over n of c_nI e_n + sum over J of c_IJ g_J,  J not I
 
-Fields stand where they do in `seismo.equations.elastic`. What couples them is interpolated between
-shear points and nodes by P, the mean of four points along each axis (9/16, -1/16), and back by P',
-the transpose of it (Igel, Mora & Riollet 1995, Geophysics 60, 1203, in a form that keeps energy)::
+Fields stand where they do in `seismo.equations.elastic.isotropic`. What couples them is
+interpolated between shear points and nodes by P, the mean of four points along each axis (9/16,
+-1/16), and back by P', the transpose of it (Igel, Mora & Riollet 1995, Geophysics 60, 1203, in a
+form that keeps energy)::
 
     h_I = c_I g_I                                                [Pa], new in every step
     s_n += sum of c_nm e_m + sum of a_nI P h_I,                  a_nI = c_nI / c_I
@@ -43,7 +44,6 @@ import numpy as np
 
 from seismo.equations.acoustic.variable_density import inertia
 from seismo.equations.elastic import definite, isotropic
-from seismo.equations.elastic import vti as elastic_vti
 from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
 from seismo.equations.elastic.isotropic import FLUID_Q
 from seismo.equations.framework.declaration import Equation
@@ -199,7 +199,7 @@ def strain_responses(axes: str, medium: dict) -> dict[str, dict[str, np.ndarray]
 
 def tables(axes: str, options: None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
-    upright = elastic_vti.tables(axes, options)
+    upright = isotropic.vti_tables(axes, options)
     momentum = upright.stages[0]
     components = pairs(axes)
     v = momentum.writes
@@ -247,13 +247,13 @@ def tables(axes: str, options: None) -> Physics:
 
 EQUATION = Equation(
     name="elastic_tti",
-    parameters=(*elastic_vti.EQUATION.parameters, THETA, PHI),
+    parameters=(*isotropic.VTI.parameters, THETA, PHI),
     tables=tables,
     nanoseconds={"cpu": {2: 8.5, 3: 14.5}},
     bandwidth_share={"gpu": {3: 0.8}},
     # Contacts err about as those of rock whose axis is upright, and as the axes differ
     # (`seismo.runs.prediction.contacts.turned_rock`).
-    layered=elastic_vti.EQUATION.waves_in_layers.with_further(0.0, 0.0),
+    layered=isotropic.VTI.waves_in_layers.with_further(0.0, 0.0),
     extends="elastic",
 )
 

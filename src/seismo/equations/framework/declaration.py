@@ -5,6 +5,7 @@ Whatever follows from the tables is derived there (`seismo.equations.framework.t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -123,6 +124,25 @@ class Equation:
     beside_layers: Collar | None = None
     energy: Callable[[str], tuple[StoredEnergy, ...]] | None = None
     sloping: Callable[[Physics, Any], Physics] | None = None
+
+    def attenuating(
+        self, name: str, tables: Callable[[str, Any], Physics], *quality: Parameter, **changes: Any
+    ) -> Equation:
+        """Return the equation of these waves in rock that attenuates, where the model gives Q.
+
+        Args:
+            name: of it.
+            tables: function(axes, relaxation) -> its table.
+            quality: parameters of the loss, infinite without any.
+            changes: what else it declares otherwise.
+        """
+        layered = self.layered and self.layered.with_further(*(math.inf for _ in quality))
+        plain = replace(
+            self, name=name, parameters=(*self.parameters, *quality), tables=tables,
+            extends=self.extends or self.name, also_called=(), nanoseconds={}, bandwidth_share={},
+            layered=layered, energy=None,
+        )  # fmt: skip
+        return replace(plain, **changes)
 
     @property
     def waves_in_layers(self) -> LayeredWaves:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from seismo.equations.framework.table import Field, SourceTerm
+from seismo.equations.framework.table import Field, IsotropicPlanes, Physics, SourceTerm, Stage
 from seismo.equations.loss.relaxation import Relaxation
 
 _POWERS = ("constant", "linear", "quadratic")
@@ -107,6 +107,17 @@ def remember(cell: Any, rates: Mapping[str, Any]) -> dict[str, list[Any]]:
     return sums
 
 
+def lasting(cell: Any, strain: str, rate: Any) -> Any:
+    """Return a strain rate less what its memory lacks, of a P modulus whose loss is `y`."""
+    (memory,) = remember(cell, {strain: rate}).values()
+    return rate - loss(cell, "p", cell["y"], memory)
+
+
+def lossless(cell: Any, strain: str, rate: Any) -> Any:
+    """Return a strain rate of rock without loss, in the place of `lasting`."""
+    return rate
+
+
 def added(*memories: Sequence[Any]) -> list[Any]:
     """Return the sums of several strains' memories, by mechanism."""
     return [sum(rest, first) for first, *rest in zip(*memories, strict=True)]
@@ -152,6 +163,91 @@ def responses_of_memory(strain: str, relaxation: Relaxation, like: np.ndarray) -
     gains = relaxation.decay(relaxation.dt)[1] * (relaxation.scale or 1.0) / relaxation.dt
     names = names_of(strain, relaxation)
     return {name: np.full_like(like, gain) for name, gain in zip(names, gains, strict=True)}
+
+
+def with_memory(
+    stage: Stage, update: Callable, strains: Iterable[str], coefficients: tuple[str, ...],
+    relaxation: Relaxation, even: IsotropicPlanes | None = None,
+) -> Stage:  # fmt: skip
+    """Return a stage of an equation without loss that remembers strains.
+
+    Args:
+        stage: of the equation without loss.
+        update: its formula with loss.
+        strains: that it remembers.
+        coefficients: that it takes.
+        relaxation: the mechanisms.
+        even: the same of planes whose medium is even.
+    """
+    remembered = (name for strain in strains for name in names_of(strain, relaxation))
+    return replace(
+        stage, writes=(*stage.writes, *remembered), coefficients=coefficients, update=update,
+        even=even,
+    )  # fmt: skip
+
+
+def with_loss(
+    plain: Physics, relaxation: Relaxation, waves: str, strains: Mapping[str, str],
+    stages: Iterable[Stage], coefficients: Callable, losses: Iterable[str], **changes: Any,
+) -> Physics:  # fmt: skip
+    """Return the table of an equation whose rock attenuates, of that of the same without loss.
+
+    Args:
+        plain: the table without loss.
+        relaxation: the mechanisms.
+        waves: moduli that relax: "p", "s" or "ps".
+        strains: that are remembered, each with the axes along which it stands between nodes.
+        stages: those that stand in the place of stages of their names (`with_memory`).
+        coefficients: function(medium, dt) -> arrays that formulas take.
+        losses: averages that they take besides.
+        changes: further attributes.
+    """
+    in_place = {stage.name: stage for stage in stages}
+    return replace(
+        plain,
+        fields=(*plain.fields, *memory_fields(strains, relaxation)),
+        stages=tuple(in_place.get(stage.name, stage) for stage in plain.stages),
+        coefficients=coefficients,
+        medium=(*plain.medium, *losses),
+        numbers=numbers_of(relaxation, waves),
+        in_increments=None,
+        **changes,
+    )
+
+
+def pressures_with_loss(
+    plain: Physics, relaxation: Relaxation, update: Callable, average: str,
+    sources: Mapping[str, Sequence[tuple[str, Callable]]],
+) -> Physics:  # fmt: skip
+    """Return the table of an equation of pressures with loss: `y` on the nodes tells it.
+
+    Args:
+        plain: the table without loss, whose last stage advances the pressures.
+        relaxation: the mechanisms.
+        update: formula of that stage with loss.
+        average: of the medium that `y` is.
+        sources: type of source -> of each of its terms the strain that it acts as, and
+            function(mean, dt) -> the rate of that (`strain_source`).
+    """
+    *_, last = plain.stages
+    strains = dict.fromkeys((strain for strain, _ in sources["pressure"]), "")
+
+    def coefficients(medium: dict, dt: float) -> dict:
+        return plain.coefficients(medium, dt) | {"y": medium[average]}
+
+    drives = {
+        kind: tuple(
+            source_term
+            for term, (strain, rate) in zip(plain.drives[kind], rates, strict=True)
+            for source_term in strain_source(term, rate, strain, relaxation)
+        )
+        for kind, rates in sources.items()
+    }
+    stage = with_memory(last, update, strains, (*last.coefficients, "y"), relaxation)
+    return with_loss(
+        plain, relaxation, "p", strains, [stage], coefficients, [average],
+        drives=plain.drives | drives,
+    )  # fmt: skip
 
 
 def strain_source(

@@ -21,7 +21,7 @@ where the rocks' own is not.
 
 Numbers y of P and of S moduli, `y_p` and `y_s`, are those of cells whose dilation and distortion
 lose as they do (`seismo.model.effective.averaging`); beside nodes y of c_I is the mean weighted
-with 1 / c_I, as in `seismo.equations.viscoelastic`. In a cell that a contact cuts they and v stand
+with 1 / c_I, as in `seismo.equations.elastic.lossy`. In a cell that a contact cuts they and v stand
 for the loss of all constants, which is exact for shear across flat layers, and else approximate.
 
 **Rock of 21 constants** has the same equations, fields, stages and formulas: the stiffness relaxes
@@ -35,7 +35,6 @@ constants are those at the frequency that velocities would be of.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -43,23 +42,25 @@ from functools import partial
 import numpy as np
 
 from seismo.equations.elastic import tti as elastic_tti
-from seismo.equations.elastic.formulas import pairs
-from seismo.equations.framework.declaration import Equation
+from seismo.equations.elastic.formulas import four_nodes, normal_changes, pairs
 from seismo.equations.framework.parameters import (
-    CONSTANTS,
     QP,
     QS,
 )
-from seismo.equations.framework.table import Physics, Stage
+from seismo.equations.framework.table import Physics
 from seismo.equations.loss.anisotropic import SHEAR_SHARE, shear_share
 from seismo.equations.loss.memory_variables import (
     UNKNOWN,
     CellArrays,
-    memory_fields,
-    names_of,
+    at_once,
+    drive,
+    loss,
     numbers_of,
     relaxing_source,
+    remember,
     responses_of_memory,
+    with_loss,
+    with_memory,
 )
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.equations.rock import (
@@ -67,7 +68,119 @@ from seismo.equations.rock import (
     rock_parameters,
 )
 from seismo.equations.rock.elastic_constants import named
-from seismo.equations.viscoelastic import tti_formulas as formulas
+
+_SOFTEST = 1e10  # 1 / (c_I dt) of rock is far below, and of a fluid far above (`elastic.FLUID_Q`)
+
+
+def on_node(pair: str) -> str:
+    """Name the shear strain of a pair of axes that is interpolated to the nodes."""
+    return f"node_{pair}"
+
+
+def node(cell):
+    """Update the normal stresses, and the coupling t on the nodes, less what is remembered.
+
+    s_nn += sum over m of c_nm (e_m - L_m) + sum over I of a_nI (P h_I - c_I L_I) - v_n D,
+    t_I = sum over n of a_nI (e_n - L_n) + sum over J of b_IJ (P h_J - c_J L_J) - v_I / c_I D.
+    """
+    shear = pairs(cell.axes)
+    axes = sorted(cell.axes)
+    # e_n, and G_I = P h_I / c_I: stresses interpolated to the nodes, and the strains of these.
+    before = {a: cell[f"s{a}{a}"] for a in axes}
+    strains = {a: cell.d(a, f"v{a}") for a in axes}
+    stresses = {pair: cell.mean(pair, f"h_{pair}") for pair in shear}
+    compliance = {pair: cell[named("q", pair)] for pair in shear}
+    rates = {a + a: strains[a] for a in axes}
+    rates |= {on_node(pair): _shear_strain(stresses[pair], compliance[pair]) for pair in shear}
+    memory = dict(zip((*axes, *shear), remember(cell, rates).values(), strict=True))
+    # D: what P moduli lose beyond S moduli, of the strain that v projects.
+    excess = _excess(cell, _projected(cell, memory))
+    # e_n - L_n and P h_I - c_I L_I: S moduli lose in the proportion of the stiffness.
+    y = cell["y_s"]
+    for a in axes:
+        strains[a] = strains[a] - loss(cell, "s", y, memory[a])
+    for pair in shear:
+        stresses[pair] = stresses[pair] - loss(cell, "s", y, memory[pair]) / compliance[pair]
+    # Normal stresses: s_n += c_nm e_m + a_nI P h_I - v_n D
+    for a, normal in normal_changes(cell, strains).items():
+        coupled = cell.sum(cell[named("a", a, pair)] * stresses[pair] for pair in shear)
+        change = normal + coupled - cell[named("root", a)] * excess
+        cell.put(f"s{a}{a}", before[a] + change)
+    # Coupling: t_I = a_nI e_n + b_IJ P h_J - v_I / c_I D, J not I
+    for pair in shear:
+        coupled = cell.sum(cell[named("a", a, pair)] * strains[a] for a in axes)
+        for other in shear:
+            if other != pair:
+                coupled = coupled + cell[named("b", pair, other)] * stresses[other]
+        cell.put(f"t_{pair}", coupled - compliance[pair] * cell[named("root", pair)] * excess)
+
+
+def _shear_strain(stress, compliance):
+    """Return G_I = P h_I / c_I, and next to nothing on nodes of fluids.
+
+    P brings stresses of rock beside it there, too, and c_I is none: 16 bits do not hold that.
+    """
+    solid = _SOFTEST / (_SOFTEST + compliance)
+    return stress * (compliance * solid) * solid
+
+
+def _projected(cell, memory: dict) -> list:
+    """Return sum of v_K Z_Kl of the strains' memories, by mechanism."""
+    mechanisms = range(len(memory["x"]))
+    return [cell.sum(cell[named("root", k)] * memory[k][n] for k in memory) for n in mechanisms]
+
+
+def _excess(cell, memory: list):
+    """Return the loss of P moduli less that of S moduli, of one strain."""
+    return loss(cell, "p", cell["y_p"], memory) - loss(cell, "s", cell["y_s"], memory)
+
+
+def shear(cell):
+    """s_I += c_I (g_I - L_I) + c_I P' t_I, c_I the harmonic mean, y weighted with 1 / c_I."""
+    every = pairs(cell.axes)
+    before = {pair: cell[f"s{pair}"] for pair in every}
+    # g_I = h_I / c_I, and c_I = 4 over the sum of four 1 / c_I.
+    compliance = {pair: four_nodes(cell, named("q", pair), *pair) for pair in every}
+    rates = {pair: 0.25 * compliance[pair] * cell[f"h_{pair}"] for pair in every}
+    memory = remember(cell, rates)
+    for pair in every:
+        y = four_nodes(cell, named("qy", pair), *pair) / compliance[pair]
+        # P' t_I: the transpose of P, from nodes to shear points.
+        coupled = cell.mean(pair, f"t_{pair}") - loss(cell, "s", y, memory[pair])
+        change = cell[f"h_{pair}"] + 4.0 / compliance[pair] * coupled
+        cell.put(f"s{pair}", before[pair] + change)
+
+
+def shares_at_once(cell):
+    """Return the shares of C, and lost of v v^T, in the stiffness of a strain within one step."""
+    kept = 1.0 - at_once(cell, "s", cell["y_s"])
+    lost = at_once(cell, "p", cell["y_p"]) - at_once(cell, "s", cell["y_s"])
+    return kept, lost
+
+
+def surface(cell):
+    """Szz = 0 on a free surface: e_z is such that it is, and acts on s_aa, t_I and the memory.
+
+    Within a step stiffnesses are c (1 - sum Ys_l b_l / 2) - v v^T sum (Yp_l - Ys_l) b_l / 2.
+    """
+    stress = cell["szz"]
+    kept, lost = shares_at_once(cell)
+    v = cell[named("root", "z")]
+    # Excess strain e_z that would have made szz of the step.
+    strain = stress / (cell["c33"] * kept - v * v * lost)
+    retained = strain * kept
+    projected = strain * v * lost
+    for a in sorted(cell.axes)[:-1]:
+        change = cell[named("c", a, "z")] * retained - cell[named("root", a)] * projected
+        cell.put(f"s{a}{a}", cell[f"s{a}{a}"] - change)
+    for pair in pairs(cell.axes):
+        shear_loss = cell[named("q", pair)] * cell[named("root", pair)] * projected
+        change = cell[named("a", "z", pair)] * retained - shear_loss
+        cell.put(f"t_{pair}", cell[f"t_{pair}"] - change)
+    cell.put("szz", stress - stress)
+    # The memory of e_zz takes the strain rate that szz = 0 adds.
+    drive(cell, "zz", 0.0 - strain)
+
 
 _LEAST_DISTORTION = 1e-9  # of the dilation's modulus, below which a medium is a fluid
 
@@ -140,7 +253,7 @@ def strain_responses(axes: str, relaxation: Relaxation, medium: dict) -> dict:
         medium: what `coefficients` takes (rows), on node rows.
     """
     arrays = coefficients(medium, 1.0)
-    kept, lost = formulas.shares_at_once(CellArrays(arrays, numbers_of(relaxation, "ps")))
+    kept, lost = shares_at_once(CellArrays(arrays, numbers_of(relaxation, "ps")))
     # c_az (1 - sum Ys_l b_l / 2) - v_a v_z sum (Yp_l - Ys_l) b_l / 2
     v = arrays["root3"]
     c33 = medium["c33"] * kept - v * v * lost
@@ -166,69 +279,46 @@ def tables(axes: str, options: Relaxation | None) -> Physics:
     """Return the table along some axes: in 2-D that of P-SV waves."""
     relaxation = options or UNKNOWN
     plain = elastic_tti.tables(axes, None)
-    momentum, strain, node, surface, beside = plain.stages
-    shear = pairs(axes)
-    normal = tuple(a + a for a in axes)
+    _, _, node_stage, surface_stage, beside = plain.stages
+    shear_pairs = pairs(axes)
     # Memory variables of normal strains and of shear strains on the nodes, and beside them.
-    on_nodes = dict.fromkeys((*normal, *map(formulas.on_node, shear)), "")
-    halves = {pair: pair for pair in shear}
-    nodal, others = (
-        tuple(name for one in strains for name in names_of(one, relaxation))
-        for strains in (on_nodes, halves)
-    )
-    roots = tuple(named("root", component) for component in (*axes, *shear))
-    q = tuple(named("q", pair) for pair in shear)
-    qy = tuple(named("qy", pair) for pair in shear)
-    y = ("y_p", "y_s")
+    on_nodes = dict.fromkeys((*(a + a for a in axes), *map(on_node, shear_pairs)), "")
+    halves = {pair: pair for pair in shear_pairs}
+    roots = tuple(named("root", component) for component in (*axes, *shear_pairs))
+    q = tuple(named("q", pair) for pair in shear_pairs)
+    qy = tuple(named("qy", pair) for pair in shear_pairs)
+    losing = (*roots, *q, "y_p", "y_s")
     plane = "plane_" if len(axes) == 2 else ""
     sums = (f"y_{plane}dilation", f"y_{plane}distortion")
-    losing = (*sums, *(f"y_{named('c', pair, pair)}" for pair in shear))
     sources = {
         kind: tuple(t for term in plain.drives[kind]
                     for t in relaxing_source(term, _share(relaxation), relaxation))
         for kind in ("pressure", "volume_rate")
     }  # fmt: skip
-    least = partial(shear_share, dimensions=len(axes))
-    return replace(
-        plain,
-        fields=(*plain.fields, *memory_fields(on_nodes | halves, relaxation)),
-        stages=(
-            momentum,
-            strain,
-            Stage(
-                "node", (*node.writes, *nodal), node.reads,
-                (*node.coefficients, *roots, *q, *y), formulas.node,
-            ),
-            Stage(
-                "surface", (*surface.writes, *names_of("zz", relaxation)), (),
-                (*surface.coefficients, *roots, *q, *y), formulas.surface, where="surface",
-            ),
-            Stage(
-                "shear", (*beside.writes, *others), beside.reads, (*q, *qy), formulas.shear
-            ),
-        ),
-        coefficients=coefficients,
-        medium=(*plain.medium, *sorted(roots), *losing),
+    at_nodes = (*node_stage.coefficients, *losing)
+    at_surface = (*surface_stage.coefficients, *losing)
+    return with_loss(
+        plain, relaxation, "ps", on_nodes | halves,
+        [
+            with_memory(node_stage, node, on_nodes, at_nodes, relaxation),
+            with_memory(surface_stage, surface, ("zz",), at_surface, relaxation),
+            with_memory(beside, shear, halves, (*q, *qy), relaxation),
+        ],
+        coefficients,
+        (*sorted(roots), *sums, *(f"y_{named('c', pair, pair)}" for pair in shear_pairs)),
         drives=plain.drives | sources,
         # Least qp for the qs of each rock, so that every strain loses energy.
-        derived={**plain.derived, SHEAR_SHARE: least},
+        derived={**plain.derived, SHEAR_SHARE: partial(shear_share, dimensions=len(axes))},
         strain_responses=partial(strain_responses, axes, relaxation),
         # A mirror turns roots of shear strains, as it does what couples them to normal ones.
         odd={
-            axis: (*names, *(named("root", pair) for pair in shear if axis in pair))
+            axis: (*names, *(named("root", pair) for pair in shear_pairs if axis in pair))
             for axis, names in plain.odd.items()
         },
-        numbers=numbers_of(relaxation, "ps"),
     )  # fmt: skip
 
 
-EQUATION = Equation(
-    name="viscoelastic_tti",
-    parameters=(*elastic_tti.EQUATION.parameters, QP, QS),
-    tables=tables,
-    layered=elastic_tti.EQUATION.waves_in_layers.with_further(math.inf, math.inf),
-    extends="elastic",
-)
+EQUATION = elastic_tti.EQUATION.attenuating("viscoelastic_tti", tables, QP, QS)
 
 
 def triclinic_tables(axes: str, options: Relaxation | None) -> Physics:
@@ -246,10 +336,4 @@ def triclinic_tables(axes: str, options: Relaxation | None) -> Physics:
     )
 
 
-TRICLINIC = Equation(
-    name="viscoelastic_triclinic",
-    parameters=(*elastic_tti.TRICLINIC.parameters, QP, QS),
-    tables=triclinic_tables,
-    instead=(*rock_parameters.THOMSEN, *CONSTANTS.values()),
-    extends="elastic",
-)
+TRICLINIC = elastic_tti.TRICLINIC.attenuating("viscoelastic_triclinic", triclinic_tables, QP, QS)
