@@ -14,6 +14,8 @@ most of all where the ground has few cells. Stacks of two rocks in turn need mos
 layers have means of their columns (`seismo.features.guided_waves.side_layers`) they need little,
 and so do beds apart, if alpha keeps half its value (`validation/beds_beside_layers.py`): what grows
 there does so where d is largest, so that at first the outer part of the layers is damped alone.
+Which of both a column is, and what it needs, is tried where it has many beds
+(`seismo.features.guided_waves.trial_runs`).
 
 Between a free surface and a rigid bottom every rock is a plate, in which waves grow at once.
 
@@ -31,6 +33,9 @@ modulus rises.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,14 +46,14 @@ from seismo.equations.rock import (
     plane_waves,
 )
 from seismo.features.guided_waves import face_contrasts
-from seismo.features.guided_waves.column_means import has_means
+from seismo.features.guided_waves.column_means import Columns, has_means
+from seismo.features.guided_waves.trial_runs import SAMPLES, least_damping
 from seismo.grid.grid import AXES, Grid
 from seismo.model.earth import Earth
 from seismo.model.effective import column
 from seismo.model.effective.cells import tensor
 from seismo.solver.medium.field_damping import (
     BESIDE_BEDS,
-    EARLY_OF_BEDS,
     EARLY_OF_STACKS,
     LayerDamping,
 )
@@ -74,13 +79,18 @@ PLATE = 0.03  # the p of a plate between a free surface and a rigid bottom
 # planes that keep clear of the rows of a free surface.
 REFINED = 0.05
 # Beds of a column, where alpha keeps as much as it can: p up to `BEDS_HARMLESS` steps with up to so
-# many points of a layer, and later, beside beds apart and beside stacks of them. A stack has a mean
-# jump from node to node of so much; layers at the sides have its means (`solver.side_layers`).
+# many points of a layer, and later, beside beds apart and beside stacks of them, whose means layers
+# at the sides have (`seismo.features.guided_waves.side_layers`). Beds with a mean jump from node to
+# node of up to so much are seams, beside which nothing grows before `BEDS_HARMLESS` steps.
+SEAM = 0.12
+LATE_OF_SEAMS = 0.0075  # everywhere in a layer, from `HARMLESS` steps on
+EARLY_OF_BEDS = 0.004  # without a trial
 OF_BEDS = 0.01
-LATE_OF_BEDS = 0.0075  # everywhere in a layer, from `HARMLESS` steps on
+LATE_OF_BEDS = 0.02  # everywhere in a layer, from `HARMLESS` steps on
+STACK = 0.25  # mean jump of a stack, without a trial
+ALWAYS_STACK = 0.45  # and whatever a trial tells
 OF_STACKS = 0.01
 LATE_OF_STACKS = 0.03  # from `HARMLESS` steps on
-STACK = 0.25
 SAFE_OF_ROCKS = 1.5  # times the least p of anisotropic rocks
 HARMLESS_GROWTH = 0.01  # m of rocks; up to 0.008 nothing grew in 100 000 steps
 MOST_ROCKS = 200  # that are looked at on a face
@@ -94,9 +104,13 @@ _PER_CELL = 8  # samples down a cell where the earth varies sideways: beds may b
 def field_damping(discretization: Discretization, fastest: float) -> LayerDamping:
     """Return the damping of what the medium guides, in layers for waves so fast [m/s]."""
     faces = discretization.scenario.boundaries
+    means = has_means(discretization.physics.medium)
+    # Layers with one damping throughout a run have no use for a trial.
+    is_tried = means and faces.layer.damping is None and discretization.interface is None
     advised = damping(
         discretization.earth, discretization.grid, discretization.closure is not None,
-        faces.bottom == "rigid", fastest, has_means(discretization.physics.medium),
+        faces.bottom == "rigid", fastest, means,
+        partial(least_damping, discretization, fastest) if is_tried else None,
     )  # fmt: skip
     if discretization.interface is not None:
         advised = advised.at_least(REFINED)
@@ -105,7 +119,7 @@ def field_damping(discretization: Discretization, fastest: float) -> LayerDampin
 
 def damping(
     earth: Earth, grid: Grid, free_surface: bool, rigid_bottom: bool = False, fastest: float = 0.0,
-    has_means: bool = False,
+    has_means: bool = False, trial: Callable[[str, Columns], float | None] | None = None,
 ) -> LayerDamping:  # fmt: skip
     """Return the p that ends growth: 0 where no face encloses a modulus, or has soft ground on top.
 
@@ -117,52 +131,103 @@ def damping(
         fastest: velocity in m/s that the layers are made for.
         has_means: whether columns of the medium have means
             (`seismo.features.guided_waves.column_means`).
+        trial: function(axis, column) that returns the least p before `BEDS_HARMLESS` steps beside
+            a column, None where none will do; its mean jump tells without one.
     """
     if not {"vp", "vs", "rho"} <= set(earth.needs):
         return LayerDamping()
-    samples = column.SAMPLES if earth.layered else _PER_CELL
-    nodes, faces = _absorbing_faces(earth, grid, samples)
-    enclosed = 1.0
-    inverted = 1.0
-    rise = 1.0
-    upright = 0.0
-    level = 0.0
-    down = 0.0
-    rocks = 0.0
-    for (a, k), _ in faces:
-        on_face = nodes | {a: nodes[a][[k]]}
-        shear = _shear(earth, on_face)
-        rocks = max(rocks, _of_rocks(earth, on_face))
-        enclosed = max(enclosed, face_contrasts.enclosed(shear))
-        inverted = max(inverted, face_contrasts.inverted(shear))
-        if free_surface:
-            rise = max(rise, face_contrasts.rise(shear), _outrun(earth, on_face, fastest))
-        rows = shear[::samples]
-        upright = max(upright, face_contrasts.jump(rows, 0))
-        level = max(level, *(face_contrasts.jump(rows, axis) for axis in range(1, rows.ndim)))
-        solid = np.where(rows > 0.0, rows, np.nan)
-        down = max(down, face_contrasts.jump(face_contrasts.without_small_turns(solid), 0))
-    stacked = inverted > 1.0 and down > STACK
+    nodes, faces = _absorbing_faces(earth, grid)
+    contrasts = _on_faces(earth, nodes, [face for face, _ in faces], free_surface, fastest)
+    beside = contrasts.down if contrasts.inverted > 1.0 else 0.0
+    of_beds = EARLY_OF_BEDS if beside > SEAM else 0.0
+    stacked = beside > STACK
+    if trial and SEAM < beside < ALWAYS_STACK and _beside_beds(contrasts.inverted) <= BESIDE_BEDS:
+        axis, on_face = contrasts.hardest
+        least = trial(axis, _column(earth, grid, on_face))
+        stacked = least is None
+        of_beds = least or 0.0
     averaged = stacked and has_means
-    early, beds = _of_column(inverted, stacked, averaged)
-    ground = _of_ground(rise)
+    early, beds = _of_column(contrasts.inverted, stacked, averaged, of_beds)
+    ground = _of_ground(contrasts.rise)
     # Means of columns leave jumps along the face alone.
-    jump = level if averaged else max(level, upright)
+    jump = contrasts.level if averaged else max(contrasts.level, contrasts.upright)
     uneven = min(MOST, PER_JUMP * (jump - SMOOTH))
-    early = max(early, _beside_beds(enclosed), uneven if early or enclosed > 1.0 else 0.0, rocks)
+    enclosed = _beside_beds(contrasts.enclosed)
+    early = max(early, enclosed, uneven if beds or enclosed else 0.0, contrasts.rocks)
     if free_surface and rigid_bottom and faces:
         early = max(early, PLATE)  # no time to begin matched: waves of plates grow at once
-    outer = early == EARLY_OF_BEDS
+    outer = (early, beds) == (of_beds, OF_BEDS) and not averaged
     beds = max(early, beds)
-    later = LATE_OF_BEDS if outer else beds
-    late = max(later, ground, uneven if ground else 0.0, LATE_OF_STACKS if averaged else 0.0)
+    later = LATE_OF_BEDS if beside > SEAM else LATE_OF_SEAMS
+    late = max(
+        later if outer else beds, ground, uneven if ground else 0.0,
+        LATE_OF_STACKS if averaged else 0.0,
+    )  # fmt: skip
     points = max((width for _, width in faces), default=1)
-    beside = down if inverted > 1.0 else 0.0
-    return LayerDamping(early, late, beds, outer, rise, points, rocks, 0.0, averaged, beside)
+    return LayerDamping(
+        early, late, beds, outer, contrasts.rise, points, contrasts.rocks, 0.0, averaged, beside
+    )
+
+
+@dataclass
+class _Contrasts:
+    """What the faces of a region have most of (`seismo.features.guided_waves.face_contrasts`).
+
+    Attributes:
+        enclosed: contrast along them.
+        inverted: contrast of stiff above soft.
+        rise: contrast of the ground on top.
+        upright: mean jump down them.
+        level: mean jump along them.
+        down: mean jump down them without small turns.
+        rocks: the p that anisotropic rocks ask for.
+        hardest: the axis across the face with the largest jump down it, and its places by axis.
+    """
+
+    enclosed: float = 1.0
+    inverted: float = 1.0
+    rise: float = 1.0
+    upright: float = 0.0
+    level: float = 0.0
+    down: float = -1.0
+    rocks: float = 0.0
+    hardest: tuple[str, dict[str, np.ndarray]] = ("", {})
+
+
+def _on_faces(
+    earth: Earth, nodes: dict[str, np.ndarray], faces: list[tuple[str, int]], free_surface: bool,
+    fastest: float,
+) -> _Contrasts:  # fmt: skip
+    """Return the largest contrasts on faces, each an axis that it is across and an end."""
+    contrasts = _Contrasts()
+    for axis, end in faces:
+        on_face = nodes | {axis: nodes[axis][[end]]}
+        shear = _shear(earth, on_face)
+        contrasts.rocks = max(contrasts.rocks, _of_rocks(earth, on_face))
+        contrasts.enclosed = max(contrasts.enclosed, face_contrasts.enclosed(shear))
+        contrasts.inverted = max(contrasts.inverted, face_contrasts.inverted(shear))
+        if free_surface:
+            rise = max(face_contrasts.rise(shear), _outrun(earth, on_face, fastest))
+            contrasts.rise = max(contrasts.rise, rise)
+        rows = shear[:: _samples(earth)]
+        contrasts.upright = max(contrasts.upright, face_contrasts.jump(rows, 0))
+        for along in range(1, rows.ndim):
+            contrasts.level = max(contrasts.level, face_contrasts.jump(rows, along))
+        solid = np.where(rows > 0.0, rows, np.nan)
+        down = face_contrasts.jump(face_contrasts.without_small_turns(solid), 0)
+        if down > contrasts.down:
+            contrasts.down = down
+            contrasts.hardest = axis, on_face
+    return contrasts
+
+
+def _samples(earth: Earth) -> int:
+    """Return the places along z for each row."""
+    return column.SAMPLES if earth.layered else _PER_CELL
 
 
 def _absorbing_faces(
-    earth: Earth, grid: Grid, samples: int
+    earth: Earth, grid: Grid
 ) -> tuple[dict[str, np.ndarray], list[tuple[tuple[str, int], int]]]:
     """Return places by axis, and of each absorbing face its axis, end (0 or -1) and points.
 
@@ -171,8 +236,8 @@ def _absorbing_faces(
     Args:
         earth: the earth.
         grid: the grid, with the widths of its layers.
-        samples: places along z for each row.
     """
+    samples = _samples(earth)
     interior = grid.extent
     nodes = {
         axis: grid.coordinate(axis, np.arange(first, last))
@@ -196,6 +261,24 @@ def _absorbing_faces(
     return nodes, faces
 
 
+def _column(earth: Earth, grid: Grid, on_face: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the parameters (n) of the column of a face with the most jumps, down its rows."""
+    sideways = [axis for axis in "yx" if axis in on_face]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        jumps = np.abs(np.diff(np.log(_shear(earth, on_face)), axis=0))
+    total = np.nan_to_num(jumps, posinf=0.0).sum(axis=0)
+    indices = dict(zip(sideways, np.unravel_index(int(total.argmax()), total.shape), strict=True))
+    top, bottom = grid.limits("z")
+    count = (grid.extent.shape[2] - 1) * SAMPLES
+    z = top + (np.arange(count) + 0.5) / count * (bottom - top)
+    at = {axis: on_face[axis][[n]] for axis, n in indices.items()}
+    samples = earth.sample(*tensor(z, at.get("y"), at["x"]))
+    return {
+        name: np.broadcast_to(array, (count, *[1] * len(at))).ravel()
+        for name, array in samples.items()
+    }
+
+
 def _beside_beds(contrast: float) -> float:
     """Return the p that beds of a contrast ask for."""
     if contrast <= 1.0:
@@ -204,20 +287,21 @@ def _beside_beds(contrast: float) -> float:
     return float(BESIDE_BEDS + PER_DECADE * np.log10(more))
 
 
-def _of_column(contrast: float, stacked: bool, averaged: bool) -> tuple[float, float]:
+def _of_column(contrast: float, stacked: bool, averaged: bool, early: float) -> tuple[float, float]:
     """Return the early and the later p of beds of a contrast, one above the other.
 
     Args:
         contrast: of their moduli, 1 without any.
         stacked: whether they are a stack.
         averaged: whether layers have the mean of that.
+        early: p of beds apart.
     """
     if averaged:
         return EARLY_OF_STACKS, OF_STACKS
     beds = _beside_beds(contrast)
     if stacked or not 0.0 < beds <= BESIDE_BEDS:
         return beds, beds
-    return EARLY_OF_BEDS, OF_BEDS
+    return early, OF_BEDS
 
 
 def _of_ground(rise: float) -> float:

@@ -66,11 +66,13 @@ from seismo.solver.discretization import Discretization
 
 _FROM_LAYERS = 0.5  # of the error of layers that damp the fields: see `_grazing`
 # What comes back beside beds: in mean jumps of the modulus's logarithm from node to node where
-# layers have their mean; beside beds apart, in squares of them with layers of `_POINTS` points,
-# and less in more points. Measured beside stacks, coal seams, soft layers, permafrost and well
-# logs, to a factor of 3 but beside logs, of which too much is told.
+# layers have their mean; beside beds apart, in squares of them up to a most, which is less where
+# layers begin matched, with layers of `_POINTS` points, and less in more points.
+# Measured beside stacks, coal seams, soft layers, permafrost and well logs, to a factor of 3.
 _FROM_MEANS = 1.6
 _FROM_BEDS = 5.7
+_MOST_FROM_BEDS = 0.17
+_MOST_FROM_SEAMS = 0.03
 _POINTS = 12
 _BY_POINTS = 1.3  # the power of the points
 _LITTLE = 0.1  # of an error: what another has to be for that to count alone
@@ -251,9 +253,11 @@ def sent_back(
         known = None
         if not (damping or is_little):
             known = images_error(discretization, points, coarser, (first * dt, until))
+        share = math.sqrt((end - first) / steps)
         if known is None:
-            error = _of_layers(discretization, damping, points, coarser, first * dt)
-            known = math.sqrt((end - first) / steps) * error
+            known = share * _of_layers(discretization, damping, points, coarser, first * dt)
+        elif discretization.field_damping.outer:
+            known = math.hypot(known, share * _of_beds(discretization, points))
         errors.append(known)
     return math.hypot(*errors)
 
@@ -285,6 +289,8 @@ def layer_errors(discretization: Discretization) -> list[tuple[float, float]]:
         known = None if damping else images_error(discretization, points)
         if known is None:
             known = _of_layers(discretization, damping, points, 1.0, begin)
+        elif discretization.field_damping.outer:
+            known = math.hypot(known, _of_beds(discretization, points))
         errors.append((begin, known))
     return errors
 
@@ -300,7 +306,8 @@ def _of_layers(
         return 0.0
     matched = matched_layer_error(points, discretization.physics.differences == "second")
     if not damping:
-        return matched
+        guides = discretization.field_damping.outer
+        return math.hypot(matched, guides * _of_beds(discretization, points))
     if damping == discretization.field_damping.rocks:
         waves = replace(
             discretization.waves, spacing=tuple(coarser * h for h in discretization.waves.spacing)
@@ -309,16 +316,18 @@ def _of_layers(
             discretization
         )
     back = damped_error(discretization, damping, points, coarser, begin)
-    return math.hypot(matched, back, _grazing(discretization) * _of_beds(discretization, points))
+    return math.hypot(matched, back, _of_beds(discretization, points))
 
 
 def _of_beds(discretization: Discretization, points: int) -> float:
     """Return what comes back because beds end in layers of their mean, or guide waves apart."""
     guided = discretization.field_damping
-    if not guided.outer:
-        return min(1.0, guided.averaged * _FROM_MEANS * guided.jump)
-    thinner = _POINTS * discretization.subdivision / points
-    return min(1.0, _FROM_BEDS * guided.jump**2 * thinner**_BY_POINTS)
+    share = _FROM_MEANS * guided.jump * guided.averaged
+    if guided.outer:
+        most = _MOST_FROM_BEDS if guided.early else _MOST_FROM_SEAMS
+        share = min(_FROM_BEDS * guided.jump**2, most)
+        share *= (_POINTS * discretization.subdivision / points) ** _BY_POINTS
+    return min(1.0, share) * _grazing(discretization)
 
 
 def _unlike(sets: tuple[tuple[str, float], ...]) -> tuple[tuple[str, float], ...]:

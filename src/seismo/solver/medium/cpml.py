@@ -141,6 +141,8 @@ def strength(
     # Ground that guides little changes alpha as little as it damps.
     guided = discretization.field_damping
     guides = min(1.0, damping / (EARLY_OF_STACKS if guided.beds > guided.rocks else BESIDE_BEDS))
+    if guided.outer:
+        guides = 1.0
     least = guides * GUIDING_SHIFT
     if discretization.physics.differences == "second":
         # Second differences: alpha in proportion to d, so that nothing grows.

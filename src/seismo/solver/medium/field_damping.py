@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-# The p beside beds up to an ordinary contrast, and beside those of a column, where alpha keeps as
+# The p beside beds up to an ordinary contrast, and beside stacks of a column, where alpha keeps as
 # much as it can: p up to `BEDS_HARMLESS` steps with up to so many points of a layer.
 BESIDE_BEDS = 0.015
-EARLY_OF_BEDS = 0.003
 EARLY_OF_STACKS = 0.002
-OUTER = 0.8  # depth u in a layer from which on that of beds apart acts, up to `HARMLESS` steps
+OUTER = 0.9  # depth u in a layer from which on that of beds apart acts, up to `HARMLESS` steps
 BEDS_HARMLESS = 1500
 BEDS_POINTS = 14
 HARMLESS = 3000  # steps in which waves of ground grow to 1 % of the peak at most,
