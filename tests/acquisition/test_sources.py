@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import solver
-from seismo.acquisition import sources, spectra
+from seismo.acquisition import spectra
 from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.registry import physics_for
 from seismo.errors import ScenarioError
@@ -85,8 +85,7 @@ def test_features_are_not_asked_about_each_source(monkeypatch):
         asked.append(scenario)
         return {}
 
-    for module in (sources, spectra):
-        monkeypatch.setattr(module, "kinds_of", kinds)
+    monkeypatch.setattr(spectra, "kinds_of", kinds)
     document = mechanism("elastic", {"type": "explosion", "moment": 1.0})
     document["sources"] = [one | {"name": f"{n}"} for n in range(20) for one in document["sources"]]
     scenario = solver.from_dict(document)

@@ -49,7 +49,7 @@ class EventOrigin:
 
 @dataclass(frozen=True)
 class EventProblem:
-    """An event that cannot act, and what it lacks."""
+    """An event that cannot act, and its lack."""
 
     id: str
     problem: ModelError
@@ -89,7 +89,7 @@ class CatalogueEvent:
 
     @property
     def contradiction(self) -> str:
-        """Return what magnitude of the file does not fit its tensor, "" where none."""
+        """Return the magnitude of the file that does not fit its tensor, "" where none."""
         moment = scalar_moment(self.tensor)
         size = magnitude_of(moment)
         if self.magnitude is None or abs(size - self.magnitude) <= MOST_APART:
@@ -110,7 +110,7 @@ def half_duration_of_moment(moment: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class EventAction:
-    """What an event does.
+    """The action of an event.
 
     Attributes:
         degrees: its longitude and latitude, and its depth in m.
@@ -126,7 +126,7 @@ class EventAction:
 
 
 def action_of(source: EventSource, base: Path | None, reference: Any) -> EventAction:
-    """Return what an event does.
+    """Return the action of an event.
 
     Args:
         source: of the scenario.
@@ -134,7 +134,7 @@ def action_of(source: EventSource, base: Path | None, reference: Any) -> EventAc
         reference: the scenario's section `event`, or None.
 
     Raises:
-        ModelError: the file is missing, malformed, or lacks what is needed.
+        ModelError: the file is missing, malformed or incomplete.
     """
     event = read_event(source, base)
     origin, is_centroid = event.origin(source.origin)

@@ -18,8 +18,8 @@ from seismo.acquisition import moment_tensor
 from seismo.acquisition.events import action_of
 from seismo.acquisition.locator import Coordinates, Locator, floats
 from seismo.acquisition.receivers import Motion, ReceiverGroup, fibre_of, length_of
-from seismo.acquisition.sources import PointSource, Shot, kind_of
-from seismo.acquisition.spectra import wavelet_of
+from seismo.acquisition.sources import PointSource, Shot
+from seismo.acquisition.spectra import kind_of, wavelet_of
 from seismo.acquisition.stations import (
     Station,
     StationFile,
@@ -71,7 +71,7 @@ def receiver_groups(
         for number, receiver in enumerate(locate.scenario.receivers)
         if sources is not None or not receiver.moves
     ]
-    return gathered(partial(_group, locate, one, number, sources or {}) for number, one in sets)
+    return gathered(partial(_group, locate, entry, number, sources or {}) for number, entry in sets)
 
 
 def _group(
@@ -173,7 +173,7 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
 
 
 def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> StationList:
-    """Read a list of places; what is wrong with it is told with the scenario's key."""
+    """Read a list of places; the mistake in it is told with the scenario's key."""
     key = ("receivers", number)
     try:
         return read()
@@ -368,7 +368,7 @@ class Geometry:
 
     def _event(self, source: EventSource, number: int) -> PointSource:
         key = ("sources", number)
-        wavelet_of(self._scenario, number)  # raises what is wrong with it
+        wavelet_of(self._scenario, number)  # raises the mistake in it
         try:
             action = action_of(source, self._scenario.base, self._scenario.event)
         except ModelError as error:

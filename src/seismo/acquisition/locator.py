@@ -213,7 +213,7 @@ class Locator:
             return coordinates
         x, y, z = coordinates.T
         s = self.topography.s(z, y, x)
-        # What stands on the ground is on the first row, whatever rounds.
+        # Positions on the ground are on the first row, whatever rounds.
         on = np.abs(s - self.topography.level) < _ROUNDING * self.grid.spacing[2]
         return np.stack([x, y, np.where(on, self.topography.level, s)], axis=1)
 
@@ -269,7 +269,7 @@ class Locator:
         return ""
 
     def reach(self, axis: str) -> tuple[float, float]:
-        """Return the ends in m of the grid along an axis, and what rounding may add."""
+        """Return the ends in m of the grid along an axis, widened by rounding."""
         low, high = self.grid.limits(axis)
         tolerance = 1e-6 * self.grid.spacing[AXES.index(axis)]
         return low - tolerance, high + tolerance

@@ -101,8 +101,8 @@ def grid_axes(azimuth: Any = 0.0) -> np.ndarray:
     """Return the grid's axes x, y, z as rows (3, 3), of many azimuths (n, 3, 3), in NED."""
     a = np.radians(azimuth)
     zero = np.zeros_like(a)
-    one = np.ones_like(a)
-    rows = [[np.cos(a), np.sin(a), zero], [-np.sin(a), np.cos(a), zero], [zero, zero, one]]
+    unit = np.ones_like(a)
+    rows = [[np.cos(a), np.sin(a), zero], [-np.sin(a), np.cos(a), zero], [zero, zero, unit]]
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
@@ -122,7 +122,7 @@ def tensor_from_grid(components: dict[str, float]) -> np.ndarray:
 def component_arrays(tensors: np.ndarray) -> dict[str, np.ndarray]:
     """Return the components xx .. yz (...) of moment tensors (..., 3, 3) N m in grid axes.
 
-    What is left of a zero, such as that of cos 90 degrees, must not radiate.
+    The remainder of a zero, such as cos 90 degrees, must not radiate.
     """
     least = _ROUNDING * np.abs(tensors).max(axis=(-2, -1), keepdims=True)
     clean = np.where(np.abs(tensors) < least, 0.0, tensors)
@@ -182,7 +182,7 @@ def nodal_planes(tensor: np.ndarray) -> tuple[FaultPlane, FaultPlane]:
 def shares(tensor: np.ndarray) -> dict[str, float]:
     """Return the isotropic, double-couple and CLVD shares of a tensor (3, 3), adding up to 1.
 
-    Signed by opening (+) or closing (-); the double couple is what remains.
+    Signed by opening (+) or closing (-); the double couple is the rest.
 
     Literature: Vavrycuk (2015, J. Seismol. 19, 231-252).
     """

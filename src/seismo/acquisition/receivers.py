@@ -44,7 +44,7 @@ def unit_of(quantity: str, physics: Physics) -> str:
 
 
 def _name(quantity: str, component: str) -> str:
-    """Return what a base component is called as a part of a quantity: vx is ux of displacement."""
+    """Return the name of a base component as a part of a quantity: vx is ux of displacement."""
     if quantity in _MOTIONS:
         return _MOTIONS[quantity] + component[1:]
     return component.removesuffix("_rate") if quantity == "strain" else component
@@ -78,17 +78,17 @@ class Motion:
 
 @dataclass(frozen=True)
 class ReceiverGroup:
-    """The receivers of one set.
+    """The receivers of a set.
 
     Attributes:
         name: of the set.
         codes: one for each receiver.
         coordinates: (receivers, 3) x, y, z in m; of receivers that move, as `Motion` says.
-        quantities: what to record.
+        quantities: to record.
         interval: sampling interval in s, None for every step.
-        elevations: what its station list calls them, which are not used; "" without.
-        vertical: what z or depths of its station list were taken for, where that does not say.
-        elevations_m: (receivers) m of its station list, NaN of those without; None without any.
+        elevations: their name in its station list, which are not used; "" without.
+        vertical: the reading of z or depths of its station list, where that does not say.
+        elevations_m: (receivers) m of its station list, NaN of those without, or None.
         fibre: whose channels the receivers are, or None.
         motion: how they move with the shots, None where they do not.
         sites: names of the sites of its station list; empty where none has one.
@@ -112,14 +112,14 @@ class ReceiverGroup:
 
     @property
     def of_list(self) -> dict[str, Any]:
-        """What a station list says of the stations beside where they are, by name in results."""
+        """Facts of a station list beside the positions, by name in results."""
         described: dict[str, Any] = {}
         if self.elevations_m is not None:
             described["station_elevation"] = self.elevations_m
         return described | ({"site": list(self.sites)} if self.sites else {})
 
     def at(self, shot: str) -> np.ndarray:
-        """Return the positions (receivers, 3) m in a shot of some name."""
+        """Return the positions (receivers, 3) m in a shot, by its name."""
         if self.motion is None:
             return self.coordinates
         return self.coordinates + self.motion.axes * self.motion.sources[shot]
@@ -181,7 +181,7 @@ class ReceiverGroup:
         return components
 
     def terms(self, physics: Physics, base: str, component: str) -> tuple[Term, ...]:
-        """Return what is read for a base component: along a fibre, all components of velocity."""
+        """Return the components read for a base component; along a fibre those of velocity."""
         if self.fibre is None:
             return physics.observables[base][component]
         return tuple(term for terms in physics.observables["velocity"].values() for term in terms)
@@ -210,7 +210,7 @@ def paths_of(
 
 
 def thinned(rows: np.ndarray, most: int) -> np.ndarray:
-    """Return every n-th of some rows, at most so many."""
+    """Return every n-th row, at most so many."""
     return rows[:: -(-len(rows) // most) or 1]
 
 

@@ -2,7 +2,7 @@
 
 Between the samples of a file a rate is linear, and it rises from zero and falls to zero within one
 interval: its integral is the sum of the samples times the interval. A run samples it once a step.
-Values of the rate itself at those times would alias what lies above half the sampling frequency,
+Values of the rate itself at those times would alias frequencies above half the sampling frequency,
 and change the moment where the step is long. Means over each step do neither: of frequencies near a
 multiple of 1 / dt, which alias to zero, the mean is zero, and the sum of means is the integral. A
 mean is the rate times sinc(f dt), which differences of the means take back:
@@ -148,13 +148,13 @@ class SlipRate:
 
 
 def _taken(knots: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Return what knots (n) or (rate, n) have at indices (m), or (rate, m)."""
+    """Return values of knots (n) or (rate, n) at indices (m), or (rate, m)."""
     return knots[k] if knots.ndim == 1 else np.take_along_axis(knots, k, -1)
 
 
 SplineWeights = Callable[[np.ndarray], Sequence[np.ndarray]]
-# What the B-splines of the knots around an interval are at a share b of it, their slopes, and their
-# integrals up to there (de Boor 2001, A Practical Guide to Splines, ch. IX).
+# Values of the B-splines of the knots around an interval at a share b of it, their slopes, and
+# their integrals up to there (de Boor 2001, A Practical Guide to Splines, ch. IX).
 _VALUES: dict[int, SplineWeights] = {
     1: lambda b: (1.0 - b, b),
     3: lambda b: ((1.0 - b) ** 3 / 6.0, _inner(1.0 - b), _inner(b), b**3 / 6.0),
@@ -189,7 +189,7 @@ class SlipRates:
         onset: (rate) s, of the first samples.
         step: (rate) s between samples.
         starts: (rate + 1) where the samples of each begin.
-        samples: of all, one after the other, in 1/s.
+        samples: of all, in turn, in 1/s.
         sigma: standard deviation in s of the Gaussian that smooths them, 0 for none.
     """
 
@@ -218,7 +218,7 @@ class SlipRates:
     @property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Times (rate) in s before the first of which, and after the second, each is zero."""
-        # A rate rises to its first sample, and falls from its last one, within a step.
+        # A rate rises to its first sample, and falls from its last, within a step.
         firsts, lasts = (self.samples[n] for n in (self.starts[:-1], self.starts[1:] - 1))
         rises = np.where(firsts == 0.0, 0.0, self.step)
         falls = np.where(lasts == 0.0, 0.0, self.step)
@@ -263,13 +263,13 @@ class SlipRates:
         for count in np.unique(_rounded_up(lasting)).tolist():
             numbers = np.flatnonzero(_rounded_up(lasting) == count)
             for rows in self._alike(numbers, count):
-                some = numbers[rows]
-                edges = low[some, None] + np.arange(count + 1) - 0.5
-                reached = self._together(some).integral(begin + step * edges)
-                means = (weights[some, None] * np.diff(reached, axis=1) / step).ravel()
-                steps = low[some, None] + np.arange(count)
+                members = numbers[rows]
+                edges = low[members, None] + np.arange(count + 1) - 0.5
+                reached = self._together(members).integral(begin + step * edges)
+                means = (weights[members, None] * np.diff(reached, axis=1) / step).ravel()
+                steps = low[members, None] + np.arange(count)
                 for total, moved in zip(totals, later, strict=True):
-                    at = np.minimum(steps + moved[some, None], size - 1)
+                    at = np.minimum(steps + moved[members, None], size - 1)
                     total += np.bincount(at.ravel(), means, size)
         degree = 3 if self.sigma else 1
         return [SlipRate.of(begin + earliest * step, step, total, degree) for total in totals]
@@ -306,5 +306,5 @@ class SlipRates:
 
 
 def _rounded_up(counts: np.ndarray) -> np.ndarray:
-    """Return counts as multiples of 16, so that what differs little is computed together."""
+    """Return counts as multiples of 16, so that similar lengths are computed together."""
     return -(-counts // 16) * 16

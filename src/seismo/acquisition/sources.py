@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -14,18 +13,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from seismo.acquisition import wavelets
-from seismo.acquisition.locator import Locator
 from seismo.acquisition.moment_tensor import scalar_moment, tensor_from_grid
 from seismo.acquisition.slip_rate import SlipRate
 from seismo.errors import ScenarioError
-from seismo.features import acting
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.model.extremes import Extremes
-from seismo.scenario import Scenario
-from seismo.scenario.sections.sources import SOURCES, type_of
-
-_OWN_TYPES = frozenset(map(type_of, SOURCES))
 
 
 class ManySources(Protocol):
@@ -54,7 +47,7 @@ class IncomingWave(NamedTuple):
 
 @dataclass(frozen=True)
 class PointSource:
-    """One source of one shot.
+    """A source of a shot.
 
     Attributes:
         name: for the results.
@@ -134,7 +127,7 @@ class PointSource:
 
     @property
     def is_local(self) -> bool:
-        """Whether it acts at its position, and so errs by what is near."""
+        """Whether it acts at its position, and so errs by rock nearby."""
         return self.incoming is None
 
     @property
@@ -183,38 +176,8 @@ def _integral(source: PointSource, t: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class SourceKind:
-    """A type of source that a feature gives (hook `source_kind`).
-
-    Attributes:
-        type: in the scenario.
-        locate: function(where positions of the grid are, section of the scenario, its number) ->
-            the source in the grid, a `PointSource` or what `with_moments` makes one of.
-        wavelet: function(section, folder of files) -> its wavelet.
-        bound: function(section, folder of files) -> a wavelet with the frequencies of all
-            directions, in any earth; None where that is its own.
-    """
-
-    type: str
-    locate: Callable[[Locator, Any, int], Any]
-    wavelet: Callable[[Any, Path | None], Any] = lambda source, base: source.wavelet
-    bound: Callable[[Any, Path | None], wavelets.SourceWavelet] | None = None
-
-
-def kinds_of(scenario: Scenario) -> dict[str, SourceKind]:
-    """Return the kinds of sources that features give to a scenario, by their types."""
-    return {kind.type: kind for kind in acting("source_kind", scenario)}
-
-
-def kind_of(scenario: Scenario, source: Any) -> SourceKind | None:
-    """Return the kind of a source that a feature gives; None of seismo's own types."""
-    # Features look through all sources to see whether they apply, and there may be thousands.
-    return None if source.type in _OWN_TYPES else kinds_of(scenario).get(source.type)
-
-
-@dataclass(frozen=True)
 class Shot:
-    """One shot: its name and what acts in it.
+    """A shot: its name and its sources.
 
     Attributes:
         name: for the results.

@@ -1,4 +1,4 @@
-"""Spectra of sources and traces: frequencies of a scenario's wavelets, and the peaks they make.
+"""Spectra of sources and traces: kinds and wavelets of a scenario's sources, and their peaks.
 
 Spectra of traces are those of the wavelets, filtered by radiation, spreading and recording.
 
@@ -11,7 +11,8 @@ more than velocity, acceleration and the rate of strain are one derivative.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,21 +21,55 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.events import event_wavelet
+from seismo.acquisition.locator import Locator
 from seismo.acquisition.slip_rate import SlipRate
-from seismo.acquisition.sources import PointSource, kind_of, kinds_of
+from seismo.acquisition.sources import PointSource
 from seismo.equations.framework.table import Physics, SourceTerm
 from seismo.errors import ModelError
+from seismo.features import acting
 from seismo.grid.coefficients import Spectra
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
+from seismo.scenario.sections.sources import SOURCES, type_of
 from seismo.scenario.sections.wavelet import Wavelet
 
+_OWN_TYPES = frozenset(map(type_of, SOURCES))
 MOST_SPECTRA = 16  # largest number of different wavelets that are evaluated
 _BINS = 500
 _NEGLIGIBLE = 1e-7  # of the energy, at either end
 _OF_SOURCES = {"plane_wave": 0.0, "pressure": 0.0, "force": 1.0, "volume_rate": 1.0}
 _OF_MOMENTS = 2.0
 _OF_RECORDS = {"displacement": -1.0, "acceleration": 1.0, "strain_rate": 1.0}
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """A type of source that a feature gives (hook `source_kind`).
+
+    Attributes:
+        type: in the scenario.
+        locate: function(where positions of the grid are, section of the scenario, its number) ->
+            the source in the grid, a `PointSource` or what `with_moments` makes one of.
+        wavelet: function(section, folder of files) -> its wavelet.
+        bound: function(section, folder of files) -> a wavelet with the frequencies of all
+            directions, in any earth; None where that is its own.
+    """
+
+    type: str
+    locate: Callable[[Locator, Any, int], Any]
+    wavelet: Callable[[Any, Path | None], Any] = lambda source, base: source.wavelet
+    bound: Callable[[Any, Path | None], wavelets.SourceWavelet] | None = None
+
+
+def kinds_of(scenario: Scenario) -> dict[str, SourceKind]:
+    """Return the kinds of sources that features give to a scenario, by their types."""
+    return {kind.type: kind for kind in acting("source_kind", scenario)}
+
+
+def kind_of(scenario: Scenario, source: Any) -> SourceKind | None:
+    """Return the kind of a source that a feature gives; None of seismo's own types."""
+    # Features look through all sources to see whether they apply, and there may be thousands.
+    return None if source.type in _OWN_TYPES else kinds_of(scenario).get(source.type)
 
 
 def wavelet_of(scenario: Scenario, number: int) -> Any:
@@ -71,7 +106,7 @@ def highest_frequency(scenario: Scenario, summaries: Iterable[PointSource] = ())
     apparent = (wavelet for source in summaries for wavelet in source.apparent)
     highest = [wavelets.maximum_frequency(wavelet) for wavelet in apparent]
     for number, source in enumerate(scenario.sources):
-        # Where the wavelet is the moment itself, its rate is what radiates.
+        # Where the wavelet is the moment itself, its rate radiates.
         rate = getattr(source, "time_function", "moment_rate") == "moment"
         wavelet = wavelet_of(scenario, number)
         highest.append(wavelets.maximum_frequency(wavelet, scenario.base, rate=rate))
@@ -114,7 +149,7 @@ def is_moment(source: PointSource) -> bool:
 def spectra_of(
     sources: Iterable[PointSource], quantities: Iterable[str], dimensions: int
 ) -> Spectra:
-    """Return the spectra of the traces of some point sources.
+    """Return the spectra of the traces of point sources.
 
     Args:
         sources: of all shots.
@@ -231,7 +266,7 @@ def _changes(
     physics: Physics, arrays: Mapping[str, np.ndarray], sources: Sequence[PointSource], dt: float,
     end: float,
 ) -> Iterator[tuple[SourceTerm, np.ndarray]]:  # fmt: skip
-    """Yield how sources act, and what each (source) adds in a step at most, times the cell.
+    """Yield how sources act, and the most (source) that each adds in a step, times the cell.
 
     Args:
         physics: the equation.
@@ -248,7 +283,9 @@ def _changes(
 
     for kind in {source.kind for source in sources}:
         for term in physics.drives[kind]:
-            peaks = [_peak(one, term, signals) if one.kind == kind else 0.0 for one in sources]
+            peaks = [
+                _peak(source, term, signals) if source.kind == kind else 0.0 for source in sources
+            ]
             yield term, acts * np.abs(term.scale(mean, dt)) * np.array(peaks)
 
 

@@ -89,9 +89,9 @@ class StationList:
 
     Attributes:
         stations: in its order.
-        elevations: what it calls them, as the surface is flat and they are not used; "" without.
-        taken: what its numbers were taken for, and why, where it does not say; "" where it does.
-        vertical: what its z or depths were taken for, and the remedy if that is wrong, likewise.
+        elevations: their name in it, as the surface is flat and they are not used; "" without.
+        taken: the reading of its numbers, and why, where it does not say; "" where it does.
+        vertical: the reading of its z or depths, and the remedy if that is wrong, likewise.
     """
 
     stations: list[Station]
@@ -121,7 +121,7 @@ def from_lines(
 
     Args:
         path: the file.
-        rows: numbers of lines, and what they hold.
+        rows: numbers of lines, and their cells.
         station_of: function(where, row), which raises ValueError.
 
     Raises:
@@ -147,10 +147,10 @@ def from_lines(
 
 
 def station_code(network: str, station: str, location: str = "") -> str:
-    """Return NET.STA.LOC without what is empty at its ends; `.STA.LOC` has no network.
+    """Return NET.STA.LOC without empty parts at its ends; `.STA.LOC` has no network.
 
     Raises:
-        ValueError: there is no station, or a part holds what a code may not.
+        ValueError: there is no station, or a part holds a character that codes may not.
     """
     if not station:
         raise ValueError("the station has no code; fill the column station")
@@ -188,13 +188,13 @@ def coordinate(name: str, text: str) -> float:
 
 
 def refuse_y(axes: str, text: str) -> None:
-    """Raise ValueError for a y that a grid along some axes does not have."""
+    """Raise ValueError for a y that a grid along given axes does not have."""
     if "y" not in axes and coordinate("y", text or "0") != 0.0:
         raise ValueError("y: a 2-D run has none; leave it empty, or give grid.extent.y")
 
 
 def expected_columns(axes: str, coded: bool = True) -> str:
-    """Return what a table should hold, for messages; its rows may be `coded`, as stations are."""
+    """Return the columns of a table, for messages; rows may be `coded`, as stations are."""
     codes = f"{', '.join(CODE)} and " if coded else ""
     level = ", ".join(axes)
     return f"expected the columns {codes}{', '.join(GEOGRAPHIC)}, or {level} (or depth)"
@@ -298,7 +298,7 @@ def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> s
 
 
 def _station(where: str, header: list[str], row: list[str], axes: str) -> Station:
-    """Read one line; raises ValueError."""
+    """Read a line; raises ValueError."""
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values, expected {len(header)}: {', '.join(header)}")
     by_column = {name: text for name, text in zip(header, row, strict=True) if _is_used(name)}
@@ -362,7 +362,7 @@ def read_stations(file: StationFile) -> StationList:
 
 
 def read_points(path: Path, axes: str) -> StationList:
-    """Read a table of points, which have no codes, for a grid along some axes.
+    """Read a table of points, which have no codes, for a grid along given axes.
 
     Raises:
         ScenarioError: the file is missing or malformed, with a message for each malformed line.

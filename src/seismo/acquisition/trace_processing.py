@@ -108,7 +108,7 @@ class _Plan:
 
     @cached_property
     def reader(self) -> _SpectrumReader:
-        """What reads the spectrum of the faded samples."""
+        """The reader of the spectrum of the faded samples."""
         return _SpectrumReader(self.samples + self.fade, self.source)
 
 
@@ -237,7 +237,7 @@ def _fast_length(minimum: int) -> int:
 
 
 HALF_STEP_POINTS = 8
-INTEGRALS = ("displacement", "strain")  # of what is recorded, in time
+INTEGRALS = ("displacement", "strain")  # of recorded quantities, in time
 
 
 def extra_steps(steps: int, removal: bool) -> int:

@@ -323,7 +323,7 @@ def _read_table(path: Path) -> np.ndarray:
 
 
 def _append(samples: list[list[float]], words: list[str]) -> str:
-    """Append the numbers of a line, or return what is wrong with them."""
+    """Append the numbers of a line, or return the mistake in them."""
     sample = []
     for word in words:
         try:

@@ -12,7 +12,7 @@ First derivative, on a sample::
 
     f'(0) ~ sum_m e_m [f(m) - f(-m)]
 
-whose symbol squared never exceeds that of the second one: second derivatives along other directions
+whose symbol squared never exceeds that of the second: second derivatives along other directions
 than the axes are made of them, and leave a Laplacian that makes no wave of any length grow.
 
 *Taylor* coefficients are exact for polynomials of the highest possible degree (Fornberg 1988).
@@ -21,8 +21,8 @@ wavenumber (Holberg 1987; Liu 2014). A `Stencil` is an order and such a toleranc
 Runs take their tolerances from a short list (`TOLERANCES`): coefficients are compiled into the
 kernels, and few tolerances keep the kernel cache small.
 
-*Bounded* coefficients, along some axes, allow longer time steps. The stability limit falls with S,
-the largest value of
+*Bounded* coefficients, along chosen axes, allow longer time steps. The stability limit falls with
+S, the largest value of
 
     K(k) = 2 sum_m c_m sin((m - 1/2) k)
 
@@ -84,7 +84,7 @@ class Stencil:
         order: 2, 4, ... 16: twice the number of coefficients.
         tolerance: largest relative error of the phase velocity in the band that the coefficients
             are fitted to, 0 for Taylor coefficients.
-        bounds: of staggered first derivatives along some axes, such as "xy": the axes, the bound
+        bounds: of staggered first derivatives along chosen axes, such as "xy": the axes, the bound
             and the tolerance.
     """
 
@@ -154,7 +154,7 @@ def midpoint_pairs(order: int) -> np.ndarray:
 
 
 def cross_reach(order: int) -> int:
-    """Return the rows on either side of a row far from the surface that what slopes add reads."""
+    """Return the rows on either side of a row far from the surface that terms of slopes read."""
     return order // 2 + pairs_of(order) - 1
 
 

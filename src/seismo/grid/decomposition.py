@@ -79,7 +79,7 @@ class GlobalBlock:
         return np.lib.stride_tricks.as_strided(flat[self.first :], shape, steps)
 
     def common(self, other: GlobalBlock) -> tuple[tuple, tuple] | None:
-        """Return the positions of common numbers in the block of each, None without any."""
+        """Return the positions of common numbers in the block of each, or None."""
         if self.array_name != other.array_name:
             return None
         # Blocks overlap where their indices do along every axis: the product of the axes' overlaps.
@@ -112,8 +112,8 @@ class CheckpointArray(NamedTuple):
     def renamed(self, prefix: str) -> CheckpointArray:
         """Return the same with a prefix to the names of the global arrays."""
         blocks, halos = (
-            some and [replace(one, array_name=prefix + one.array_name) for one in some]
-            for some in (self.blocks, self.halos)
+            blocks and [replace(block, array_name=prefix + block.array_name) for block in blocks]
+            for blocks in (self.blocks, self.halos)
         )
         return CheckpointArray(self.array, blocks or [], halos)
 
@@ -123,10 +123,10 @@ def index_range(first: int, last: int) -> IndexRanges:
     return ((first, last),)
 
 
-def intersection(one: range, other: range) -> range:
+def intersection(range_a: range, range_b: range) -> range:
     """Return the numbers common to two ranges."""
-    first = max(one.start, other.start)
-    return range(first, max(first, min(one.stop, other.stop)))
+    first = max(range_a.start, range_b.start)
+    return range(first, max(first, min(range_a.stop, range_b.stop)))
 
 
 def index_ranges(numbers: Iterable[int]) -> IndexRanges:
@@ -155,7 +155,7 @@ SECTOR = LINE // 2  # numbers in two 32-byte sectors of GPU memory
 
 @dataclass(frozen=True)
 class Subdomain:
-    """One subdomain of the grid and the shape of its arrays.
+    """A subdomain of the grid and the shape of its arrays.
 
     Attributes:
         grid: the global grid.
@@ -193,7 +193,7 @@ class Subdomain:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Shape (z, y, x) of the padded arrays of one shot.
+        """Shape (z, y, x) of the padded arrays of a shot.
 
         Where rows end in the middle of a cache line their number is even, with one padding row.
         """
@@ -207,7 +207,7 @@ class Subdomain:
 
     @property
     def volume(self) -> int:
-        """Numbers in a padded array of one shot."""
+        """Numbers in a padded array of a shot."""
         nz, ny, nx = self.shape
         return nz * ny * nx
 

@@ -32,7 +32,7 @@ FLAT_ROWS = 24  # at the top; closures of order 16, and what reads beside them, 
 SMOOTH_ROWS = 20  # whose mean the factors are
 GROWTH = 1.05  # largest ratio of neighbouring rows
 LARGEST = 3.0  # times the spacing at the top that cells are tall where nothing else is asked for
-MOST_ROWS = 1_000_000  # laid out one by one
+MOST_ROWS = 1_000_000  # laid out in a loop
 _STEPS = 6  # of Newton's method, from an inverse by straight lines
 _BEYOND = 4  # rows at either end that the spline continues with the same value
 
@@ -174,7 +174,7 @@ def _fitted(rows: Stretching, total: float) -> Stretching:
 
 Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of one side of boxes
 AXES = ("x", "y", "z")
-_DIGITS = 9  # of coordinates in results behind the first one of the spacing
+_DIGITS = 9  # of coordinates in results behind the first of the spacing
 Triple = tuple[int, int, int]
 
 
@@ -265,6 +265,11 @@ class Grid:
             triple(max(0, n - self.collar) for n in ends) for ends in (self.low, self.high)
         )
         return replace(self, low=low, high=high, collar=0)
+
+    @property
+    def rows_above_layers(self) -> int:
+        """Rows of nodes from the top down that lie in no layer that damps."""
+        return self.points[2] - self.damped.high[2]
 
     @property
     def cell(self) -> float:

@@ -16,7 +16,7 @@ The weights of many positions at once, away from any surface (`even_weights`), d
 the share f of the way from a point to the next: each is a polynomial of f, whose coefficients are
 found once, at Chebyshev's nodes.
 
-Between nodes and half points along one axis P takes four half points (`Midpoints`,
+Between nodes and half points along an axis P takes four half points (`Midpoints`,
 `seismo.grid.coefficients.MIDPOINT`), under a closed free surface those of
 `seismo.grid.surface_interpolation`. Arrays have one half point for each node, half a cell further;
 values within four nodes of their ends are not to be used.
@@ -83,7 +83,7 @@ PointsByField = dict[str, Points]
 
 
 def joined(*points: Points) -> Points:
-    """Return points of one field, each once, with the sum of their weights."""
+    """Return points of a field, each once, with the sum of their weights."""
     return Points(*map(np.concatenate, zip(*points, strict=True))).added_up()
 
 
@@ -272,7 +272,7 @@ def midpoint_weights(reach: int) -> tuple[np.ndarray, np.ndarray]:
 def axis_weights(
     position: float, half: bool, first: int = 0, surface: Surface | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points along one axis and their weights.
+    """Return the points along an axis and their weights.
 
     Args:
         position: in grid indices.
@@ -414,7 +414,7 @@ def harmonic_means(nodes: np.ndarray) -> np.ndarray:
 
 
 class Midpoints(NamedTuple):
-    """Interpolation along one axis of arrays of nodes or half points.
+    """Interpolation along an axis of arrays of nodes or half points.
 
     Attributes:
         axis: of the arrays.
@@ -473,8 +473,8 @@ class Midpoints(NamedTuple):
         lines = np.moveaxis(points, self.axis, 0)[self.surface :]
         # Rows under the free surface: the interpolation of its SBP closure.
         for row, weights in enumerate(np.abs(closed)):
-            some = np.flatnonzero(weights > _ZERO)
-            some_points = rule([lines[k] for k in some], weights[some])
+            chosen = np.flatnonzero(weights > _ZERO)
+            some_points = rule([lines[k] for k in chosen], weights[chosen])
             np.moveaxis(combined, self.axis, 0)[self.surface + row] = some_points
         return combined
 

@@ -71,7 +71,7 @@ _ENERGY_SHARE = 0.8  # at least this share
 
 
 class ClosureKind(Enum):
-    """What a closure is most accurate for."""
+    """The use that a closure is most accurate for."""
 
     PLAIN = "plain"  # contacts among its rows
     FORCES = "forces"  # forces on the surface, vertical ones anywhere, and all below its rows
@@ -142,7 +142,7 @@ class ClosureConditions:
         self.halves = np.arange(far) + 0.5
 
     def _row(self, block: np.ndarray, norm: int, factor: float) -> np.ndarray:
-        """Build one condition; norm counts half rows first, then node rows."""
+        """Build a condition; norm counts half rows first, then node rows."""
         row = np.zeros(self.size)
         row[: block.size] = block.ravel()
         row[block.size + norm] = factor
@@ -199,7 +199,7 @@ class ClosureConditions:
 
 
 def _plain(conditions: ClosureConditions, accuracy: int) -> np.ndarray:
-    """Return a closure exact up to a power, with a small error of the next one, and smooth.
+    """Return a closure exact up to a power, with a small error of the next, and smooth.
 
     That of power 1 is close to differences of neighbours, and its norms are close to 1.
     """
@@ -237,7 +237,7 @@ def most_rows() -> int:
 
 
 def _fit(order: int, kind: ClosureKind, even_rows: float) -> dict | None:
-    """Return the largest fit of a kind whose rows lie in one medium, None without any.
+    """Return the largest fit of a kind whose rows lie in one medium, or None.
 
     For a contact, return the fit whose contact depth is closest to `even_rows`.
     """
@@ -291,7 +291,7 @@ def surface_closure(
 
     Args:
         stencil: of the interior, order 2M.
-        kind: what it is to be most accurate for; plain where no fit of that kind applies.
+        kind: the use it is to be most accurate for; plain where no fit of that kind applies.
         even_rows: cells below the surface in one solid, or the contact depth of that kind.
         max_power: highest power that a plain closure is exact for.
     """
@@ -309,7 +309,7 @@ def surface_closure(
 
 
 def _scale(c: np.ndarray) -> float:
-    """Return what coefficients multiply the derivative of long waves by, 1 of Taylor's.
+    """Return the factor of coefficients on the derivative of long waves, 1 of Taylor's.
 
     The conditions are met by Q over it.
     """
@@ -450,7 +450,7 @@ class BesideRefinement:
         plane: row of nodes on the plane.
         nodes: row of nodes beyond the plane that holds values on it.
         halves: row of half points that does.
-        inner: (n) rows of half points from the plane on, and in `extrapolation` what each counts.
+        inner: (n) rows of half points from the plane on, with their weights in `extrapolation`.
         growth: largest eigenvalue of the operators beside the plane over that of the interior.
     """
 

@@ -30,7 +30,7 @@ from seismo.grid.interpolation import Along, lagrange
 from seismo.grid.surface_closure import DECIMALS, ClosureKind, SurfaceClosure
 
 _PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
-_BELOW = 1e-4  # of 1 lie what singular values are projected to, so that the search ends
+_BELOW = 1e-4  # of 1 lie projected singular values, so that the search ends
 _MET = 0.01  # to which fitted coefficients meet conditions that those of Taylor meet
 _ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
 WIDTH = 10  # rows that are read
@@ -38,7 +38,7 @@ STEP = 0.5  # cells between fitted depths
 DEPTHS = STEP * np.arange(1, 19)  # in cells
 WEIGHTED_ROWS = 15  # cells below the surface that all weights lie within
 _BETWEEN = 6  # depths that others are interpolated from
-# What is read: velocities along and across the surface, shear stresses that act on it, and others.
+# Readings: velocities along and across the surface, shear stresses that act on it, and others.
 HALVES = {"along": False, "across": True, "shear": True, "normal": False}
 READS = {
     ClosureKind.FORCES.value: ("along", "across"),
@@ -50,7 +50,7 @@ READS = {
 def _exact(
     matrix: np.ndarray, node: np.ndarray, half: np.ndarray, rows: int, most: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the conditions on the changes of the block of M, and what M lacks to meet them.
+    """Return the conditions on the changes of the block of M, and the lack of M to meet them.
 
     Each row (and column) must interpolate x^0 to x^most: sum_h M_nh h^p = N_n n^p at nodes,
     sum_n M_nh n^p = H_h h^p at half points, with the norms N of nodes and H of half points.
@@ -116,7 +116,7 @@ def _matrices(
     """Return P and P' of rows next to a surface, exact up to a power, or to 1 where none are.
 
     The interpolations P (nodes -> half points) and P' are each other's adjoint in the norms of the
-    closure, H_node P' = (H_half P)^T = M, so that what couples shear and normal strains keeps
+    closure, H_node P' = (H_half P)^T = M, so that the coupling of shear and normal strains keeps
     energy. M is a matrix near to the interior's whose block of rows makes both exact for straight
     lines (or parabolas), and H_node^-1/2 M H_half^-1/2 of norm 1, as without a surface: more gains
     energy.
@@ -176,33 +176,33 @@ class SurfaceWeights:
     kind: ClosureKind
     deepest: float
 
-    def reads(self, what: str, depth: float) -> bool:
+    def reads(self, quantity: str, depth: float) -> bool:
         """Whether something at a depth in cells is read with them."""
         # Above the first half points vz is read with the slope that the surface prescribes.
-        shallowest = DEPTHS[0] if what == "across" else 0.0
-        return what in READS[self.kind.value] and shallowest < depth <= self.deepest
+        shallowest = DEPTHS[0] if quantity == "across" else 0.0
+        return quantity in READS[self.kind.value] and shallowest < depth <= self.deepest
 
-    def weights(self, what: str, depth: float) -> Along:
+    def weights(self, quantity: str, depth: float) -> Along:
         """Return rows (n) and weights (n) that read something at a depth in cells."""
-        return _interpolated((self.order, self.kind.value), what, self.deepest, depth)
+        return _interpolated((self.order, self.kind.value), quantity, self.deepest, depth)
 
 
 @lru_cache(maxsize=4096)  # receivers on a line share their depth
-def _interpolated(key: tuple[int, str], what: str, deepest: float, depth: float) -> Along:
+def _interpolated(key: tuple[int, str], quantity: str, deepest: float, depth: float) -> Along:
     """Return rows and weights at a depth, by those of the nearest fitted ones."""
     last = DEPTHS[deepest >= DEPTHS].size
     depths = DEPTHS[:last]
-    tables = np.array(_fits()[key][what])[:last]
+    tables = np.array(_fits()[key][quantity])[:last]
     # On the surface that is the first row alone, and nothing of shear stresses, which vanish there.
-    if not HALVES[what] or what == "shear":
-        on_top = np.eye(1, WIDTH) * (what != "shear")
+    if not HALVES[quantity] or quantity == "shear":
+        on_top = np.eye(1, WIDTH) * (quantity != "shear")
         depths, tables = np.append(0.0, depths), np.concatenate([on_top, tables])
     start = int(np.clip(np.searchsorted(depths, depth) - _BETWEEN // 2, 0, depths.size - _BETWEEN))
-    some = slice(start, start + _BETWEEN)
-    firsts = [first_row(float(at), HALVES[what]) for at in depths[some]]
+    nearest = slice(start, start + _BETWEEN)
+    firsts = [first_row(float(at), HALVES[quantity]) for at in depths[nearest]]
     total = np.zeros(firsts[-1] + WIDTH)
     for first, share, weights in zip(
-        firsts, lagrange(depths[some], depth), tables[some], strict=True
+        firsts, lagrange(depths[nearest], depth), tables[nearest], strict=True
     ):
         total[first : first + WIDTH] += share * weights
     return np.arange(firsts[0], total.size), total[firsts[0] :]

@@ -155,7 +155,7 @@ def kinder_interval(
     Candidates are the numbers of two digits around each interval; of those with about the longest
     step the closest to its interval wins. None where no step is much longer than the present one.
     """
-    # Exchange one interval at a time, and recompute the step that divides all of them.
+    # Exchange an interval at a time, and recompute the step that divides all of them.
     unique_intervals = set(intervals)
     changes = []
     for interval in unique_intervals:

@@ -30,7 +30,7 @@ from seismo.grid.grid import AXES, Grid
 
 @dataclass(frozen=True)
 class Face:
-    """One face of the grid that is not absorbing.
+    """A face of the grid that is not absorbing.
 
     Attributes:
         axis: "x", "y" or "z".
@@ -68,7 +68,7 @@ def source_of(face: Face, half: bool, depth: Any, first: int, last: int) -> Any:
 
 
 def folded(faces: list[Face], grid: Grid, field: Field, points):
-    """Move weighted points outside rigid and periodic faces to what they are images of.
+    """Move weighted points outside rigid and periodic faces to the points that they are images of.
 
     This is the transpose of reading images. A node on a rigid face stands for half a cell. What
     interpolates beside free surfaces folds by itself.
@@ -121,7 +121,7 @@ def turned_off(
 
 
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
-    """Return the flat indices where the rows of some layers across y or z begin, or all across x.
+    """Return the flat indices where the rows of layers across y or z begin, or all across x.
 
     Rows begin with the halo in front of them, and end with the one behind.
     """
@@ -140,7 +140,7 @@ def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
 def image(
     backend: Backend, field: Field | None, face: Face, subdomain: Subdomain, array
 ) -> list[Launch]:
-    """Bind the filling of one field outside one face; without a field, of a coefficient.
+    """Bind the filling of a field outside a face; without a field, of a coefficient.
 
     Half-point fields on a mirror's far face have one point beyond the last node's, which is an
     image too.

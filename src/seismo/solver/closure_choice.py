@@ -40,7 +40,6 @@ from seismo.grid.surface_interpolation import (
 from seismo.model.earth import Earth
 from seismo.model.effective.averaging import cell_average
 from seismo.model.effective.cells import GridCells, tensor
-from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.interpolation.traction_free_slopes import (
     CONTACT,
     MOST_ROWS,
@@ -100,7 +99,7 @@ class SurfaceSources(NamedTuple):
     """How sources near a free surface err.
 
     Attributes:
-        moments: whether what acts among the rows of a fitted closure wants that for moments.
+        moments: whether sources among the rows of a fitted closure want that for moments.
         near_field: by how much the near field of sources among them, or of moments on the surface,
             errs whatever the closure, in that of a moment.
         below: by how much waves err that come from below the rows, in those of a moment.
@@ -114,13 +113,13 @@ class SurfaceSources(NamedTuple):
 
 
 class FreeSurface(NamedTuple):
-    """What a free surface that differences close depends on, beside these.
+    """Surroundings on which the closure of a free surface depends.
 
     Attributes:
         rows: half points below it and above the shallowest contact, of those that a reading of vz
             uses; 0 without vz.
         even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
-        sources: what acts among the rows, and below them.
+        sources: among the rows, and below them.
         power: that a plain closure is best exact for.
         contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
         long: whether differences along z are bounded, for longer time steps.
@@ -163,7 +162,7 @@ def free_surface(
     wet: bool,
     slopes: bool = False,
 ) -> FreeSurface | None:
-    """Return what the closure of a free surface depends on, None where images make it.
+    """Return the surroundings of a free surface that differences close, None where images make it.
 
     Args:
         physics: the wave equation.
@@ -183,7 +182,7 @@ def free_surface(
     psv = any(field.name == "vz" for field in physics.fields)
     if not psv or ({"theta", "c33"} & set(earth.needs) and _tilted(earth, grid, most_rows())):
         return FreeSurface(0, 0.0)
-    # Depths, in cells, of sources and of what is read.
+    # Depths, in cells, of sources and of readings.
     acting = [(s, float(grid.index("z", s.position[2]))) for s in sources]
     ends = np.append([z for _, z in acting], grid.index("z", read))
     beside = ((MOMENT_ROWS[0] < ends) & (ends < MOMENT_ROWS[1])).any()
@@ -191,7 +190,7 @@ def free_surface(
     if wet:  # fits are of solids: under water the plain closure errs less
         even = 0.0
     # Rows of a closure do not reach into an absorbing layer below them, nor beyond the grid.
-    halves = rows_above_layers(grid) - 1
+    halves = grid.rows_above_layers - 1
     even = min(even, halves)
     rows = max(1, math.ceil(min(contact, MOST_ROWS, halves)))
     fitted = math.inf if beside or halves < CONTACT_ROWS else _lone_contact(earth, grid)
@@ -200,7 +199,7 @@ def free_surface(
 
 
 def _shallow(sources: Sequence[tuple[Any, float]], even_rows: float) -> SurfaceSources:
-    """Return what sources are to a surface, by their depths in cells and the rows of one solid."""
+    """Return the sources as a surface sees them, by depths in cells and rows of one solid."""
     first, last = MOMENT_ROWS
     reach = deepest(even_rows)
     forces = [(s, z) for s, z in sources if s.kind == "force"]
@@ -230,7 +229,7 @@ def _shears(source: PointSource) -> bool:
 
 
 def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
-    """Whether rock without an upright axis reaches into so many rows, or what they read."""
+    """Whether rock without an upright axis reaches into so many rows, or rows that they read."""
     z, y, x = (
         grid.coordinate(a, np.arange(n)) for a, n in zip("zyx", grid.points[::-1], strict=True)
     )
@@ -239,8 +238,8 @@ def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
         y = y[:1]
         x = x[:1]
     # Slabs of y, which bound the memory.
-    for some in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
-        medium = earth.sample(*tensor(z, some if grid.dimensions == 3 else None, x))
+    for y_block in np.array_split(y, -(-y.size * x.size * z.size // _TOGETHER)):
+        medium = earth.sample(*tensor(z, y_block if grid.dimensions == 3 else None, x))
         if not np.all(elastic_constants.upright(medium)):
             return True
     return False
@@ -249,7 +248,7 @@ def _tilted(earth: Earth, grid: Grid, rows: int) -> bool:
 def surface_of(
     surface: FreeSurface | None, earth: Earth, grid: Grid, stencil: Stencil
 ) -> tuple[SurfaceClosure | None, SurfaceSlope | None]:
-    """Return the closure of a free surface, and what the surface prescribes of vz, if anything.
+    """Return the closure of a free surface, and the slope of vz that it prescribes, or None.
 
     Args:
         surface: the free surface, if there is one that differences close.

@@ -67,7 +67,7 @@ class Facts:
     entries: tuple[object, ...] = ()
 
     def get(self, kind: type[Fact]) -> Fact | None:
-        """Return the fact of a type; None without one."""
+        """Return the fact of a type, or None."""
         return next((fact for fact in self.entries if isinstance(fact, kind)), None)
 
     def __getitem__(self, kind: type[Fact]) -> Fact:
@@ -125,7 +125,7 @@ _ON_PLANE = 1e-6  # of a cell: above the plane, but on it
 
 @dataclass(frozen=True)
 class Discretization:
-    """What a scenario comes down to before any array is made.
+    """The run that a scenario comes down to before any array is made.
 
     Attributes:
         scenario: the scenario.
@@ -137,7 +137,7 @@ class Discretization:
         clock: time step and number of steps.
         stencil: order and tolerance of the spatial differences.
         closure: closed operators under an elastic free surface, or None.
-        slope: what that surface prescribes of vz, or None.
+        slope: of vz that this surface prescribes, or None.
         shots: the sources of every shot.
         survey_shots: the same of all jobs of an array, of which this one has a share.
         groups: the receiver sets.
@@ -145,9 +145,9 @@ class Discretization:
         field_damping: of fields in absorbing layers, whose medium guides waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         facts: that features give.
-        interface: where the grid meets another of another spacing, None without one.
+        interface: where the grid meets another of another spacing, or None.
         subdivision: cells in one of the coarsest grid, along an axis.
-        above: the run on the grid above that, whose results are its own there; None without one.
+        above: the run on the grid above that, whose results are its own there, or None.
         fastest_beside: the fastest wave of the other grid in m/s, for layers alike on both.
         even: by stage, of every plane z, whether its medium is that of `IsotropicPlanes`.
         derived_facts: facts derived so far, none of which depends on `batch` or `grids`.
@@ -297,7 +297,7 @@ class Discretization:
     def reads(self, positions: np.ndarray) -> np.ndarray:
         """Return which receivers at positions (..., 3) in m this grid has.
 
-        Next to the plane these are the coarser one's, which has points on both sides of it.
+        Next to the plane these are the coarser grid's, which has points on both sides of it.
         """
         # Reading takes RADIUS points on either side.
         return self.has(positions, RADIUS * (self.interface.spacing if self.interface else 0.0))
@@ -305,11 +305,11 @@ class Discretization:
     @property
     def points(self) -> int:
         """Points that a step of a shot updates, absorbing layers and all grids included."""
-        return sum(one.live.size for one in self.grids_of_spacing)
+        return sum(grid.live.size for grid in self.grids_of_spacing)
 
     @derived
     def refined_rows(self) -> BesideRefinement | None:
-        """The differences beside the plane where two spacings meet; None without one."""
+        """The differences beside the plane where two spacings meet, or None."""
         return next((rows(self) for rows in acting("refined_rows", self.scenario)), None)
 
     @property
@@ -386,13 +386,13 @@ class Discretization:
     def series(self) -> list[Series]:
         """The series of snapshots of this grid that are written."""
         every = make_all_series(self.scenario, self.grid, self.physics, self.clock)
-        return [one for one in every if self._shows("snapshots", one.name)]
+        return [series for series in every if self._shows("snapshots", series.name)]
 
     @derived
     def maps(self) -> list[PeakMapSet]:
         """The maps of largest values of this grid that are written."""
         every = make_all_maps(self.scenario, self.grid, self.physics, self.clock.dt)
-        return [one for one in every if self._shows("maps", one.name)]
+        return [maps for maps in every if self._shows("maps", maps.name)]
 
     @property
     def all_maps(self) -> list[PeakMapSet]:
@@ -400,13 +400,13 @@ class Discretization:
         return [maps for grid in self.grids_of_spacing for maps in grid.maps]
 
     def _shows(self, kind: str, name: str) -> bool:
-        """Whether a set is of this grid: of the coarser one if not of the finer one."""
+        """Whether a set is of this grid: of the coarser grid if not of the finer."""
         shown = () if self.above is None else getattr(self.above.scenario.output, kind)
-        return all(name != one.name for one in shown)
+        return all(name != entry.name for entry in shown)
 
     @property
     def grids_of_spacing(self) -> list[Discretization]:
-        """The run on its grids: the coarser one, and the finer one above it."""
+        """The run on its grids: the coarser grid, and the finer grid above it."""
         return [self] if self.above is None else [self, self.above]
 
     @derived
@@ -419,7 +419,7 @@ class Discretization:
 
     @property
     def _level_slopes(self) -> tuple[SurfaceSlope | None, SurfaceSlope | None]:
-        """What a level free surface prescribes of vz that is read, and of derivatives."""
+        """Slopes of vz and of derivatives that a level free surface prescribes."""
         closure = None if self.slope else self.closure
         return self.slope, tilted_surface(
             self.physics, self.earth, self.grid, self.stencil, closure
@@ -438,7 +438,7 @@ class Discretization:
             slips = tuple(contact for rule in rules for contact in rule.slips)
             first = self.stencil.first
             layers = layers_of(self.physics, self.earth, grid, averaging, first, slips)
-        # What the surface prescribes: a level one, unless a feature has another.
+        # Slopes that the surface prescribes: of a level surface, unless a feature has others.
         slopes = next((rule.slopes for rule in rules if rule.slopes is not None), None)
         slope, tilted = slopes or self._level_slopes
         imaged = any(face.kind == "free_surface" for face in self.image_faces)

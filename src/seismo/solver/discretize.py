@@ -97,7 +97,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     slopes = bool(facts.entries)
     name = scenario.equation.name
     physics = physics_for(name, grid.dimensions, relaxation or scenario.options, slopes)
-    # Earth, sources, receivers and output: what is wrong with any is told together.
+    # Earth, sources, receivers and output: mistakes in all are told together.
     placed = Geometry(run, region, ground)
     steps: list[Callable[[], Any]] = [
         partial(read_earth, scenario, level.live, physics, relaxation, ground, region),
@@ -115,7 +115,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     waves, stencil, closure, slope = _differences(
         level, physics, earth, extremes, sample, shots, groups, slopes
     )
-    # Stability limit of a uniform medium, and what rows of their own and averages leave of it.
+    # Stability limit of a uniform medium, and the share that special rows and averages leave.
     growth = level.interface.growth(stencil) if level.interface else 1.0
     scheme = Scheme(scenario, physics, level.live, grid, earth, stencil, closure, facts, growth)
     for prepare in acting("prepare", scenario):
@@ -136,7 +136,7 @@ def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> 
     # Tables of the equations: losses, 16-bit numbers, rows that follow the ground.
     for with_table in acting("physics", scenario):
         discretization = with_table(discretization, relaxation)
-    # What depends on how the medium relaxes; of the shots, those of this run.
+    # Damping depends on how the medium relaxes; of the shots only this run's are kept.
     guided = field_damping(discretization, discretization.fastest)
     if share is not None:
         discretization = replace(discretization, shots=share.take(shots))
@@ -155,7 +155,7 @@ def _differences(
     """
     scenario = level.scenario
     grid = level.grid
-    # Closure of a free surface, by what lies among its rows.
+    # Closure of a free surface, by sources, receivers and contacts among its rows.
     surface = None
     if scenario.boundaries.top == "free_surface":
         sources = [source for shot in shots for source in shot.sources]
@@ -182,7 +182,7 @@ def field_damping(discretization: Discretization, fastest: float) -> LayerDampin
 
 
 def _radiating(shot: Shot, earth: Earth, grid: Grid, extremes: Extremes) -> Shot:
-    """Return a shot with what faults and plane waves radiate in this earth."""
+    """Return a shot with the moments of its faults and plane waves in this earth."""
     return in_earth(with_moments(shot, earth, grid.dimensions), earth, grid, extremes)
 
 

@@ -1,8 +1,8 @@
-"""The arrays of one subdomain: wavefield and model coefficients, by name and step parity.
+"""The arrays of a subdomain: wavefield and model coefficients, by name and step parity.
 
 Equations of second order in time keep two fields that change places after every step. The two
-arrays stay where they are; the names move: `arrays(parity)` is what the sweeps of even and odd
-steps are bound to.
+arrays stay where they are; the names move: sweeps of even and odd steps are
+bound to `arrays(parity)`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seismo.grid.surface_closure import RowWeights
 def marched_slopes(
     physics: Physics, backend: Backend, curved_rows: RowWeights | None
 ) -> frozenset[str]:
-    """Return the names of what slopes add that marches find, and no array has."""
+    """Return the names of terms of slopes that marches find, and no array has."""
     if curved_rows is None:
         return frozenset()
     reach = curved_rows.inner // 2
@@ -40,7 +40,7 @@ class Fields:
     """Own the wavefield, by name as an even step sees it, and the coefficients of a subdomain.
 
     Coefficients that even planes of a stage do without (`Physics.sparse`) are kept for the other
-    planes z alone, one behind the other; `packed` tells how much earlier a plane stands there.
+    planes z alone, back to back; `packed` tells how much earlier a plane stands there.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Fields:
             for stage, planes in uneven.items()
         }
         self.marched = marched_slopes(physics, backend, curved_rows)
-        # All shots, one behind the other.
+        # All shots, back to back.
         size = subdomain.volume * subdomain.batch + subdomain.before
         # Layers at the faces, taken at once, look at points beyond the halo, with weights of 0.
         beyond = reach * subdomain.strides[1] if backend.at_once and physics.at_once else 0
@@ -85,7 +85,7 @@ class Fields:
         self._coefficients: dict[str, np.ndarray] = {}
 
     def _slope_buffers(self) -> list[np.ndarray]:
-        """Allocate what slopes add, of as many rows as are read; none of what marches find."""
+        """Allocate terms of slopes, of as many rows as are read; none that marches find."""
         numbers = {f.name: f.buffer for f in self.physics.fields if f.buffer is not None}
         kept = {number for name, number in numbers.items() if name not in self.marched}
         size = self._of_rows(self._slope_rows)
@@ -108,7 +108,7 @@ class Fields:
     def shot_distances(self) -> tuple[int, int, int]:
         """Numbers from a shot to the next in fields, in slopes and in the surface's row.
 
-        Zeros of one shot alone.
+        Zeros of a shot alone.
         """
         if self.subdomain.batch == 1:
             return 0, 0, 0
@@ -129,7 +129,7 @@ class Fields:
 
     @property
     def plane_size(self) -> int:
-        """Count the numbers in a plane: one for each column of points, behind those before."""
+        """Count the numbers in a plane: one for each column of points, behind the earlier ones."""
         return self.subdomain.before + self.subdomain.strides[1]
 
     def size_of(self, coefficient: str) -> int:
@@ -142,7 +142,7 @@ class Fields:
     def packed(self, z: int, coefficients: tuple[str, ...]) -> int:
         """Return how much earlier plane z of the grid stands in those coefficients that are sparse.
 
-        They belong to one stage; 0 where none is sparse.
+        They belong to a stage; 0 where none is sparse.
         """
         stages = {self.physics.sparse[n] for n in coefficients if n in self.physics.sparse}
         if not stages:
@@ -277,7 +277,7 @@ class FieldView:
         return self._array.shape
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        """Fetch a part; what has been queued is done by then."""
+        """Fetch a part; queued launches are done by then."""
         return self._backend.fetch(self._array[index])
 
 

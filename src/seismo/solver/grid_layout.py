@@ -51,7 +51,7 @@ class Level:
     Attributes:
         scenario: with the spacing, the layers and the faces of this grid.
         grid: all of its rows.
-        interface: where it meets another grid, None without one.
+        interface: where it meets another grid, or None.
         subdivision: cells in one of the coarsest grid, along an axis.
     """
 
@@ -133,7 +133,7 @@ def settled(scenario: Scenario) -> Scenario:
 
 
 def levels_of(scenario: Scenario) -> tuple[Level, ...]:
-    """Return the grids of a scenario that is settled, the finest one first."""
+    """Return the grids of a scenario that is settled, the finest grid first."""
     for levels in acting("levels", scenario) if scenario.grid.planes else ():
         grids: tuple[Level, ...] = levels(scenario)
         return grids
@@ -156,7 +156,7 @@ def halo_of(scenario: Scenario, order: int, curved: bool, is_finer: bool = False
         scenario: the scenario.
         order: of the differences.
         curved: whether rows follow the ground.
-        is_finer: whether it is the finer one of two grids.
+        is_finer: whether it is the finer of two grids.
     """
     reaches = (reach(order, curved, is_finer) for reach in acting("halo", scenario))
     return max([2, order // 2, *reaches])
@@ -166,7 +166,7 @@ def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
     """Refuse layers and orders that an equation does not go with.
 
     Raises:
-        ScenarioError: it names the key, and what to write there.
+        ScenarioError: it names the key, and its remedy.
     """
     if physics.differences == "second" and scenario.boundaries.layer.damping:
         raise scenario.mistake(
@@ -188,16 +188,11 @@ def refuse_unfit(scenario: Scenario, physics: Physics) -> None:
         )  # fmt: skip
 
 
-def rows_above_layers(grid: Grid) -> int:
-    """Return the rows of nodes from the top down that lie in no layer that damps."""
-    return grid.points[2] - grid.damped.high[2]
-
-
 def refuse_thin(
     scenario: Scenario, grid: Grid, physics: Physics, order: int,
     closure: SurfaceClosure | None, curved: bool,
 ) -> None:  # fmt: skip
-    """Refuse grids with too few points between faces for what is done beside these.
+    """Refuse grids with too few points between faces for the operators beside these.
 
     Args:
         scenario: the scenario.
@@ -208,11 +203,11 @@ def refuse_thin(
         curved: whether rows follow the ground.
 
     Raises:
-        ScenarioError: it names the extent, how much of it is needed, and what else helps.
+        ScenarioError: it names the extent, how much of it is needed, and other remedies.
     """
     # Rows that a free surface closes lie above the layer at the bottom.
     closed_rows = closure.rows if closure else 0
-    needs = [("z", rows_above_layers(grid), closed_rows, "free surface")]
+    needs = [("z", grid.rows_above_layers, closed_rows, "free surface")]
     # Differences read up to the halo beyond a face, the image of as many points inside.
     halo = halo_of(scenario, order, curved)
     for face in image_faces(scenario, grid, physics):
@@ -355,7 +350,7 @@ def regions(
 
 def reached(stage: Stage, grid: Grid, closed_rows: int) -> Box:
     """Return the points that others may read anew after a stage, with so many closed rows."""
-    # The surface's row, or the closed ones; what slopes add is read in its column, never cut.
+    # The surface's row, or the closed ones; terms of slopes are read in its column, never cut.
     nx, ny, nz = grid.points
     rows = {"surface": min(1, closed_rows), "closed": closed_rows, "curved": 0}
     return Box((0, 0, 0), (nx, ny, rows.get(stage.where, nz)))

@@ -3,7 +3,7 @@
     for step:
         evaluate what sources inject     # beside all that follows, until it is needed
         for stage:                       # velocity, then stress
-            update edges, inject there   # what neighbours wait for
+            update edges, inject there   # neighbours wait for these
             start halos; update core, inject there; finish halos
             fill images outside the faces
         sample receivers, raise the peaks of maps
@@ -54,9 +54,9 @@ class Prepared:
     """The tables of a batch of shots, prepared before it is loaded.
 
     Attributes:
-        injection: what is injected, for each part of a rank.
-        record: what reads their receivers; None where these do not move.
-        fine: those of the finer grid, None without one.
+        injection: tables of sources, for each part of a rank.
+        record: rows that read their receivers; None where these do not move.
+        fine: those of the finer grid, or None.
     """
 
     injection: list[dict[TableKey, InjectionTable]]
@@ -65,13 +65,13 @@ class Prepared:
 
 
 class GridExchange(Protocol):
-    """What two grids of a run exchange, one subdomain above the other."""
+    """The exchange of two grids of a run, a subdomain above another."""
 
     def before(self, stage: Stage) -> list[Launch]:
         """Return the launches before a stage, in order."""
 
     def fill(self) -> list[Launch]:
-        """Return the launches that show the finer grid in the rows of the coarser one."""
+        """Return the launches that show the finer grid in the rows of the coarser grid."""
 
 
 class Simulation:
@@ -86,7 +86,7 @@ class Simulation:
 
         `from_rest` promises that nothing moves before the first step: steps then leave out points
         that no wave has reached (`moving_part`). That of the finer of two grids is stepped with the
-        coarser one, whose parts are `below`.
+        coarser grid, whose parts are `below`.
         """
         _refuse_processor(discretization.scenario, backend)
         self.discretization = discretization
@@ -121,7 +121,7 @@ class Simulation:
         self._programs: list[Callable[[int, int], None]] = []  # for each phase
         self._searches: dict[tuple[str, int], list[Search]] = {}
         self.total_steps = discretization.total_steps
-        # Receivers and maps read what a step has left.
+        # Receivers and maps read the fields after a step.
         self.sampled = RankFields(backend, list(fields.values()), discretization.batch, self.ranks)
         recorder = None if self.above is None else self.above.recorder
         self.recorder: Recorder = Recorder(discretization, self.division, self.sampled, recorder)
@@ -149,7 +149,7 @@ class Simulation:
 
     @property
     def levels(self) -> list[Simulation]:
-        """The simulations of all grids, the coarsest one first."""
+        """The simulations of all grids, the coarsest grid first."""
         return [self] if self.above is None else [self, self.above]
 
     def updates(self, first: int, behind: int) -> int:
@@ -176,7 +176,11 @@ class Simulation:
         """Load other shots, at most a batch of them over all grids, and reset the time to 0."""
         self.start(self.prepare(shots))
         windowed = [
-            one for level in self.levels for p in level.solvers for one in p.added if one.window
+            launches
+            for level in self.levels
+            for p in level.solvers
+            for launches in p.added
+            if launches.window
         ]
         self._windowed = [launches for launches in windowed if launches.acts_for(shots)]
         for launches in windowed:
@@ -185,15 +189,20 @@ class Simulation:
 
     def prepare(self, shots: list[Shot]) -> Prepared:
         """Compute the tables of shots, in any thread, while other shots may be stepping."""
-        # Sources of this rank's shots; parts of what features add act as point sources.
+        # Sources of this rank's shots; parts of features act as point sources.
         local_shots = self.division.shots
         added = self.solvers[0].added
         sources = [
-            [*shot.points, *(source for one in added for source in one.point_sources(shot))]
+            [
+                *shot.points,
+                *(source for launches in added for source in launches.point_sources(shot)),
+            ]
             for shot in shots[local_shots.start : local_shots.stop]
         ]
         # Another grid has those on the other side of the plane where it meets this one.
-        sources = [[s for s in some if self.discretization.has(s.position)] for some in sources]
+        sources = [
+            [s for s in of_shot if self.discretization.has(s.position)] for of_shot in sources
+        ]
         tables = [solver.injection.tables(sources, self.total_steps) for solver in self.solvers]
         above = None if self.above is None else self.above.prepare(shots)
         return Prepared(tables, self.recorder.rows_of(shots), above)
@@ -209,15 +218,15 @@ class Simulation:
             saved.array[:] = 0
         # Bind anew where any rank's tables changed shape.
         if not all(self.ranks.allgather(bool(self._programs) and all(fits))):
-            one = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()
+            ranks = self.ranks if self.division.ranks_per_grid > 1 else SerialCommunicator()
             parities = self.discretization.physics.parities
             # One program for each phase, of both parities.
             steps = [tuple(self._bind(p, n) for p in parities) for n in range(len(self.phases))]
-            self._programs = [one.program(self.backend, step) for step in steps]
+            self._programs = [ranks.program(self.backend, step) for step in steps]
         self.step = 0
 
     def _take(self, prepared: Prepared) -> list[bool]:
-        """Load the tables of prepared shots; return which have the shapes of those before."""
+        """Load the tables of prepared shots; return which have the shapes of the earlier ones."""
         loaded = zip(self.solvers, prepared.injection, strict=True)
         fits = [solver.injection.load(tables) for solver, tables in loaded]
         fits.append(prepared.record is None)
@@ -270,7 +279,7 @@ class Simulation:
         starts = [phase.first for phase in self.phases]
         last = self.step + steps
         while self.step < last:
-            # Run to the end of the phase, of the window of what features add, or of what was asked.
+            # Run to the end of the phase, of the window of a feature, or of the steps asked for.
             phase = bisect(starts, self.step) - 1
             end = min(last, *starts[phase + 1 : phase + 2], self.total_steps)
             if self._windowed:
@@ -362,10 +371,10 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
     """
     levels = simulation.levels
     schedule = [group for level in levels for group in _evaluations(level)]
-    # Stages in the order of the time step; what grids exchange comes before each of all. Rows that
+    # Stages in the order of the time step; exchanges of grids come before each of them. Rows that
     # follow the ground have stages of their own, which only the finest grid has.
     numbers = [
-        {s.name: n for n, s in enumerate(one.discretization.physics.stages)} for one in levels
+        {s.name: n for n, s in enumerate(level.discretization.physics.stages)} for level in levels
     ]
     for stage in levels[-1].discretization.physics.stages:
         for exchange in simulation.exchanges if stage.name in numbers[0] else ():
@@ -383,15 +392,16 @@ def step_schedule(simulation: Simulation, parity: int, phase: int = 0) -> Step:
 
 
 def _evaluations(simulation: Simulation) -> Step:
-    """Return what evaluates the sources of a step, before any stage needs them."""
+    """Return the launches that evaluate the sources of a step, before any stage needs them."""
     schedule = _each(
         [evaluation for p in simulation.solvers for evaluation in p.injection.evaluations()],
         "sources",
     )
-    # The same of all subdomains, one after another.
+    # The same of all subdomains, in turn.
     added = zip(*(p.added for p in simulation.solvers), strict=True)
     return schedule + _each(
-        [one for alike in added for launches in alike for one in launches.evaluations()], "sources"
+        [launch for alike in added for launches in alike for launch in launches.evaluations()],
+        "sources",
     )
 
 
@@ -407,7 +417,7 @@ def _stage(simulation: Simulation, n: int, parity: int, phase: int) -> Step:
     images = [fill for solver in simulation.solvers for fill in solver.images[parity][stage.name]]
     name = stage.name
     between = f"{stage.name} halo"
-    # 1. Edges, their corrections and sources: what neighbours wait for.
+    # 1. Edges, their corrections and sources: neighbours wait for these.
     edges = [launch for b in bound for launch in b.edges[parity]]
     schedule = [Group(edges, "edge", name)]
     schedule += _each(
@@ -419,7 +429,7 @@ def _stage(simulation: Simulation, n: int, parity: int, phase: int) -> Step:
     # 3. Core, concurrently with the messages.
     core = [launch for b in bound for launch in b.core[parity]]
     schedule.append(Group(core, "core", name))
-    schedule += _each([one for b in bound for one in b.core_corrections], name, "core")
+    schedule += _each([launch for b in bound for launch in b.core_corrections], name, "core")
     schedule += _each(core_sources, "sources", "core")
     # 4. Receive halos, then fill the images outside mirror faces.
     schedule += [Group(group, group.where, between) for group in halo.finish]
@@ -437,7 +447,7 @@ def _acting(simulation: Simulation, stage: str, inner: bool, parity: int) -> lis
 
 
 def _each(launches: list[Launch], name: str, where: str = "") -> Step:
-    """Return groups of one launch each, which run in order."""
+    """Return groups of a launch each, which run in order."""
     return [Group([launch], where, name) for launch in launches]
 
 

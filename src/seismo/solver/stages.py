@@ -1,4 +1,4 @@
-"""Stages bound to one subdomain: launches of a formula on its boxes and arrays.
+"""Stages bound to a subdomain: launches of a formula on its boxes and arrays.
 
 A stage runs its edge boxes first and its core later, so that halos can travel meanwhile.
 
@@ -37,7 +37,7 @@ from seismo.solver.medium.cpml import LayerMemory
 
 @dataclass(frozen=True)
 class Binding:
-    """What all stages of a subdomain share.
+    """Arrays and tables that all stages of a subdomain share.
 
     Attributes:
         backend: where they run.
@@ -52,7 +52,7 @@ class Binding:
         damped: whether layers damp the fields themselves.
         curved: weights of rows that follow the ground, None where it is flat.
         closed_rows: rows under a free surface with operators of their own.
-        refined: tables of the rows beside the plane where two spacings meet, None without one.
+        refined: tables of the rows beside the plane where two spacings meet, or None.
     """
 
     backend: Backend
@@ -84,7 +84,7 @@ class Binding:
         return Curved(self.curved.plain, self.curved.cross, cross, distances)
 
     def marches(self, slopes: tuple[str, ...]) -> bool:
-        """Whether threads that march find what slopes add, of a stage."""
+        """Whether threads that march find terms of slopes, of a stage."""
         return bool(slopes) and self.fields.marched.issuperset(slopes)
 
     @property
@@ -134,9 +134,9 @@ OperatorKey = tuple[str, str, bool, bool, Curved | None, bool]
 
 
 class BoundStage:
-    """One stage on one subdomain: `edges[parity]` and `core[parity]` list its launches.
+    """A stage on a subdomain: `edges[parity]` and `core[parity]` list its launches.
 
-    The edges are what the neighbours wait for. Corrections follow the updates of the same points.
+    Neighbours wait for the edges. Corrections follow the updates of the same points.
     `memories` are the arrays of the layers that a step leaves for the next.
     """
 
@@ -177,7 +177,7 @@ class BoundStage:
         launches = list[list[Launch]]()
         # Interior rows, the longest launches, come first.
         for key, both in sorted(grouped.items(), key=lambda item: len(item[0][0])):
-            moving, complete = (np.array(some, np.int64) for some in both)
+            moving, complete = (np.array(numbers, np.int64) for numbers in both)
             middle, ends, closed, even, curved, refined = key
             physics = binding.fields.physics
             formula = physics.formula(stage, even)
@@ -205,8 +205,8 @@ class BoundStage:
                 back=(self._number + parity) % 2 == 1,
                 whole_boxes=None if np.array_equal(moving, complete) else complete,
             ))  # fmt: skip
-        # the longest first; ends of rows, where they are apart, fill what is left of the card
-        return [one for turn in zip_longest(*launches) for one in turn if one is not None]
+        # the longest first; ends of rows, where they are apart, fill the rest of the card
+        return [launch for turn in zip_longest(*launches) for launch in turn if launch is not None]
 
     def _regions(self, binding: Binding, memory: LayerMemory) -> list[RowGroup]:
         if self.stage.where == "layer" and memory.at_once:
@@ -217,7 +217,7 @@ class BoundStage:
         rows = reached(self.stage, binding.subdomain.grid, binding.closed_rows)
         if self.stage.where == "curved" and binding.curved is not None:
             if binding.marches(self.stage.writes):
-                return []  # the stage that takes what slopes add finds it
+                return []  # the stage that takes terms of slopes finds it
             rows = Box((0, 0, 0), (*rows.hi[:2], binding.curved.count))
         nx = rows.shape[0]
         spans = ((0, 0), (0, nx), (nx, nx))
@@ -239,7 +239,7 @@ def bind_stages(
     """Bind the stages of a wave equation to a subdomain, for each phase of the steps.
 
     Args:
-        bindings: what they share, in each phase; all have the same layer memory.
+        bindings: that they share, in each phase; all have the same layer memory.
         stages: the equation's table.
         pad: margin of layer memory.
     """
@@ -270,7 +270,7 @@ class RowCorrections:
     def __init__(
         self, backend: Backend, subdomain: Subdomain, arrays: dict[str, np.ndarray], stage: str
     ) -> None:
-        """Prepare for one subdomain.
+        """Prepare for a subdomain.
 
         Args:
             backend: where the arrays are.

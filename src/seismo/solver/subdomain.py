@@ -1,4 +1,4 @@
-"""The solver of one subdomain: arrays, operator tables, bound stages, images, sources."""
+"""The solver of a subdomain: arrays, operator tables, bound stages, images, sources."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _profile(subdomain: Subdomain, axis: str, layers: dict[str, np.ndarray]) -> 
 
 
 def _closed_width(discretization: Discretization) -> int:
-    """Return the width of the closed differences below a free surface; 0 without one."""
+    """Return the width of the closed differences below a free surface, or 0."""
     if discretization.curved_rows is not None:
         return discretization.curved_rows.plain
     return discretization.closure.up.shape[1] if discretization.closure else 0
@@ -117,7 +117,7 @@ def _tables(
 def _refined(
     discretization: Discretization, subdomain: Subdomain, tables: KernelConstants
 ) -> KernelConstants | None:
-    """Return the tables of the rows beside the plane where two spacings meet; None without one."""
+    """Return the tables of the rows beside the plane where two spacings meet, or None."""
     beside = discretization.refined_rows
     if beside is None:
         return None
@@ -136,11 +136,11 @@ class AddedLaunches:
     window = 0
 
     def point_sources(self, shot: Shot) -> Sequence[PointSource]:
-        """Return what of a shot acts as point sources do, on all subdomains."""
+        """Return the parts of a shot that act as point sources do, on all subdomains."""
         return ()
 
     def evaluations(self) -> list[Launch]:
-        """Return the launches that evaluate what a step adds, before any stage needs it."""
+        """Return the launches that evaluate the sources of a step, before any stage needs it."""
         return []
 
     def bound(self, stage: str, core: bool, parity: int) -> list[Launch]:
@@ -163,7 +163,7 @@ class AddedLaunches:
 
 
 class SubdomainSolver:
-    """One subdomain: its arrays, stages bound in each phase of the steps, and sources."""
+    """A subdomain: its arrays, stages bound in each phase of the steps, and sources."""
 
     def __init__(
         self, discretization: Discretization, backend: Backend, subdomain: Subdomain,
@@ -211,7 +211,7 @@ class SubdomainSolver:
             backend, discretization.interpolation, self.fields, faces, discretization.clock,
             scenario.time.dispersion_removal,
         )  # fmt: skip
-        # What features add, to stages or beside them.
+        # Launches of features, to stages or beside them.
         self.added: list[AddedLaunches] = [
             launch for launches in acting("launches", scenario) for launch in launches(self, medium)
         ]
@@ -248,8 +248,8 @@ class SubdomainSolver:
                 launch()
 
     def _images(self, faces, physics: Physics, stage: Stage, parity: int):
-        # As in halos: memory variables are not read there. Fields of some rows alone are read where
-        # the ground is level beside a face, as 0.
+        # As in halos: memory variables are not read there. Fields of a few rows are read where the
+        # ground is level beside a face, as 0.
         named = (physics.named(name) for name in physics.exchanged(stage))
         written = tuple(f for f in named if f.buffer is None and not f.on_surface)
         arrays = self.fields.arrays(parity)

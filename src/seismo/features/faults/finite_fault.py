@@ -28,8 +28,8 @@ from seismo.acquisition.moment_tensor import (
     to_grid,
 )
 from seismo.acquisition.slip_rate import SlipRates
-from seismo.acquisition.sources import PointSource, SourceKind
-from seismo.acquisition.spectra import wavelet_of
+from seismo.acquisition.sources import PointSource
+from seismo.acquisition.spectra import SourceKind, wavelet_of
 from seismo.acquisition.wavelet_shapes import sigma_of
 from seismo.acquisition.wavelets import SourceWavelet
 from seismo.errors import ModelError

@@ -26,8 +26,8 @@ import numpy as np
 
 from seismo.acquisition import wavelets
 from seismo.acquisition.locator import Locator
-from seismo.acquisition.sources import IncomingWave, PointSource, SourceKind
-from seismo.acquisition.spectra import wavelet_of
+from seismo.acquisition.sources import IncomingWave, PointSource
+from seismo.acquisition.spectra import SourceKind, wavelet_of
 from seismo.features.plane_waves.section import PlaneWaveSource
 from seismo.grid.grid import AXES, Grid, triple
 from seismo.model.earth import Earth

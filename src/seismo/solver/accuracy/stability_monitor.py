@@ -59,7 +59,7 @@ class LayerWatch:
         self.looks: deque[LayerLook] = deque(maxlen=2 * LOOKS)
 
     def growth(self, look: LayerLook, peak: float) -> int | None:
-        """Take a look; return the step of the first one since which waves grow, None without any.
+        """Take a look; return the step of the first since which waves grow, or None.
 
         Args:
             look: the latest.
@@ -67,29 +67,29 @@ class LayerWatch:
         """
         self.looks.append(look)
         # Two full windows, all of whose looks have the largest motion in layers.
-        if len(self.looks) < 2 * LOOKS or not all(one.faces for one in self.looks):
+        if len(self.looks) < 2 * LOOKS or not all(look.faces for look in self.looks):
             return None
         # The largest of each window, as motion oscillates from look to look.
-        before = max(one.size for one in islice(self.looks, LOOKS))
-        largest = max(one.size for one in islice(self.looks, LOOKS, None))
+        before = max(look.size for look in islice(self.looks, LOOKS))
+        largest = max(look.size for look in islice(self.looks, LOOKS, None))
         return self.looks[0].step if largest > max(RISE * before, LEAST * peak) else None
 
 
 EVERY = 50  # steps between two looks
-GROWTH = 1e3  # by focusing, a wavefield may exceed what it was while its sources acted
+GROWTH = 1e3  # by focusing, a wavefield may exceed its size while sources acted
 OVERFLOW = 1e30  # near the end of float32
 # Largest values (SI) below which float32 loses digits: numbers below 1.2e-38 are taken for 0, and
 # what reaches a point in a step is a small share of them. Where they were 2e-30, traces erred by
 # 1e-5 of their peak, at 2e-33 by up to 1e-2, at 2e-36 by any amount; far away they are smaller.
 WEAKEST = 1e-25
 Index = Triple  # x, y, z
-Pieces = Iterable[tuple[Box, Any]]  # owned points, and what gives arrays where it is indexed
+Pieces = Iterable[tuple[Box, Any]]  # owned points, and an object that gives arrays when indexed
 
 
 class StabilityMonitor:
     """Look for a wavefield that blows up.
 
-    The machine searches while it steps on; what it found is judged `Backend.looks_ahead` looks
+    The machine searches while it steps on; its result is judged `Backend.looks_ahead` looks
     later, so that nobody waits.
 
     Attributes:
@@ -99,10 +99,10 @@ class StabilityMonitor:
     """
 
     def __init__(self, simulation: Simulation, field: str, quiet_after: float) -> None:
-        """Watch one field.
+        """Watch a field.
 
         Args:
-            simulation: what steps.
+            simulation: the run that steps.
             field: name of a field that every instability reaches.
             quiet_after: time in s after which all sources are silent.
         """
@@ -120,7 +120,7 @@ class StabilityMonitor:
         self.latest = self.largest = 0.0
 
     def weakness(self) -> str:
-        """Return what is wrong with a wavefield whose largest value is too small; "" if nothing."""
+        """Return the mistake in a wavefield whose largest value is too small; "" if nothing."""
         discretization = self._simulation.discretization
         if discretization.scenario.precision != "float32" or not 0.0 < self.largest < WEAKEST:
             return ""
@@ -145,7 +145,7 @@ class StabilityMonitor:
         )
 
     def confirm(self, step: int) -> dict[str, Any]:
-        """Return what a checkpoint after a step keeps, once the field is known to be sound.
+        """Return the state that a checkpoint keeps, once the field is known to be sound.
 
         Raises:
             UnstableError: see `look`.
@@ -206,7 +206,7 @@ class StabilityMonitor:
     def _message(self, step: int, peak: float, index: Index) -> str:
         """Describe when and where it grew, and why.
 
-        What is not finite any more began in the middle of it, as far as it has not spread to
+        Values that are not finite began in their middle, as far as it has not spread to
         everywhere; then the place where the last sound look found most is named.
         """
         description = f"{self.field} reaches {peak:.3g}"
@@ -231,19 +231,21 @@ class StabilityMonitor:
         return f"{when}: {description} at {where} ({_described(around)}); {cause}"
 
     def _cause(self, index: Index, around: dict[str, float], peak: float) -> str:
-        """Name the likeliest cause and what to do."""
+        """Name the likeliest cause and a remedy."""
         discretization = self._simulation.discretization
         # Not `time.courant`, which counts of the limit of a uniform medium and may change nothing.
         shorter = (
             f"halve the time step (time.step: {with_unit(0.5 * discretization.clock.dt, 's')})"
         )
         if not math.isfinite(peak) and discretization.physics.short:
-            what, remedy = (
+            cause, remedy = (
                 ("fields", "precision: float32")
                 if discretization.scenario.in_16_bits
                 else ("memory variables", "attenuation.storage: 32")
             )
-            return f"{what} may have outgrown 16 bits beside a source: try {remedy}; else {shorter}"
+            return (
+                f"{cause} may have outgrown 16 bits beside a source: try {remedy}; else {shorter}"
+            )
         # In an absorbing layer: outside the extent.
         inner = self._grid.extent
         outside = [
@@ -269,7 +271,7 @@ class StabilityMonitor:
 
 
 def weakness(subject: str) -> str:
-    """Format what fields lose that are too weak for single precision, and what to do."""
+    """Format the loss of fields too weak for single precision, and its remedy."""
     return (
         f"{subject}; below {WEAKEST:g} digits of fields are lost, as numbers below 1.2e-38 are "
         "taken for 0: use stronger sources, say by 1e20, and divide the results by as much, or "
@@ -283,10 +285,12 @@ def _described(around: dict[str, float]) -> str:
     )
 
 
-def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator, one: Index) -> Index | None:
-    """Return x, y, z of the middle of what is not finite, None where all is.
+def _middle_of_the_lost(
+    pieces: Pieces, ranks: SerialCommunicator, known_index: Index
+) -> Index | None:
+    """Return x, y, z of the middle of values that are not finite, None without such values.
 
-    Where nothing is, as the finer of two grids alone has any, it is the `one` that was found.
+    Where nothing is, as the finer of two grids alone has any, it is the index `known_index`.
     """
     lost = 0
     points = 0
@@ -301,8 +305,8 @@ def _middle_of_the_lost(pieces: Pieces, ranks: SerialCommunicator, one: Index) -
             lost = lost + len(xs)
             points = points + plane.size
     lost, points, middle = (
-        sum(some) for some in zip(*ranks.allgather((lost, points, middle)), strict=True)
+        sum(numbers) for numbers in zip(*ranks.allgather((lost, points, middle)), strict=True)
     )
     if not lost:
-        return one
+        return known_index
     return triple([round(n / lost) for n in middle.tolist()]) if lost < points else None

@@ -1,4 +1,4 @@
-"""Which difference coefficients carry the waves of a run best, and what error they leave.
+"""Choice of the difference coefficients that carry the waves of a run best, and their error.
 
 The coefficients of an order are a family with one parameter, the tolerance of their phase velocity
 (`seismo.grid.coefficients`): a larger one carries shorter waves, and all of them worse. Which is
@@ -45,7 +45,7 @@ class PowerLaw:
     power: float
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        """Return the error (n) at some points per wavelength (n)."""
+        """Return the error (n) by points per wavelength (n)."""
         return self.at_ten * (10.0 / points) ** self.power
 
 
@@ -71,12 +71,12 @@ CROSSED = {
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
 WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread
 _NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
-_FAR = PowerLaw(9e-3, 2.35)  # of these: what stays of moments, however far the receivers are
+_FAR = PowerLaw(9e-3, 2.35)  # of these: the rest of moments, however far the receivers are
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
 SLOPING_CONTACT = PowerLaw(3e-2, 2.0)  # and in any other
 SCHOLTE_VELOCITY = PowerLaw(1.5e-4, 3.0)  # relative, of waves along a contact of fluid and solid
 SLOPING_BED = PowerLaw(0.12, 3.0)  # of waves that meet such a contact in any other earth
-THROUGH_ROCK = 4.0  # decay of what damped layers of anisotropic rock send back, per wavelength
+THROUGH_ROCK = 4.0  # decay of waves that damped layers send back, per wavelength
 LAYER = PowerLaw(1e-3, 6.0)  # of absorbing layers, by their thickness in points
 # The same of second-order equations, whose alpha is at least a share of d: points, errors.
 SECOND_ORDER_LAYER = ((8, 12, 20, 30), (1.8e-3, 1.4e-3, 4e-5, 2e-5))
@@ -86,12 +86,12 @@ _DECAY = 0.2  # with depth, of their share of the traces, in wavenumbers
 
 
 def passage_error(waves: Waves, stencil: Stencil, passage: Passage) -> float:
-    """Return the relative error of a trace by the dispersion of one passage."""
+    """Return the relative error of a trace by the dispersion of a passage."""
     # Phase error: difference of wavenumbers times the distance, both in the tallest cells.
     height = passage.medium.height
     phase = waves.phase(stencil, slowed(waves, stencil, passage.velocity) / height)
     distance = passage.distance / height
-    # What the grid does not carry is lost over any distance, none included.
+    # Waves that the grid does not carry are lost over any distance, none included.
     carried = np.isfinite(phase)
     return waves.spectra.error(
         np.multiply(phase, distance, out=np.full_like(phase, np.inf), where=carried)
@@ -201,7 +201,7 @@ def rock_layer_error(waves: Waves, points: int, damping: float) -> float:
 
 
 def boundary_error(waves: Waves) -> float:
-    """Return the relative error of the traces by what no order mends."""
+    """Return the relative error of the traces that no order mends."""
     return math.hypot(surface_error(waves), contact_error(waves))
 
 
@@ -212,7 +212,7 @@ def best_stencil(waves: Waves, order: int) -> Stencil:
 
 
 def refuse_uncarried(scenario: Scenario, waves: Waves) -> None:
-    """Refuse a grid on which next to nothing of what the sources radiate can travel.
+    """Refuse a grid on which next to nothing of the sources' waves can travel.
 
     Raises:
         ScenarioError: with the highest frequency that the grid carries.
@@ -241,7 +241,7 @@ def stencils_for(kind: str, order: int) -> list[Stencil]:
 
 
 def stencil_for(kind: str, order: int, waves: Waves) -> Stencil:
-    """Return the coefficients of a kind (`grid.stencil`) and an order for some waves."""
+    """Return the coefficients of a kind (`grid.stencil`) and an order for waves."""
     first, *others = stencils_for(kind, order)
     return best_stencil(waves, order) if others else first
 

@@ -1,4 +1,4 @@
-"""The time step of a run: what its operators and its medium leave of the stability limit."""
+"""The time step of a run: the stability limit, and the share that operators and medium leave."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from seismo.solver.medium.earth_samples import rows_of
 
 _AVERAGED = 4  # rows on either side whose rock averages have
 _ROUNDING = 1e-9  # by which one rock may exceed its own eigenvalue
-MOST_STEPS = 20_000_000  # what is due when is listed step by step
+MOST_STEPS = 20_000_000  # outputs that are due are listed step by step
 
 
 @dataclass(frozen=True)
 class RowLimit:
-    """What rows with operators of their own leave of the stability limit.
+    """The share of the stability limit that rows with operators of their own leave.
 
     Attributes:
         share: of the limit of other rows.

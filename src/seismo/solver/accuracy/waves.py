@@ -1,9 +1,9 @@
-"""What waves the grid of a run has to carry: their spectra, and how far they travel in each medium.
+"""Waves that the grid of a run has to carry: their spectra, and their paths in each medium.
 
 No rays are traced. The longest path is the distance from a source to the farthest receiver, or
 to the farthest corner of the extent where the motion is wanted everywhere, and no longer than a
 wave gets within the duration. A medium that holds a source or a receiver is crossed along all of
-it, another one of some layers twice in its thickness, each of many media by its share of points.
+it, another of several layers twice in its thickness, each of many media by its share of points.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class Passage:
 
 @dataclass(frozen=True)
 class Waves:
-    """What a grid has to carry.
+    """Waves that a grid has to carry.
 
     Attributes:
         spectra: of the traces.
         passages: longest paths, one in each medium.
         spacing: (axis) m.
         second_order: whether second differences drive the waves.
-        longest: distance in m from a source to what is farthest of it.
+        longest: distance in m from a source to its farthest receiver or corner.
         surface: how differences close a free surface, None where there is none or images make it.
         surface_sources: how sources among and below its rows err, None where there is none.
-        nearest: distance in m from a source to what is nearest of it.
+        nearest: distance in m from a source to its nearest receiver.
         depth: in m below the top of the shallowest source, and of the shallowest receiver, added.
         duration: s.
         layered: whether the earth varies with depth only.
@@ -132,7 +132,7 @@ class Waves:
         if direction is None and stencil.bounds:
             # Coefficients differ from axis to axis.
             along = np.eye(len(self.spacing)).tolist()
-            phases = [self.phase(stencil, velocity, tuple(one)) for one in along]
+            phases = [self.phase(stencil, velocity, tuple(shares)) for shares in along]
             return np.abs(phases).max(axis=0)
         largest = int(np.argmax(self.spacing))
         coarsest = tuple(float(axis == largest) for axis in range(len(self.spacing)))
@@ -145,7 +145,7 @@ def waves_of(
     groups: Sequence[ReceiverGroup], surface: ClosureKind | None,
     surface_sources: SurfaceSources | None,
 ) -> Waves:  # fmt: skip
-    """Return what the grid of a run has to carry.
+    """Return the waves that the grid of a run has to carry.
 
     Args:
         level: the grid.
@@ -170,7 +170,7 @@ def waves_of(
     depths += [group.all_positions[:, 2] for group in groups]
     recorded = 0.0 if everywhere else min(d.min() for d in depths[1:]) - grid.origin[2]
     duration = scenario.time.duration
-    # Paths in each medium, by what lies in it and below it.
+    # Paths in each medium, by sources and receivers in it and below it.
     ends = np.concatenate(depths)
     deepest = max(medium.bottom for medium in media)
     passages = tuple(
@@ -230,7 +230,7 @@ def _passage(
     # Without source or receiver: twice through the layer.
     elif not ((low <= ends) & (ends <= high)).any():
         crossed = min(crossed, 2.0 * (high - low))
-    elif medium.bottom < deepest:  # what lies below sends waves back through it
+    elif medium.bottom < deepest:  # media below send waves back through it
         crossed = min(max(crossed, 2.0 * (high - low)), velocity * duration)
     return Passage(medium, velocity, crossed)
 
@@ -276,5 +276,5 @@ def _nearest(sources: Sequence[Any], groups: Sequence[ReceiverGroup], axes: list
 
 
 def _corners(limits: np.ndarray) -> np.ndarray:
-    """Return the corners (corner, axis) of a box of some limits (axis, 2)."""
+    """Return the corners (corner, axis) of a box of limits (axis, 2)."""
     return np.array(np.meshgrid(*limits)).reshape(len(limits), -1).T

@@ -41,7 +41,7 @@ from seismo.grid.surface_closure import SurfaceClosure
 from seismo.solver.discretization import Discretization
 from seismo.solver.interpolation.point_weights import PointInterpolation, StrainReading
 
-_NO_WEIGHT = 1e-9  # of directions: what rounding leaves
+_NO_WEIGHT = 1e-9  # of directions: left by rounding
 MOST_CELLS = 4.0  # of a piece that integrates strains
 _LEVEL = 0.02  # sine of the dip up to which both ends of a piece err alike
 _NODES = 2  # places in it, and one more for each cell
@@ -111,7 +111,7 @@ def _level_points(
     """Return the points, with their field, that read a term along the rows of the grid."""
     field = interpolation.physics.named(term.field)
     strains = interpolation.strains(position) if _by_layers(interpolation, term, position) else None
-    # Among layers: strains from what is continuous across contacts.
+    # Among layers: strains from quantities continuous across contacts.
     if strains and not (strains.wet and _shears(term)):
         for name, points in _among_layers(interpolation, strains, term, position):
             interpolation.refuse_outside(points, position, "differentiate")
@@ -147,7 +147,7 @@ def _level_points(
 
 
 def _differentiated(field: Field, axis: str) -> Field:
-    """Return a field where its derivative along an axis stands; itself without one."""
+    """Return a field where its derivative along an axis stands, or itself."""
     # A staggered difference stands half a point from its field along the axis.
     return replace(field, half="".join(sorted(set(field.half) ^ set(axis))))
 
@@ -207,7 +207,7 @@ def _slope(
 def _derivative(
     interpolation: PointInterpolation, name: str, axis: str, points: Points
 ) -> tuple[str, Points]:
-    """Return the points, with their field, of a derivative that the scheme has at some points."""
+    """Return the points, with their field, of a derivative that the scheme has at given points."""
     field = interpolation.physics.named(name)
     return name, _along(interpolation, field, axis, points)
 
@@ -219,7 +219,7 @@ def receiver_points(
     position: np.ndarray,
     base: tuple[str, str],
 ) -> PointsByField:
-    """Return the points, by their field, that read a base component at one receiver of a set.
+    """Return the points, by their field, that read a base component at a receiver of a set.
 
     Args:
         interpolation: how fields are read.
@@ -351,7 +351,7 @@ def refuse_unreadable(discretization: Discretization) -> None:
     """Refuse receivers too near a face of the grid, of all shots that they move with.
 
     Raises:
-        ScenarioError: it names the first one of each set.
+        ScenarioError: it names the first of each set.
     """
     numbers = {group.name: number for number, group in enumerate(discretization.scenario.receivers)}
     gathered(
@@ -440,7 +440,7 @@ class IndirectReading:
     def points(
         self, group: ReceiverGroup, number: int, position: np.ndarray, base: tuple[str, str]
     ) -> PointsByField:
-        """Return the points, by their field, that a channel reads at one receiver of a set.
+        """Return the points, by their field, that a channel reads at a receiver of a set.
 
         Args:
             group: the set.
@@ -454,13 +454,13 @@ class IndirectReading:
         self, group: str, component: str, traces: np.ndarray,
         further: np.ndarray | None, beside: np.ndarray | None,
     ) -> np.ndarray:  # fmt: skip
-        """Return traces (receiver, step) of a component, made of what was read for it.
+        """Return traces (receiver, step) of a component, made of its readings.
 
         Args:
             group: name of the set of receivers.
             component: base component.
             traces: of all of them.
-            further: what second channels read, or None.
+            further: readings of second channels, or None.
             beside: (receiver) of `beside`, None where it has none.
         """
         return traces
@@ -482,7 +482,7 @@ class IndirectReading:
         return names, elastic_constants.stiffness_of_stresses(self._medium(position, moduli), names)
 
     def _of_group(self, name: str, component: str, bases: Sequence[str]) -> tuple[Term, ...]:
-        """Return the terms of a component of some base quantities; none along fibres."""
+        """Return the terms of a component of base quantities; none along fibres."""
         group = next(group for group in self.discretization.groups if group.name == name)
         observables = self.discretization.physics.observables
         known = {c: terms for base in bases for c, terms in observables.get(base, {}).items()}

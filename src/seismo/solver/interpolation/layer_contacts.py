@@ -56,7 +56,7 @@ Computed = TypeVar("Computed")
 
 
 def moduli(medium: Values) -> Values:
-    """Return the density and the moduli of what an equation averages (`Physics.medium`).
+    """Return the density and the moduli that an equation averages (`Physics.medium`).
 
     Those are rho, c11, c13, c33, c44 and, but for P-SV waves in 2-D, c66.
     """
@@ -221,7 +221,7 @@ class Layers:
         )
 
     def weights(self, kind: SlopeKind, half: bool, z_index: float) -> Along | None:
-        """Return rows and weights that read a field; None where those of an even medium do.
+        """Return rows and weights that read a field, or None where weights of an even medium do.
 
         Args:
             kind: of the field (`KINDS`).
@@ -265,7 +265,7 @@ class Layers:
         seen, wanted = self._phi(kind, half, z_index, rows)
         if not len(seen):
             return None
-        # What cubics have of phi they read already; the rest is read by the least change.
+        # The part of phi in cubics is read already; the rest is read by the least change.
         fit = np.linalg.solve((powers * window) @ powers.T, (powers * window) @ seen.T)
         rest = seen - fit.T @ powers
         # Damped least change of the weights, in the norm of the Kaiser window.

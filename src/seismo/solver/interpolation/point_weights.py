@@ -263,7 +263,7 @@ class PointInterpolation:
     def surface(self, field: Field, sloped: bool = True) -> Surface | None:
         """Return how a field continues above the free surface, if there is one.
 
-        `sloped`: with what that prescribes.
+        `sloped`: with the slope that it prescribes.
         """
         half = "z" in field.half
         # Closed differences: fields end at the surface; images: even or odd continuation.
@@ -292,7 +292,7 @@ class PointInterpolation:
         Args:
             field: the field.
             position: x, y, z in m.
-            kind: of what is read where the field stands
+            kind: of the reading where the field stands
                 (`seismo.solver.interpolation.layer_contacts`), the field's own when None.
             fitted: whether fitted weights read it among the rows of a closure. Derivatives across
                 the surface have none, and those along it do not either, whose errors cancel.
@@ -314,7 +314,7 @@ class PointInterpolation:
         return self.fluids.ratios(rows, z)
 
     def side(self, field: Field, z_index: float, kind: SlopeKind | None = None) -> Along | None:
-        """Return rows and weights beside contacts; None where those of an even medium do.
+        """Return rows and weights beside contacts, or None where weights of an even medium do.
 
         Args:
             field: the field.
@@ -407,7 +407,7 @@ class PointInterpolation:
         return points_by_field
 
     def stress(self, field: Field, position) -> PointsByField | None:
-        """Return the points that read a stress by a rule at a position in m; None without one."""
+        """Return the points that read a stress by a rule at a position in m, or None."""
         # A stress itself, not the strain that it does work on.
         every = (rule.stress(self, field, position) for rule in self.rules)
         return next((points_by_field for points_by_field in every if points_by_field), None)

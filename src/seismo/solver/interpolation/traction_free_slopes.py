@@ -59,7 +59,6 @@ from seismo.grid.interpolation import (
 from seismo.grid.surface_closure import SurfaceClosure, closed_operators
 from seismo.grid.surface_interpolation import WEIGHTED_ROWS, SurfaceWeights
 from seismo.model.earth import Earth
-from seismo.solver.grid_layout import rows_above_layers
 from seismo.solver.interpolation.layer_contacts import (
     ALIKE,
     MARGIN,
@@ -214,7 +213,7 @@ class TiltedSurface(SurfaceSlope):
         a = AXES.index(axis)
         index = [np.repeat(n, steps.size) for n in (columns.x, columns.y, columns.z)]
         index[a] = (columns[a][:, None] + 1 + steps).ravel()
-        # No node beyond the grid has a medium of its own: the last one takes its weight.
+        # No node beyond the grid has a medium of its own: the last takes its weight.
         x, y, z = (np.clip(n, 0, most - 1) for n, most in zip(index, self.grid.points, strict=True))
         return Points(x, y, z, np.outer(columns.weights, weights).ravel()).added_up()
 
@@ -257,7 +256,7 @@ class TiltedSurface(SurfaceSlope):
 def tilted_surface(
     physics: Physics, earth: Earth, grid: Grid, stencil: Stencil, closure: SurfaceClosure | None
 ) -> SurfaceSlope | None:
-    """Return what the free surface of tilted rock prescribes; None of equations without tilt.
+    """Return the slopes at the free surface of tilted rock; None of equations without tilt.
 
     Args:
         physics: the wave equation.
@@ -269,7 +268,7 @@ def tilted_surface(
     if closure is None or not physics.interpolates:
         return None
     (contact,) = even_depths(earth, grid, WEIGHTED_ROWS)
-    rows = max(1, math.ceil(min(contact, MOST_ROWS, rows_above_layers(grid) - 1)))
+    rows = max(1, math.ceil(min(contact, MOST_ROWS, grid.rows_above_layers - 1)))
     return TiltedSurface(grid, earth, rows, stencil.order // 2)
 
 
@@ -354,7 +353,7 @@ _ROWS = 5  # least rows that weights change
 _DEEPEST = 16  # row from which on the medium has to be even
 _TAIL = 40  # rows of that medium, which differences are inverted over
 _FINE = 64  # samples per row of exact integrals
-_LEAST = 0.2  # of the largest part of phi that is no line: what is not read exactly
+_LEAST = 0.2  # of the largest part of phi that is no line: the part that is not read exactly
 
 
 @dataclass(frozen=True)
@@ -370,7 +369,7 @@ class ThinLayerReading:
     closure: SurfaceClosure
 
     def weights(self, z_index: float) -> Along | None:
-        """Return rows and weights for a place, in rows; None where those of even media do."""
+        """Return rows and weights for a place, in rows, or None where weights of even media do."""
         if not self._bends:
             return None
         even_rows, weights = axis_weights(z_index, False, 0, Surface(0, vanishes=False))
@@ -394,7 +393,7 @@ class ThinLayerReading:
 
     @cached_property
     def _even(self) -> int:
-        """The first row below those of the closure with one medium about it; 0 without one."""
+        """The first row below those of the closure with one medium about it, or 0."""
         for row in range(self.closure.rows + 1, _DEEPEST):
             about = slice(row - 1, row + RADIUS + 1)
             moduli = np.array(list(self._rows.values()))[:, about]

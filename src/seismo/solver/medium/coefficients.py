@@ -42,7 +42,7 @@ def nodes_of(discretization: Discretization, subdomain: Subdomain) -> dict[str, 
     nodes = every_node(discretization, subdomain)
     if discretization.earth.layered:
         # A layered earth varies with z only: one column is enough.
-        return {axis: some if axis == "z" else some[:1] for axis, some in nodes.items()}
+        return {axis: index if axis == "z" else index[:1] for axis, index in nodes.items()}
     return nodes
 
 
@@ -71,21 +71,22 @@ def node_medium(discretization: Discretization, subdomain: Subdomain) -> dict[st
 def _weakened(
     discretization: Discretization, nodes: Mapping[str, range]
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return the averages at nodes (z, y, x), and what is left of them (`Physics.weakened`)."""
+    """Return the averages at nodes (z, y, x), and their remainder (`Physics.weakened`)."""
     assert discretization.physics.weakened is not None
-    around = {axis: _around(discretization, axis, some) for axis, some in nodes.items()}
-    index = {axis: _images(discretization, axis, np.array(some)) for axis, some in around.items()}
+    around = {axis: _around(discretization, axis, index) for axis, index in nodes.items()}
+    index = {axis: _images(discretization, axis, np.array(wide)) for axis, wide in around.items()}
     medium = averages_at(discretization, index)
     weakened = discretization.physics.weakened(
-        medium, {axis: _midpoints(discretization, axis, some) for axis, some in around.items()}
+        medium, {axis: _midpoints(discretization, axis, wide) for axis, wide in around.items()}
     )
-    # Without what was averaged around the nodes.
+    # Without the margin averaged around the nodes.
     inner = [slice(None)] * 3
-    for axis, some in nodes.items():
-        start = some.start - around[axis].start
-        inner["zyx".index(axis)] = slice(start, start + len(some))
+    for axis, index_range in nodes.items():
+        start = index_range.start - around[axis].start
+        inner["zyx".index(axis)] = slice(start, start + len(index_range))
     before, after = (
-        {name: array[tuple(inner)] for name, array in one.items()} for one in (medium, weakened)
+        {name: array[tuple(inner)] for name, array in averages.items()}
+        for averages in (medium, weakened)
     )
     return before, after
 
@@ -139,7 +140,7 @@ def averages_at(
 
 
 def _around(discretization: Discretization, axis: str, nodes: range) -> range:
-    """Return the nodes that factors at some nodes depend on; one if the earth does not vary."""
+    """Return the nodes that factors at given nodes depend on."""
     if discretization.earth.layered and axis != "z":
         return nodes
     reach = discretization.physics.weakened_by
@@ -168,7 +169,7 @@ def _layers(discretization: Discretization, axis: str) -> tuple[int, int]:
 
 
 def _images(discretization: Discretization, axis: str, nodes: np.ndarray) -> np.ndarray:
-    """Return the nodes whose rock stands at some nodes, outside mirror and periodic faces too."""
+    """Return the nodes whose rock stands at given nodes, outside mirror and periodic faces too."""
     last = discretization.grid.points[AXES.index(axis)] - 1
     for face in discretization.image_faces:
         if face.axis == axis:
@@ -179,7 +180,7 @@ def _images(discretization: Discretization, axis: str, nodes: np.ndarray) -> np.
 
 
 def _midpoints(discretization: Discretization, axis: str, nodes: range) -> Midpoints:
-    """Return the interpolation along an axis of an array of some nodes."""
+    """Return the interpolation along an axis of an array of nodes."""
     position = "zyx".index(axis)
     before, behind = _layers(discretization, axis)
     index = np.array(nodes)
@@ -230,7 +231,7 @@ def medium_of(discretization: Discretization, subdomain: Subdomain) -> Averages:
 def layer_medium_of(
     discretization: Discretization, subdomain: Subdomain, medium: Averages
 ) -> tuple[Averages, Callable[[np.ndarray], np.ndarray]]:
-    """Return the medium with that of absorbing layers, and what spreads arrays of it over (y, x).
+    """Return the medium with that of layers, and a function that spreads arrays over (y, x).
 
     It may be changed in place.
     """

@@ -1,7 +1,7 @@
 """Absorbing layers: complex-frequency-shifted convolutional PML profiles, and their shell boxes.
 
 In a layer of thickness L, at depth u (0 at its inner side, 1 outside), with N the `power`, M the
-`STEEP_POWER` and q what is `steep`::
+`STEEP_POWER` and q the share `steep`::
 
     d = d0 (u^N + q u^M),  d0 = -c log(R) / (2 L (1 / (N + 1) + q / (M + 1))),
     kappa = 1 + (kappa_max - 1) u^N,
@@ -223,10 +223,10 @@ def outward(
 
 
 def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int = 1) -> np.ndarray:
-    """Compute b, a and 1/kappa at nodes and at half points along one axis, then m at both.
+    """Compute b, a and 1/kappa at nodes and at half points along an axis, then m at both.
 
     Args:
-        grid: the grid, of which what damps is layers.
+        grid: the grid, whose layers damp.
         axis: of the profile.
         layer: strength of the layers.
         dt: time step [s].
@@ -314,7 +314,7 @@ SLOT_STAGGER = 9  # lines between the variables of a region, so that no cache se
 
 
 def _block_layout(box: Box, stretched: str, pad: int, lane: int) -> tuple[int, int, int, int]:
-    """Return the layout of one variable of a shot in a box: (z, y, x) with padding.
+    """Return the layout of a variable of a shot in a box: (z, y, x) with padding.
 
     Args:
         box: its points.
@@ -339,7 +339,7 @@ def _block_layout(box: Box, stretched: str, pad: int, lane: int) -> tuple[int, i
 
 
 class LayerMemory:
-    """Own the memory variables of one stage, in every region and span, in one array.
+    """Own the memory variables of a stage, in every region and span, in one array.
 
     Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
     are whole lanes or lines, so that rows are aligned; those behind it are the next row's, or the
@@ -348,7 +348,7 @@ class LayerMemory:
     A backend that takes second derivatives at once has three arrays with a variable each: the
     outer one, and the flux of even and of odd steps, since neighbours still read the old one. At
     the ends of rows they hold the layer alone: the points beside it have theirs in the margin,
-    zeros but in corners, and weights of 0 for what they see of the next row.
+    zeros but in corners, and weights of 0 for their view of the next row.
     """
 
     def __init__(

@@ -166,15 +166,15 @@ def _placed(scenario: Scenario) -> Iterator[None]:
     except ModelError as error:
         placed = [scenario.mistake(*e.key, problem=e.problem) for e in (error, *error.others)]
         kind = ScenarioError if error.others else ModelError
-        raise kind(*(text for one in placed for text in one.messages)) from None
+        raise kind(*(text for error in placed for text in error.messages)) from None
 
 
 def conversion_of(scenario: Scenario, physics: Physics) -> Conversion | None:
-    """Return how what the model gives becomes what the waves take; None where it is that."""
+    """Return the conversion of the model's parameters to those of the waves; None if alike."""
     conversion = physics.conversion
     if conversion is None or set(conversion.names) != set(physics.needs):
         return conversion
-    # Convert only what the model gives beside the parameters of the waves.
+    # Convert only parameters that the model gives beside those of the waves.
     needed = given_parameters(scenario.model) & set(conversion.takes) - set(conversion.names)
     return conversion if needed else None
 

@@ -1,7 +1,7 @@
 """Damping of the fields in absorbing layers, which ends the growth of waves that a medium guides.
 
 It begins, and grows, at steps of the run: until then such waves are harmless, and layers reflect
-less. What asks for it: `seismo.features.guided_waves.guides`.
+less. `seismo.features.guided_waves.guides` asks for it.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class LayerDamping:
 
     @property
     def onset(self) -> int:
-        """The step up to which what grows in ground is harmless."""
+        """The step up to which growth in ground is harmless."""
         share = math.sqrt(min(1.0, HARMLESS_RISE / self.rise))
         return round(HARMLESS * share * min(1.0, HARMLESS_POINTS / self.points))
 
     @property
     def onset_of_beds(self) -> int:
-        """The step up to which what grows beside beds of a column is harmless."""
+        """The step up to which growth beside beds of a column is harmless."""
         return round(BEDS_HARMLESS * min(1.0, BEDS_POINTS / self.points))
 
     def phases(self, steps: int) -> tuple[tuple[int, float], ...]:

@@ -126,12 +126,12 @@ def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]
     return tuple(grown) if updated < (1.0 - LEAST_SAVED) * grid.size * steps else plain
 
 
-def updates(some: tuple[Phase, ...], first: int, behind: int) -> int:
+def updates(run_phases: tuple[Phase, ...], first: int, behind: int) -> int:
     """Return the points that steps update, from a first one on, summed over the steps."""
-    ends = [*(phase.first for phase in some[1:]), behind]
+    ends = [*(phase.first for phase in run_phases[1:]), behind]
     return sum(
         phase.box.size * max(0, min(end, behind) - max(phase.first, first))
-        for phase, end in zip(some, ends, strict=True)
+        for phase, end in zip(run_phases, ends, strict=True)
     )
 
 

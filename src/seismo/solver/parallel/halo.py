@@ -2,10 +2,10 @@
 
 A neighbour's halo is filled from wherever its points are owned: beside a cut and across a corner
 alike, so that no copy waits for another. Between subdomains of one rank rows are copied from field
-to field, and so they are between large ones of ranks that see one another's memory: such copies
+to field, and so they are between large ones of ranks that see each other's memory: such copies
 take no threads from the core, but start late. All else travels packed, in one message each way.
-What carries it (`seismo.backends.communicator.Link`) the stage that stands between `start`
-and `finish` does not know.
+The stage between `start` and `finish` does not know which link carries them
+(`seismo.backends.communicator.Link`).
 
 A receiver next to a cut reads points on both sides of it. Those of the other side are received in
 every step, packed, in one message for each field and pair of ranks.
@@ -45,9 +45,9 @@ def _each(launches: Iterable[Launch]) -> Step:
 
 
 class Halo:
-    """Exchange some fields after steps of a parity, across all cuts.
+    """Exchange fields after steps of a parity, across all cuts.
 
-    `start` and `finish` are what to launch before and after the core is updated.
+    `start` and `finish` are launched before and after the core is updated.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Halo:
                 continue
             target_rank = division.owner(to)
             source_rank = division.owner(source)
-            # Copies between arrays that see one another; messages else.
+            # Copies between arrays that see each other; messages else.
             points = min(self._subdomains[n].owned.size for n in (to, source))
             large = points * len(names) >= backend.copied_from
             # Same rank, or large halos of peers: copy from field to field.
@@ -99,7 +99,9 @@ class Halo:
             elif to in self._fields and not copied:
                 into[source_rank].append((to, box))
         # One message for each rank: pack, exchange, unpack.
-        sizes = [{rank: self._size(ends) for rank, ends in some.items()} for some in (out, into)]
+        sizes = [
+            {rank: self._size(ends) for rank, ends in by_rank.items()} for by_rank in (out, into)
+        ]
         link = division.ranks.link(backend, *sizes) if names else Link()
         packing, unpacking = (
             [launch for r, buffer in buffers.items() for launch in self._parcel(ends[r], buffer, p)]
@@ -120,7 +122,7 @@ class Halo:
         return sum(box.size * self._subdomains[n].batch for n, box in ends) * len(self._names)
 
     def _parcel(self, ends: Ends, buffer: Any, pack: bool) -> list[Launch]:
-        """Return the launches that pack or unpack a message: all fields of a box in one launch.
+        """Return the launches that pack or unpack a message: all fields of a box at once.
 
         Whatever waits for a launch of another card costs a graph some microseconds.
         """
@@ -131,7 +133,7 @@ class Halo:
             rows = _rows(self._subdomains[n], box).starts
             length = box.shape[0]
             fields = self._arrays(self._fields[n])
-            # All rows of all fields of a box, one behind the other in the buffer.
+            # All rows of all fields of a box, back to back in the buffer.
             which = np.repeat(np.arange(len(fields)), rows.size)
             of_rows = (put(which), put(np.tile(rows, len(fields))))
             arguments = (buffer, start, length, *of_rows, *fields)
@@ -159,7 +161,7 @@ def flat(fields: Fields, points: GridPoints) -> np.ndarray:
 def gathering(
     backend: Backend, name: str, fields: Fields, points: GridPoints, target
 ) -> list[list[Launch]]:
-    """Bind, for both parities, what copies the points that a subdomain has to their slots."""
+    """Bind, for both parities, copies of the points that a subdomain has to their slots."""
     _, y, z, _ = points
     subdomain = fields.subdomain
     # Images beyond a face belong to the subdomain at that face.
@@ -181,7 +183,7 @@ def gathering(
 
 
 class RemotePoints:
-    """Points of one field that this rank sends to others and receives of them; all take part.
+    """Points of a field that this rank sends to others and receives of them; all take part.
 
     Attributes:
         pack: by parity, launches that pack the messages.
@@ -217,15 +219,15 @@ class RemotePoints:
         link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})
         self._got = link.into
         self.pack: list[list[Launch]] = [[*link.ready], [*link.ready]]
-        # Pack what others requested, from all subdomains of this rank.
+        # Pack the points that others requested, from all subdomains of this rank.
         for r, buffer in link.out.items():
             for subdomain_fields in fields:
-                for pack, some in zip(
+                for pack, launches in zip(
                     self.pack,
                     gathering(backend, name, subdomain_fields, requests[r], buffer),
                     strict=True,
                 ):
-                    pack += some
+                    pack += launches
         self.start = link.start
         self.finish = link.finish
 

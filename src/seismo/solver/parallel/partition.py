@@ -1,4 +1,4 @@
-"""All subdomains of a grid: which rank has which, what each costs, and which are neighbours."""
+"""All subdomains of a grid: their ranks, costs and neighbours."""
 
 from __future__ import annotations
 
@@ -134,11 +134,11 @@ def divide(
     ranks: SerialCommunicator,
     counts: tuple[int, int] | None = None,
 ) -> Partition:
-    """Cut the grid of a run for some ranks, or each grid where several stand side by side.
+    """Cut the grid of a run for ranks, or each grid where several stand side by side.
 
     Args:
-        discretization: what to run.
-        backend: where it runs: how many numbers a lane has, and what a point in a layer costs.
+        discretization: of the run.
+        backend: where it runs, with its numbers in a lane and its cost of points in layers.
         ranks: that share it.
         counts: along z and y; None for those that the scenario names, or that suit the ranks.
 
@@ -171,7 +171,7 @@ def divide(
 
 
 def divide_finer(discretization: Discretization, backend: Backend, below: Partition) -> Partition:
-    """Cut the finer of two grids where the coarser one is cut along y.
+    """Cut the finer of two grids where the coarser grid is cut along y.
 
     Args:
         discretization: the finer grid.
@@ -210,7 +210,7 @@ def _refuse(counts: tuple[int, int], ranks: int, uncut_axes: Mapping[str, str]) 
 
 
 def point_costs(discretization: Discretization, backend: str, layer: float) -> PointCosts:
-    """Return what points cost on a backend of that name, those of layers being known."""
+    """Return the costs of points on a backend of that name, given that of points in layers."""
     for row_costs in acting("row_costs", discretization.scenario):
         return PointCosts(layer, *row_costs(discretization, backend))
     return PointCosts(layer)
@@ -234,7 +234,7 @@ def subdomains(
     costs: PointCosts = EVEN,
     columns: list[int] | None = None,
 ) -> list[list[Subdomain]]:
-    """Cut one of a discretization's grids in parts along z and y, for lanes of so many numbers.
+    """Cut a grid of a discretization in parts along z and y, for lanes of so many numbers.
 
     Volumes of many fields have rows of half lines: those of two fields march across their layers,
     along y from rows of one kind to those of the other.

@@ -34,7 +34,7 @@ _GROUPS = ("velocity", "pressure")
 
 @dataclass(frozen=True)
 class StencilOffsets:
-    """Points to sum along one axis instead of the point itself, by its grid index along z.
+    """Points to sum along an axis instead of the point itself, by its grid index along z.
 
     Attributes:
         axis: along which they lie.
@@ -54,7 +54,7 @@ class StencilOffsets:
 
 @dataclass(frozen=True)
 class Component:
-    """What is read: its unit, the weighted fields that make it, and when they stand."""
+    """A quantity that is read: its unit, the weighted fields that make it, and their times."""
 
     name: str
     unit: str
@@ -134,7 +134,7 @@ def kept_points(grid: Grid, axis: str, entry: Snapshots | Maps, plane: Mapping[s
 
 @dataclass(frozen=True)
 class SampledRows:
-    """The rows of a cut within one subdomain.
+    """The rows of a cut within a subdomain.
 
     Attributes:
         fields: of the subdomain.
@@ -142,7 +142,7 @@ class SampledRows:
         z: grid index of each row along z.
         y: and along y.
         field_rows: where each row begins in a field.
-        to: where it begins in a flat array (shot, z, y, x) of the cut, or of what is kept of it.
+        to: where it begins in a flat array (shot, z, y, x) of the cut, or of the part that is kept.
     """
 
     fields: Fields
@@ -152,13 +152,13 @@ class SampledRows:
     field_rows: np.ndarray
     to: np.ndarray
 
-    def taking(self, some: np.ndarray) -> SampledRows:
-        """Return some of the rows."""
-        arrays = (a[some] for a in (self.shots, self.z, self.y, self.field_rows, self.to))
+    def taking(self, chosen: np.ndarray) -> SampledRows:
+        """Return the chosen rows."""
+        arrays = (a[chosen] for a in (self.shots, self.z, self.y, self.field_rows, self.to))
         return SampledRows(self.fields, *arrays)
 
     def beside(self, points: StencilOffsets) -> tuple[np.ndarray, np.ndarray]:
-        """Return the offsets (row, n) and weights of what each point of a row is the sum of."""
+        """Return the offsets (row, n) and weights of the terms of each point of a row."""
         strides = dict(zip("xyz", (1, *self.fields.subdomain.strides), strict=True))
         offsets = points.steps[self.z] * strides[points.axis]
         if points.down is not None:
@@ -203,7 +203,7 @@ class FieldSampler:
 
     def _keep_own(self) -> None:
         """Let the rows that are here move together, in their order."""
-        # Rows of this rank, one behind the other in their global order.
+        # Rows of this rank, back to back in their global order.
         every = np.sort(np.concatenate([np.zeros(0, np.int64), *(r.to for r in self.rows)]))
         self.rows = [replace(r, to=np.searchsorted(every, r.to) * self.length) for r in self.rows]
         self._numbers = every[: every.size // len(self.shots)] // self.length
@@ -227,7 +227,7 @@ class FieldSampler:
         return self._ranks.first or not self._at_first
 
     def wait_for_all(self) -> None:
-        """Let what any rank launches from now on wait for what others have launched."""
+        """Let later launches of any rank wait for earlier launches of the others."""
         if self._at_first:
             self._ranks.wait_for_peers(self._backend)
 
@@ -237,7 +237,7 @@ class FieldSampler:
         return len(self.cut.index[0])
 
     def gathered(self, array: Any, shots: range) -> Any:
-        """Gather the arrays of all ranks for some shots; None on ranks other than 0."""
+        """Gather the arrays of all ranks for shots; None on ranks other than 0."""
         # Part of the array that belongs to these shots.
         local_shots = intersection(shots, self.shots)
         first, last = (
@@ -270,7 +270,7 @@ class FieldSampler:
             factor: of the field.
             added: whether the target is added to.
             first: where the cut begins in the target.
-            beside: what to sum instead of the points themselves.
+            beside: points to sum instead of the points themselves.
         """
         put = self._backend.array
         number = np.dtype(self._backend.precision).type
@@ -348,7 +348,7 @@ def refuse_empty_boxes(scenario: Scenario, grid: Grid) -> None:
 
     Args:
         scenario: the scenario.
-        grid: the grid, of two the coarser one, which has rows of all depths.
+        grid: the grid, of two the coarser grid, which has rows of all depths.
 
     Raises:
         ScenarioError: with all of them.
@@ -359,7 +359,7 @@ def refuse_empty_boxes(scenario: Scenario, grid: Grid) -> None:
 
 
 def _empty(scenario: Scenario, grid: Grid) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the keys of such boxes, and what is wrong with each."""
+    """Yield the keys of such boxes, and the mistake in each."""
     # Depths count from the ground: the first row where it is not flat.
     level = level_of(scenario, grid)
     entries = [

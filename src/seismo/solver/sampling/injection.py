@@ -1,4 +1,4 @@
-"""Sources on the grid: each a few weighted points of some fields, times a signal.
+"""Sources on the grid: each a few weighted points of fields, times a signal.
 
 A source of strength m acts on a field as ``scale * m * signal(t) * delta``; the delta function is
 the transpose of the interpolation that receivers use (so reciprocity holds exactly), divided by the
@@ -62,7 +62,7 @@ SourceRow = tuple[int, PointSource, SourceTerm, Points]
 
 
 class InjectionTable(NamedTuple):
-    """The arrays of `kernels.points.amount` for one field, by their names there.
+    """The arrays of `kernels.points.amount` for a field, by their names there.
 
     Each shot has as many cells as the one with the most; those that it does not need have no entry.
     """
@@ -95,9 +95,9 @@ def _distinct(rows: list[SourceRow]) -> tuple[list[int], list[tuple[PointSource,
 
 
 class Injection:
-    """Inject all sources into one subdomain, after the stage that updates a field.
+    """Inject all sources into a subdomain, after the stage that updates a field.
 
-    Arrays are bound once, with room for what most shots need: other shots are loaded by copying
+    Arrays are bound once, with room for most shots: other shots are loaded by copying
     their numbers there, and nothing has to be bound again.
     """
 
@@ -159,7 +159,7 @@ class Injection:
         self, field: Field, rows: list[SourceRow], steps: int
     ) -> dict[TableKey, InjectionTable]:
         precision = np.dtype(self._backend.precision)
-        # Points of all rows, one behind the other; `row` tells whose each is.
+        # Points of all rows, back to back; `row` tells whose each is.
         row_points = [self._points(field, points) for *_, points in rows]
         x, y, z, weights = (np.concatenate(columns) for columns in zip(*row_points, strict=True))
         sizes = np.array([w.size for *_, w in row_points])
@@ -167,9 +167,9 @@ class Injection:
         ends = np.cumsum(sizes)
         # Weight: interpolation weight / volume times the scale of the term, by its medium.
         for (drive, position), numbers in self._alike(rows).items():
-            some = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
-            mean = self._mean(field, position, x[some], y[some], z[some])
-            weights[some] *= drive.scale(mean, self._clock.dt)
+            chosen = np.concatenate([np.arange(ends[n] - sizes[n], ends[n]) for n in numbers])
+            mean = self._mean(field, position, x[chosen], y[chosen], z[chosen])
+            weights[chosen] *= drive.scale(mean, self._clock.dt)
         # Times the strength of the component.
         weights *= np.array([source.strength[d.component] for _, source, d, _ in rows])[row]
         number, begins, signals = self._signals(field, rows, steps)
@@ -232,7 +232,7 @@ class Injection:
         """Sort entries by the cell they act on, with as much room as there is already.
 
         Args:
-            bound: what is bound now.
+            bound: the tables bound now.
             begins: (signal) step of the first sample.
             samples: (signal, step) of the signals.
             at: (entry) the cell in the first shot's array.
@@ -265,10 +265,10 @@ class Injection:
 
     def _points(self, field: Field, points: Points):
         """Return x, y, z of the points of a source that are here, and weights per volume."""
-        # Points beyond faces move to what they are images of.
+        # Points beyond faces move to the points that they are images of.
         x, y, z, w = folded(self._faces, self._interpolation.grid, field, points)
         is_owned = self._fields.subdomain.owns(y, z) & (w != 0)
-        x, y, z, w = (one[is_owned] for one in (x, y, z, w))
+        x, y, z, w = (column[is_owned] for column in (x, y, z, w))
         # Discrete delta: weight over the volume that the point stands for.
         return (
             x,
@@ -318,7 +318,7 @@ class Injection:
     def _lasting(self, source: PointSource, offset: float, steps: int) -> tuple[int, int]:
         """Return the steps in which a source acts: all, but for the short ones of a fault.
 
-        What is added for `remove_dispersion` comes earlier, by `_EARLIER` of its time at most
+        Samples added for `remove_dispersion` come earlier, by `_EARLIER` of its time at most
         for waves of 4.5 steps a period and longer ones.
         """
         if not isinstance(source.wavelet, SlipRate):
@@ -330,7 +330,7 @@ class Injection:
         return first, max(first + 1, min(steps, math.ceil(last + _MARGIN)))
 
     def evaluations(self) -> list[Launch]:
-        """Return the launches that evaluate what a step injects, before any stage needs it."""
+        """Return the launches that evaluate the sources of a step, before any stage needs it."""
         return [
             self._each(amount, key, (*table, self._backend.clock, *self._pending[key]), (8, 9))
             for key, table in self._bound.items()

@@ -43,7 +43,7 @@ _AXES = {"": "xyz", "horizontal": "xy", "rotd50": "xy", "rotd100": "xy"}
 
 @dataclass(frozen=True)
 class MapQuantity:
-    """What one map shows.
+    """The quantity that a map shows.
 
     Attributes:
         name: as in the scenario, and the period.
@@ -65,7 +65,7 @@ class MapQuantity:
 
     @property
     def follows_acceleration(self) -> bool:
-        """Whether it is known a step later than what fields show."""
+        """Whether it is known a step later than fields."""
         return self.of_change or self.period is not None
 
     @property
@@ -76,7 +76,7 @@ class MapQuantity:
 
 @dataclass(frozen=True)
 class PeakMapSet:
-    """The maps of one entry of the scenario; `damping` is the share of the critical one of SA."""
+    """The maps of an entry of the scenario; `damping` is the share of the critical one of SA."""
 
     name: str
     quantities: tuple[MapQuantity, ...]
@@ -142,14 +142,14 @@ def make_all_maps(scenario: Scenario, grid: Grid, physics: Physics, dt: float) -
 
 
 def make_maps(entry: Maps, grid: Grid, physics: Physics) -> PeakMapSet:
-    """Work out one entry of `output.maps`."""
+    """Work out an entry of `output.maps`."""
     periods = entry.periods or ()
     quantities = [q for name in entry.quantities for q in _quantities(name, physics, periods)]
     return PeakMapSet(entry.name, tuple(quantities), make_slice(entry, grid), entry.damping)
 
 
 def _quantities(name: str, physics: Physics, periods: tuple[float, ...]) -> list[MapQuantity]:
-    """Return what a name in the scenario stands for; of SA, one of each period."""
+    """Return the quantities that a name in the scenario stands for; of SA by period."""
     peak, _, which = name.partition("_")
     if peak not in _UNITS:
         field_components = components_of(name, physics)
@@ -172,11 +172,11 @@ MANTISSA_BITS = 23  # of float32
 
 @dataclass(frozen=True)
 class Series:
-    """The snapshots of one entry of the scenario.
+    """The snapshots of an entry of the scenario.
 
     Attributes:
         name: of the series.
-        components: what is stored.
+        components: that are stored.
         cut: where.
         steps: after which steps a snapshot is taken.
         times: (snapshot) s.
@@ -240,7 +240,7 @@ def _every(entry: Snapshots, clock: Clock) -> int:
 
 
 def make_series(entry: Snapshots, grid: Grid, physics: Physics, clock: Clock) -> Series:
-    """Work out one entry of `output.snapshots`.
+    """Work out an entry of `output.snapshots`.
 
     Args:
         entry: the entry.

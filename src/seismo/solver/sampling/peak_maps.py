@@ -138,11 +138,11 @@ class MapReading:
         closed = surface is not None and not surface.sign
         under = {float(z): axis_weights(float(z), True, 0, surface)
                  for z in range(MOST_REACH if closed else 0)}  # fmt: skip
-        for z, (rows, some) in (under | rows_beside).items():
+        for z, (rows, row_weights) in (under | rows_beside).items():
             steps[int(z)] = 0
             weights[int(z)] = 0.0
             steps[int(z), : rows.size] = rows - int(z)
-            weights[int(z), : rows.size] = some
+            weights[int(z), : rows.size] = row_weights
         yield field.name, StencilOffsets("z", steps, weights)
         slope = interpolation.slope if level else None
         if slope is None or not closed:
@@ -156,34 +156,36 @@ class MapReading:
             yield f"v{axis}", StencilOffsets(axis, steps, weights, slope.ratio)
 
     def _along(
-        self, axis: str, steps: np.ndarray, some: np.ndarray, rows_beside: dict[int, Along]
+        self, axis: str, steps: np.ndarray, even_weights: np.ndarray, rows_beside: dict[int, Along]
     ) -> Iterator[StencilOffsets]:
         """Yield the sums of a field that is staggered along x or y, one for each row read."""
         most = max((rows.size for rows, _ in rows_beside.values()), default=1)
         for number in range(most):
-            moved, weights = self._tables(steps, some)
+            moved, weights = self._tables(steps, even_weights)
             down = np.zeros(len(moved), np.int64)
             # Away from contacts: the row of the node alone.
             weights *= number == 0
             for z, (rows, shares) in rows_beside.items():
                 is_read = number < rows.size
                 down[z] = rows[number] - z if is_read else 0
-                weights[z, : some.size] = some * (shares[number] if is_read else 0.0)
+                weights[z, : even_weights.size] = even_weights * (
+                    shares[number] if is_read else 0.0
+                )
             yield StencilOffsets(axis, moved, weights, down=down)
 
-    def _tables(self, rows: np.ndarray, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _tables(self, rows: np.ndarray, row_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return steps and weights (points along z, `kernels.POINTS`), the same for every z."""
         size = (self.interpolation.grid.points[2], kernels.POINTS)
         steps = np.zeros(size, np.int64)
         weights = np.zeros(size)
         # The same stencil in every row.
         steps[:, : rows.size] = rows
-        weights[:, : rows.size] = some
+        weights[:, : rows.size] = row_weights
         return steps, weights
 
 
 class Oscillators:
-    """The oscillators of one set of maps.
+    """The oscillators of a set of maps.
 
     Attributes:
         state: (period, channel, 2, size) real and imaginary parts of z, flat.
@@ -222,7 +224,7 @@ class Oscillators:
 
         Args:
             substep: number of the part.
-            rows: where the rows of one channel begin.
+            rows: where the rows of a channel begin.
 
         Returns:
             ``state_rows``, ``rows`` and ``numbers`` (row) and ``coefficients`` (period, 6), as
@@ -242,15 +244,15 @@ class Oscillators:
         """Return g, p, q of `oscillate`: of z, and of the acceleration at both ends of the step."""
         substeps = self._substeps[number]
         # Nigam & Jennings (1969) over a part of the step: z + g z + p a(n) + q a(n+1).
-        one: Recurrence = recurrence(
+        terms: Recurrence = recurrence(
             self._maps.periods[number], self._maps.damping, self._dt / substeps
         )
         # Linear in between: a(begin) = a0 + (a1 - a0) part / parts, and its change is 1 / parts.
         begin = substep / substeps
-        share = one.linear / substeps
-        first = -(one.constant * (1.0 - begin) - share)
-        last = -(one.constant * begin + share)
-        return [n for c in (one.growth, first, last) for n in (c.real, c.imag)]
+        share = terms.linear / substeps
+        first = -(terms.constant * (1.0 - begin) - share)
+        last = -(terms.constant * begin + share)
+        return [n for c in (terms.growth, first, last) for n in (c.real, c.imag)]
 
 
 class PeakMaps:
@@ -263,29 +265,29 @@ class PeakMaps:
 
     def launches(self, parity: int) -> list[Launch]:
         """Return the launches that update the peaks after a step, in order."""
-        return [launch for one in self._sets for launch in one.launches(parity)]
+        return [launch for peaks in self._sets for launch in peaks.launches(parity)]
 
     def state(self) -> dict[str, CheckpointArray]:
         """Return the state that later steps depend on."""
-        return dict(chain.from_iterable(one.state().items() for one in self._sets))
+        return dict(chain.from_iterable(peaks.state().items() for peaks in self._sets))
 
     def peaks(self, shot: int) -> dict[str, np.ndarray]:
-        """Return the maps of one shot of the batch: ``<set>/<quantity>`` -> array over the axes.
+        """Return the maps of a shot of the batch: ``<set>/<quantity>`` -> array over the axes.
 
         They are whole a step after the duration, and stay so. All ranks have to ask for them; the
         first gets them.
         """
         peaks = {}
-        for one in self._sets:
-            for quantity in one.maps.quantities:
-                array = one.peaks(quantity, shot)
+        for set_peaks in self._sets:
+            for quantity in set_peaks.maps.quantities:
+                array = set_peaks.peaks(quantity, shot)
                 if array is not None:
-                    peaks[f"{one.maps.name}/{quantity.name}"] = array
+                    peaks[f"{set_peaks.maps.name}/{quantity.name}"] = array
         return peaks
 
 
 class _Peaks:
-    """The running maxima of one set of maps."""
+    """The running maxima of a set of maps."""
 
     def __init__(
         self, sampled: RankFields, reading: MapReading, maps: PeakMapSet, clock: Clock
@@ -324,7 +326,7 @@ class _Peaks:
         gathered = [self._reader.gathered(copy, shots) for copy in copies]
         if gathered[0] is None:
             return None
-        samples = np.stack([self._backend.fetch(one) for one in gathered])
+        samples = np.stack([self._backend.fetch(array) for array in gathered])
         # Median over the directions (Boore 2010), some points at a time.
         if quantity.along_directions:
             blocks = range(0, samples.shape[1], _BLOCK)

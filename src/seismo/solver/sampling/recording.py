@@ -1,6 +1,6 @@
 """Receivers, and the record of their channels, step by step.
 
-A channel is one component at one receiver, a sum of weighted points of fields
+A channel is one component at a receiver, a sum of weighted points of fields
 (`seismo.solver.interpolation.channels`).
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
@@ -119,7 +119,7 @@ class Recorder:
             discretization: the run.
             division: of its grid.
             sampled: the fields that are read.
-            fine: records the receivers of the finer grid above, None without one.
+            fine: records the receivers of the finer grid above, or None.
         """
         self._discretization = discretization
         self._fine = fine
@@ -137,9 +137,9 @@ class Recorder:
         self._rows: RecordRows | None = None
 
     def rows_of(self, shots: Sequence[Shot]) -> RecordRows | None:
-        """Return the rows that read the receivers of some shots; None if bound already.
+        """Return the rows that read the receivers of shots; None if bound already.
 
-        Any thread may call it. A batch has as many shots as the first one: where there are fewer,
+        Any thread may call it. A batch has as many shots as the first: where there are fewer,
         the last is repeated.
         """
         if self._rows is not None and not self._moves:
@@ -159,12 +159,12 @@ class Recorder:
                         channel, channel + receivers.size
                     )
                     for points in self._points(group, shot, receivers, base, known):
-                        for name, some in points.items():
+                        for name, field_points in points.items():
                             rows.fields[name].append(
-                                channel, number - self._division.shots.start, some
+                                channel, number - self._division.shots.start, field_points
                             )
                         channel += 1
-        # Points of the batch before are kept where receivers move on to places of one another.
+        # Points of the batch before are kept where receivers move on to places of each other.
         self._known = known if self._moves and len(known) <= _MOST_KNOWN else {}
         return replace(rows, channels=channel)
 
@@ -172,7 +172,7 @@ class Recorder:
         self, group: ReceiverGroup, shot: str, receivers: np.ndarray, base: tuple[str, str],
         known: dict[tuple, dict[str, Points]],
     ) -> Iterator[dict[str, Points]]:  # fmt: skip
-        """Yield the points that read a component at each of some receivers, once for all shots.
+        """Yield the points that read a component at each of these receivers, once for all shots.
 
         Args:
             group: the receivers.
@@ -224,9 +224,9 @@ class Recorder:
         """Return the launches that record the fields after a step, in order."""
         remotes = self._remotes.values()
         return [
-            *(one for remote in remotes for one in remote.pack[parity]),
-            *(one for remote in remotes for one in remote.start),
-            *(one for remote in remotes for one in remote.finish),
+            *(launch for remote in remotes for launch in remote.pack[parity]),
+            *(launch for remote in remotes for launch in remote.start),
+            *(launch for remote in remotes for launch in remote.finish),
             *(launch for r in self._reads for launch in r.launches(self.record, parity)),
         ]
 
@@ -289,7 +289,7 @@ def _receivers_on_rank(
 
 
 class _Reading:
-    """Read one field for all channels: the points of each subdomain, then their sums.
+    """Read a field for all channels: the points of each subdomain, then their sums.
 
     Where rows have more than `PIECE` entries all are summed in pieces first, side by side.
     """
@@ -311,10 +311,10 @@ class _Reading:
             indices = flat(fields[0], points)
         else:
             arrays = [put(np.zeros(len(weights), backend.precision))] * 2
-            some = [gathering(backend, name, source, points, arrays[0]) for source in fields]
+            gathers = [gathering(backend, name, source, points, arrays[0]) for source in fields]
             received = remote.unpack(arrays[0])
             self._gathers = [
-                [*received, *(one for source in some for one in source[p])] for p in (0, 1)
+                [*received, *(launch for source in gathers for launch in source[p])] for p in (0, 1)
             ]
         self._sums: list[tuple] = []
         self._shots = np.array(rows.owners)
