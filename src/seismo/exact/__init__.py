@@ -1,6 +1,6 @@
 """Exact solutions of the wave equation and the measures that compare a simulation with them.
 
-They exist so that tests, validation reports and benchmarks share one truth that was not computed
+They exist so that tests, validation reports and benchmarks share a truth that was not computed
 by the scheme under test.
 
 Conventions: SI units; axes x, (y,) z with z down; every solution takes the samples of its source

@@ -11,13 +11,13 @@ For a horizontal wavenumber k and the Laplace variable s, d = epsilon - delta,
     D = s^2 + vp^2 (1 + 2 epsilon) k^2,  E = s^2 + 2 vp^2 d k^2,  g^2 = s^2 D / (vp^2 E),
     r = f (b D - vp^2 root k^2 a) / (vp^2 E) exp(-g |z|) / (2 g),   p = root s^2 r / E
 
-and what is left is an integral over k, with cos(k x) / pi in 2-D and k J0(k x) / 2 pi in 3-D. Where
+and an integral over k is left, with cos(k x) / pi in 2-D and k J0(k x) / 2 pi in 3-D. Where
 d > 0 both kinds of waves are in it: E vanishes for the second at k = -i s / (vp sqrt(2 d)), beyond
 which g tends to a constant. Where d = 0 it is the isotropic solution, stretched across the axis.
-Here z is along the axis: a tilted one sees the offsets turned.
+Here z is along the axis: a tilted axis turns the offsets.
 
-With loss all moduli are M(s) times those of vp. Over M the equations are the lossless ones of
-s / sqrt(M), with sources a / M and b / M; those of a strain, which a modulus multiplies, stay.
+With loss all moduli are M(s) times their values for vp. Over M the equations are those without loss
+of s / sqrt(M), with sources a / M and b / M; sources of strain, which a modulus multiplies, stay.
 
 `pressure` is the mean stress. A `volume` source adds strains by the weights of that mean, so that
 p_tt / vp^2 - laplacian p = f(t) delta(x) in an isotropic fluid; a `moment` adds f(t) to both.
@@ -57,7 +57,7 @@ class VtiRock(NamedTuple):
         return np.array([across * np.cos(azimuth), across * np.sin(azimuth), np.cos(tilt)])
 
     def matrix(self) -> np.ndarray:
-        """Return what multiplies H p and Z r, (p and r, p and r) m2/s2."""
+        """Return the factors of H p and Z r, (p and r, p and r) m2/s2."""
         root = np.sqrt(1.0 + 2.0 * self.delta)
         return self.vp**2 * np.array([[1.0 + 2.0 * self.epsilon, root], [root, 1.0]])
 
@@ -105,7 +105,7 @@ def _response(
     s: complex, down: np.ndarray, across: np.ndarray, rock: VtiRock, strengths: np.ndarray,
     weights: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
-    """Return the pressure (receiver) for one s, in 2-D where both pressures weigh the same."""
+    """Return the pressure (receiver) for an s, in 2-D where both pressures weigh the same."""
     d = rock.epsilon - rock.delta
     speeds = [rock.vp * np.sqrt(1.0 + 2.0 * rock.epsilon)]
     speeds += [rock.vp * np.sqrt(2.0 * d)] if d > 0.0 else []

@@ -15,7 +15,7 @@ are symmetric about it, so that the principal value remains.
 
 Stiffness (6, 6) [Pa] for xx yy zz yz xz xy; the rest as in `seismo.exact.whole_space`. Accuracy:
 1e-9 of the peak. Rock that attenuates has a complex stiffness for each s (correspondence principle,
-`seismo.exact.medium`): speeds and A_m are those of its complex Christoffel matrix.
+`seismo.exact.medium`): speeds and A_m follow from its complex Christoffel matrix.
 """
 
 from __future__ import annotations
@@ -85,9 +85,9 @@ class AttenuatingSolid:
     rho: float
 
     def at(self, s: np.ndarray) -> Iterator[tuple[np.ndarray, Solid]]:
-        """Yield Laplace variables s [1/s] together with the solid for them: one by one."""
-        for k, one in enumerate(s):
-            yield s[k : k + 1], Solid(np.asarray(self.stiffness(one)), self.rho)
+        """Yield Laplace variables s [1/s] together with the solid for them: each by itself."""
+        for k, variable in enumerate(s):
+            yield s[k : k + 1], Solid(np.asarray(self.stiffness(variable)), self.rho)
 
 
 AnySolid = Solid | AttenuatingSolid
@@ -97,7 +97,7 @@ def force_response(
     offsets: np.ndarray, force: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
     quantity: str = "displacement",
 ) -> np.ndarray:  # fmt: skip
-    """Return what a force f(t) at the origin does at each offset: (receiver, component, time).
+    """Return the response to a force f(t) at the origin: (receiver, component, time).
 
     offsets (receiver, d) m, receiver minus source, d = 3 (x, y, z) or 2 (x, z); force (d) N, or
     N/m, multiplies source (time), the samples of f(t); quantity: displacement, velocity or
@@ -110,8 +110,8 @@ def force_response(
 
     def stress(s: np.ndarray) -> np.ndarray:
         stresses = []
-        for some, solid in rock.at(s):
-            gradients = [_green(x, some, solid, True) for x in _checked(offsets, force.size)]
+        for variables, solid in rock.at(s):
+            gradients = [_green(x, variables, solid, True) for x in _checked(offsets, force.size)]
             stresses.append(
                 np.einsum("pqil,rijlf,j->rpqf", solid.tensor(force.size), gradients, force)
             )
@@ -124,7 +124,7 @@ def moment_response(
     offsets: np.ndarray, moment: np.ndarray, source: np.ndarray, dt: float, rock: AnySolid,
     quantity: str = "displacement", time_function: str = "moment",
 ) -> np.ndarray:  # fmt: skip
-    """Return what a moment tensor at the origin does at each offset: (receiver, component, time).
+    """Return the response to a moment tensor at the origin: (receiver, component, time).
 
     moment (d, d) N m multiplies source (time): M(t), or its rate dM/dt [1/s] when time_function is
     "moment_rate". The rest as in `force_response`, without stress.
@@ -145,7 +145,7 @@ def _transfer(
     def field(x: np.ndarray, s: np.ndarray) -> np.ndarray:
         is_force = strength.ndim == 1
         green = np.concatenate(
-            [_green(x, some, solid, not is_force) for some, solid in rock.at(s)], -1
+            [_green(x, variables, solid, not is_force) for variables, solid in rock.at(s)], -1
         )
         if is_force:
             return np.einsum("ijf,j->if", green, strength)
@@ -177,7 +177,7 @@ _gauss = lru_cache(roots_legendre)
 
 @lru_cache
 def _spread(d: int) -> np.ndarray:
-    """Return some directions (n, d)."""
+    """Return directions (n, d) that spread evenly."""
     turn = 2.4 * np.arange(_DIRECTIONS)  # about the golden angle
     if d == 2:
         return np.stack([np.cos(turn), np.sin(turn)], 1)
@@ -230,7 +230,7 @@ def _space(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int
 
 
 def _exponentials(s: np.ndarray, delays: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield exp(-s delay) (direction and mode) by frequency: equal steps of s take one factor."""
+    """Yield exp(-s delay) (direction and mode) by frequency: equal steps of s share a factor."""
     current = np.exp(-s[0] * delays)
     step = 0.0
     turn = np.ones(1)
@@ -261,7 +261,7 @@ def _plane(x: np.ndarray, s: np.ndarray, rock: Solid, gradient: bool, nodes: int
     if gradient:
         terms = terms[..., None] * (n / path)[:, None, None, None, :]
     wave = _sine if gradient else _cosine
-    return _summed(terms, (wave(one * delays) for one in s), 1.0 / (4.0 * np.pi**2))
+    return _summed(terms, (wave(variable * delays) for variable in s), 1.0 / (4.0 * np.pi**2))
 
 
 def _cosine(z: np.ndarray) -> np.ndarray:

@@ -70,14 +70,14 @@ def transform(
     return Spectrum(s, spectrum[bins], bins, dt, source.size, padded)
 
 
-def power_of(what: str, name: str, powers: Mapping[str, int]) -> int:
+def power_of(kind: str, name: str, powers: Mapping[str, int]) -> int:
     """Return the power of s that an option of this name stands for.
 
     Raises:
         SeismoError: there is none of that name.
     """
     if name not in powers:
-        raise SeismoError(f"{what} is {name!r}; it can be {', '.join(powers)}")
+        raise SeismoError(f"{kind} is {name!r}; it can be {', '.join(powers)}")
     return powers[name]
 
 

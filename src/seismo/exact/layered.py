@@ -7,11 +7,11 @@ w(phi) in {1, cos phi, sin phi, cos 2 phi, sin 2 phi} of order m,
     u_z   = 1/2pi int k i^m W J_m(z) w dk
     u_r   = 1/2pi int k i^m (U J_m'(z) w + i V J_m(z)/z w'') dk
     u_phi = 1/2pi int k i^m (U J_m(z)/z - i V J_m'(z)) w' dk
-(Aki & Richards 2002 ch. 7; Bouchon 1981; the plane waves' U, V, W are those of ``stack``). Source
+(Aki & Richards 2002 ch. 7; Bouchon 1981; the plane waves' U, V, W are defined in ``stack``). Source
 and receiver may both lie on the free surface.
 
 x, y, z [m], z down, x to y right-handed; force [N], moment [N m]; displacement [m]; pressure [Pa].
-Accuracy: 1e-6 of the peak for a band-limited source. Cost: some 10 ms per frequency and station.
+Accuracy: 1e-6 of the peak for a band-limited source. Cost: about 10 ms per frequency and station.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from seismo.exact.stack import (
 
 _ORDERS = np.array([0, 1, 1, 2, 2])
 _SHIFTS = np.array([0.0, 0.0, 0.5, 0.0, 0.5]) * np.pi
-_SUPPRESSION = 1e-8  # of waves that come one period late
+_SUPPRESSION = 1e-8  # of waves that come a period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "pressure": 0, "pressure_rate": 1}
 
 
@@ -149,7 +149,7 @@ def _scattered(
     frequencies: np.ndarray,
     is_pressure: bool,
 ) -> np.ndarray:
-    """Return what the interfaces add in x, y, z (receiver, 3 or 1, frequency)."""
+    """Return the part due to the interfaces in x, y, z (receiver, 3 or 1, frequency)."""
     x, y = (receivers - position)[:, :2].T
     offsets = np.hypot(x, y)
     azimuths = np.arctan2(y, x)
@@ -191,7 +191,7 @@ def _to_axes(polar: np.ndarray, azimuths: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Hankel:
-    """The Hankel transforms over one path for one receiver at offset r [m]."""
+    """The Hankel transforms over a path for a receiver at offset r [m]."""
 
     path: IntegrationPath
     used: np.ndarray  # which of the azimuthal weights the columns are

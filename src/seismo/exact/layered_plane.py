@@ -5,7 +5,7 @@ Line sources along y in plane strain; the wave straight from the source is the c
 ``stack`` solution. Half-spaces, free surfaces, sea floors and layers are all the same call.
 
 x, z [m], z down; force [N/m], moment [N]; displacement [m], pressure [Pa].
-Accuracy: 1e-6 of the peak or better for a band-limited source. Cost: some 10 ms per frequency.
+Accuracy: 1e-6 of the peak or better for a band-limited source. Cost: about 10 ms per frequency.
 Literature: Lamb (1904); Aki & Richards (2002) ch. 6, 7 and 9.
 
 The integral of f(k) times an oscillating function over 0..infinity is cut in two (`paths`). Up to a
@@ -42,9 +42,9 @@ from seismo.exact.stack import (
     solve,
 )
 
-# Parity in k of W for each of PSV_SOURCES (U has the other one).
+# Parity in k of W for each of PSV_SOURCES (U has the other).
 _EVEN = np.array([False, True, True, False, True])
-_SUPPRESSION = 1e-8  # of waves that come one period late
+_SUPPRESSION = 1e-8  # of waves that come a period late
 _POWERS = {"displacement": 0, "velocity": 1, "acceleration": 2, "stress": 0, "stress_rate": 1}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _REACH = 34.0  # exp(-34) = 2e-15
@@ -65,7 +65,7 @@ class IntegrationPath:
 def paths(
     s: complex, speeds: list[float], offsets: np.ndarray, depths: np.ndarray
 ) -> list[IntegrationPath]:
-    """Return the paths of integration for receivers that share one kind of path.
+    """Return the paths of integration for receivers that share a kind of path.
 
     offsets (receiver) m horizontal; depths (receiver) m: the vertical way over which f decays;
     either all offsets exceed their depths or none does (see `steep`).
@@ -229,7 +229,7 @@ def _scattered(
     frequencies: np.ndarray,
     is_stress: bool,
 ) -> np.ndarray:
-    """Return what the interfaces add, (receiver, 2, frequency)."""
+    """Return the part due to the interfaces, (receiver, 2, frequency)."""
     x = receivers[:, 0] - position[0]
     depths = np.array([decay_length(stack, position[1], z) for z in receivers[:, 1]])
     mix = np.stack([weights * _EVEN, weights * ~_EVEN], -1)
@@ -296,7 +296,7 @@ def velocity(
     velocity of the incident wave alone at the point reference (2) m of the half-space; dt s.
     Components x, z for P and SV, y for SH.
 
-    Where waves of this slowness are evanescent in some layer motion begins before all waves arrive,
+    Where waves of this slowness are evanescent in a layer motion begins before all waves arrive,
     and the source has to be zero for a while at both ends.
     """
     if not stack.free_surface or any(medium.is_fluid for medium in stack.media):
@@ -324,7 +324,7 @@ def velocity(
 
 
 class _Column:
-    """Amplitudes of all waves for one s and slowness."""
+    """Amplitudes of all waves for an s and a slowness."""
 
     def __init__(self, stack: Stack, wave: str, s: complex, slowness: float) -> None:
         self._stack = stack

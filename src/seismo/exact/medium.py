@@ -39,7 +39,7 @@ def speed_at(c: Speed, s: np.ndarray) -> Any:
 class Medium:
     """A homogeneous isotropic elastic solid, or a fluid when vs is zero.
 
-    Or what one that attenuates is for some Laplace variables: complex speeds, of any shape.
+    Or an attenuating medium for Laplace variables: complex speeds, of any shape.
     """
 
     vp: Any
@@ -47,7 +47,7 @@ class Medium:
     rho: float
 
     def __post_init__(self) -> None:
-        """Refuse what no stable solid can be (positive bulk and shear modulus)."""
+        """Refuse a solid that is not stable (positive bulk and shear modulus)."""
         vp = np.real(self.vp)
         vs = np.real(self.vs)
         if np.any(vp <= 0) or np.any(vs < 0) or self.rho <= 0 or np.any(4 * vs**2 >= 3 * vp**2):
@@ -101,7 +101,7 @@ class AttenuatingMedium(Medium):
 
 
 def speed(c: float, ratio: Modulus) -> Modulus:
-    """Return the complex speed [m/s], a function of s, of a real one and a ratio of moduli."""
+    """Return the complex speed [m/s], a function of s, of a real speed and a ratio of moduli."""
     return lambda s: c * np.sqrt(ratio(s))
 
 

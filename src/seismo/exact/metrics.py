@@ -10,7 +10,7 @@ Arrays are (..., time); a reference always comes second.
 
 The time-frequency plane is the continuous wavelet transform with a Morlet wavelet (w0 = 6),
 computed with the wavelet's analytic spectrum; ObsPy's tf_misfit agrees to 1e-3 of the value.
-Several components are normalised by the strongest one, as in Kristekova et al. (2009) section 4.2.
+Several components are normalised by the strongest, as in Kristekova et al. (2009) section 4.2.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def residual_shift(trace: np.ndarray, reference: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Misfit:
-    """Single-valued time-frequency misfits, one value per component (or scalars)."""
+    """Single-valued time-frequency misfits, a value per component (or scalars)."""
 
     envelope: np.ndarray  # EM, relative
     phase: np.ndarray  # PM, relative to pi

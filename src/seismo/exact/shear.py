@@ -27,7 +27,7 @@ def force_response(
     quantity: str = "displacement",
     surface: float | None = None,
 ) -> np.ndarray:
-    """Return what a line force f(t) along y does at the receivers.
+    """Return the response to a line force f(t) along y at the receivers.
 
     receivers (receiver, 2) and position (2) m: x, z; source (time): f(t); quantity "displacement"
     or "velocity" (receiver, time), "stress" or "stress_rate" (receiver, 2, time): sigma_xy,
@@ -48,7 +48,7 @@ def moment_response(
     quantity: str = "displacement",
     surface: float | None = None,
 ) -> np.ndarray:
-    """Return what the moments (Mxy, Myz) (2) N with time function M(t) do at the receivers."""
+    """Return the response to moments (Mxy, Myz) (2) N with time function M(t)."""
     images = _images(position, np.asarray(moment, float), surface)
     return respond(_transfer(receivers, images, vs, rho, quantity), source, dt)
 

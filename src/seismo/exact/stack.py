@@ -1,6 +1,6 @@
-"""Plane waves in a stack of solid and fluid layers, and at one interface of two.
+"""Plane waves in a stack of solid and fluid layers, and at an interface of two media.
 
-By the global matrix method: for one Laplace variable s and many horizontal wavenumbers k, motion in
+By the global matrix method: for a Laplace variable s and many horizontal wavenumbers k, motion in
 a vertical plane is
     u_h = i U(z), u_z = W(z), sigma_hz = i X(z), sigma_zz = Z(z)      times exp(i k x)
 and in each layer a sum of P and S waves going down, exp(-nu (z - top)), and up,
@@ -40,9 +40,9 @@ SH_SOURCES = ("force_t", "moment_th", "moment_tz")
 class Stack:
     """Layers from the top down, z positive down.
 
-    media: one per layer; depths: of the interfaces [m]. With a free surface the first depth is that
+    media: of each layer; depths: of the interfaces [m]. With a free surface the first depth is that
     of the surface and there are as many depths as media; without, the first medium is a half-space
-    above and there is one depth less.
+    above and there is a depth less.
     """
 
     media: tuple[Medium, ...]
@@ -62,7 +62,7 @@ class Stack:
         return list(zip(tops, [*tops[1:], np.inf], strict=True))
 
     def layer_at(self, z: float) -> int:
-        """Return the layer holding depth z, the lower one on an interface."""
+        """Return the layer holding depth z, the lower of both on an interface."""
         for index, (top, bottom) in enumerate(self.bounds):
             if top <= z < bottom:
                 return index
@@ -74,7 +74,7 @@ class Stack:
         return [abs(c) for m in self.media for c in (m.vp, m.vs) if c != 0]
 
     def at(self, s: complex) -> Stack:
-        """Return the stack as it is for one Laplace variable s [1/s]."""
+        """Return the stack as it is for a Laplace variable s [1/s]."""
         return replace(self, media=tuple(medium.at(s) for medium in self.media))
 
 
@@ -138,14 +138,14 @@ def psv_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
 def sh_source(medium: Medium, s: complex, k: np.ndarray) -> np.ndarray:
     """Return the amplitudes (k, side, 1, source) that each of SH_SOURCES radiates."""
     eta = vertical(k, s, medium.vs)
-    one = np.ones_like(eta)
-    sides = [np.stack((one, -1j * k, sign * eta), -1) for sign in (1, -1)]
+    unit = np.ones_like(eta)
+    sides = [np.stack((unit, -1j * k, sign * eta), -1) for sign in (1, -1)]
     return (np.stack(sides, 1) / (2 * medium.mu * eta)[:, None, None])[:, :, None]
 
 
 @dataclass(frozen=True)
 class PlaneWaves:
-    """The amplitudes found for one s: per layer the slopes, vectors and amplitudes (or None)."""
+    """The amplitudes found for an s: per layer the slopes, vectors and amplitudes (or None)."""
 
     stack: Stack
     slopes: list[np.ndarray | None]
@@ -182,11 +182,11 @@ def solve(
     kind: str,
     combinations: np.ndarray,
 ) -> PlaneWaves:
-    """Return the waves in the stack for one s and wavenumbers k; kind is "psv" or "sh".
+    """Return the waves in the stack for an s and wavenumbers k; kind is "psv" or "sh".
 
-    Media that attenuate must be those at this s (`Stack.at`).
+    Media that attenuate must be given at this s (`Stack.at`).
 
-    mix (PSV_SOURCES or SH_SOURCES, column): each column is one combination of the unit sources.
+    mix (PSV_SOURCES or SH_SOURCES, column): each column is a combination of the unit sources.
     """
     source_layer = stack.layer_at(source_depth)
     psv = kind == "psv"
@@ -269,7 +269,7 @@ class _Interfaces:
         return matrix, right_side
 
     def _continuous(self, pairs: list) -> list:
-        """Return the conditions of one interface: layers, and the component that must balance."""
+        """Return the conditions of an interface: layers, and the component that must balance."""
         solid = [p for p in pairs if self.slopes[p[0]] is not None]
         if not solid:
             return []
@@ -282,7 +282,7 @@ class _Interfaces:
         return conditions
 
     def _decays(self, layer: int, depth: float) -> list[np.ndarray | None]:
-        """Return what the waves of either side of a layer have kept at an interface, if any."""
+        """Return the decay at an interface of the waves of either side of a layer, if any."""
         return [
             None if columns is None else np.exp(-self.slopes[layer] * abs(depth - edge))
             for edge, columns in zip(self.stack.bounds[layer], self.columns[layer], strict=True)
@@ -292,7 +292,7 @@ class _Interfaces:
         self, row: np.ndarray, sign: float, component: int, layer: int,
         decays: list[np.ndarray | None],
     ) -> None:  # fmt: skip
-        """Add what a layer's waves contribute to one component at an interface."""
+        """Add the contribution of a layer's waves to a component at an interface."""
         for side, decay in enumerate(decays):
             if decay is not None:
                 columns = self.columns[layer][side]

@@ -6,7 +6,7 @@ at the origin is, in the Laplace domain,
 which holds near, intermediate and far field together: Aki & Richards (2002) eq. 4.23 in 3-D, the
 Hankel-function solution of Eringen & Suhubi (1975) 5.12 in 2-D (plane strain, P-SV). A moment
 tensor gives u_i = -M_jk d_k G_ij, which is eq. 4.29. Strain, stress, divergence and rotation come
-from one more analytic derivative, so nothing is differenced.
+from a further analytic derivative, so nothing is differenced.
 
 u [m]; velocity [m/s]; stress [Pa]; force [N], [N/m] in 2-D; moment [N m], [N] in 2-D.
 Accuracy: 1e-9 of the peak while s r / c is not below 1e-2 (the near field cancels as (s r/c)^2).
@@ -98,7 +98,7 @@ def force_response(
     medium: Medium,
     quantity: str = "displacement",
 ) -> np.ndarray:
-    """Return what a force f(t) at the origin does at each offset.
+    """Return the response to a force f(t) at the origin at each offset.
 
     offsets (receiver, d) m, receiver minus source, d = 3 (x, y, z) or 2 (x, z); force (d) N
     multiplies source (time), the samples of f(t). Returns (receiver, component, time) for vectors,
@@ -120,7 +120,7 @@ def moment_response(
     quantity: str = "displacement",
     time_function: str = "moment",
 ) -> np.ndarray:
-    """Return what a moment tensor at the origin does at each offset.
+    """Return the response to a moment tensor at the origin at each offset.
 
     moment (d, d) N m multiplies source (time): M(t), or its rate dM/dt [1/s] when time_function is
     "moment_rate". The rest as in `force_response`.

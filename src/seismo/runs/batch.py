@@ -33,7 +33,7 @@ Count = Annotated[Integer, Field(ge=1, le=100_000)]
 
 @dataclass(frozen=True)
 class Matching:
-    """Annotation of a text: the pattern it must match, and what `words` call it."""
+    """Annotation of a text: the pattern it must match, and its description in `words`."""
 
     pattern: str
     words: str
@@ -90,7 +90,7 @@ def load_profile(path: str | os.PathLike[str]) -> MachineProfile:
     """Read and check a profile.
 
     Raises:
-        ScenarioError: it cannot be read; or every mistake in it, one line each.
+        ScenarioError: it cannot be read; or every mistake in it, a line each.
     """
     file = Path(path)
     document = read_file(file)
@@ -217,7 +217,7 @@ def slurm_time(seconds: float) -> str:
 
 
 def _commands(scenario: Scenario, profile: MachineProfile, array: JobArray | None) -> list[str]:
-    """Return a command for each run: one, on all ranks or GPUs, or one for each GPU of a survey."""
+    """Return the commands: a single run on all ranks or GPUs, or a run for each GPU of a survey."""
     file = str(scenario.path)
     file = f"./{file}" if file.startswith("-") else file  # else it would be an option
     words = [sys.executable, "-m", "seismo", "run", file, "--resume"]

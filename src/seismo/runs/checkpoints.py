@@ -1,6 +1,6 @@
 """Checkpoints of a run: when they are stored, how it was begun, and where a later run takes it up.
 
-A checkpoint is due after some wall-clock time, after some steps, when a signal asks for one, and
+A checkpoint is due after a wall-clock time, after a number of steps, when a signal asks for it, and
 when the run has to stop (`seismo.runs.request`).
 
 On several ranks each writes its own, the first into the run directory and the others into folders
@@ -42,7 +42,7 @@ class Start:
     """Where a run begins: with nothing, or at a checkpoint.
 
     Attributes:
-        paths: the files of the checkpoint, one for each rank that wrote it.
+        paths: the files of the checkpoint, of each rank that wrote it.
         header: of the first.
     """
 
@@ -87,7 +87,7 @@ def take_up(
         ranks: that take it up.
 
     Raises:
-        ScenarioError: nobody chose, and there is one; or it is of another number of ranks.
+        ScenarioError: nobody chose, and there is a checkpoint; or it is of another number of ranks.
         StorageError: no checkpoint is sound.
     """
     if ranks.first and checkpoint.checkpoint_files(folder) and wanted is None:
@@ -112,7 +112,7 @@ def take_up(
 
 
 def _undecided(folder: Path, identity: Mapping[str, Any]) -> str:
-    """Explain what can become of the checkpoints that another run left."""
+    """Explain the choices for checkpoints that another run left."""
     stored = last_header(folder).get("identity", {}).get("scenario")
     change = next(differences(stored, identity["scenario"]), None)
     if change is None:
@@ -146,7 +146,7 @@ def _sound(path: Path, report: Reporter, ranks: SerialCommunicator) -> Start | N
 
 
 def _paths(path: Path, header: Mapping[str, Any]) -> list[Path]:
-    """Return the files of all ranks that wrote a checkpoint, from the first one's."""
+    """Return the files of all ranks that wrote a checkpoint, from the file of the first."""
     return [own_folder(path.parent, n) / path.name for n in range(header.get("ranks", 1))]
 
 
@@ -195,7 +195,7 @@ def _lack(folder: Path) -> str:
 
 
 def remove_later(folder: Path, than: Path) -> None:
-    """Remove the checkpoints of a run, of all ranks, that are later than one.
+    """Remove the checkpoints of a run, of all ranks, that are later than a given checkpoint.
 
     A run that goes on from the checkpoint before drops the results that a damaged one needs:
     whether or not it can be read again, it must not be taken.
@@ -216,7 +216,7 @@ def remove_all(folder: Path) -> None:
 
 
 class Checkpoints:
-    """Write the checkpoints of one run; the schedule of them, too (`seismo.runs.loop.time_loop`).
+    """Write the checkpoints of a run; the schedule of them, too (`seismo.runs.loop.time_loop`).
 
     Attributes:
         folder: the run directory.

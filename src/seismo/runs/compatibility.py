@@ -49,7 +49,7 @@ def identity_of(discretization: Discretization, backend: Backend) -> dict[str, A
 
 
 def _differences(discretization: Discretization) -> str:
-    """Return a digest of the difference coefficients, and of those at the surface."""
+    """Return a digest of the difference coefficients, and of the surface closure."""
     closure = discretization.closure
     arrays = [*map(discretization.stencil.along, discretization.stencil.bounded)]
     arrays += [discretization.stencil.first, discretization.stencil.second]
@@ -110,14 +110,14 @@ def replaced(final: Path, identity: Mapping[str, Any]) -> str:
 
 
 def described(change: tuple[KeyPath, Any, Any]) -> str:
-    """Return what a key was before a change, such as ``grid.order 4``."""
+    """Describe a key before a change, such as ``grid.order 4``."""
     path, before, _ = change
     return f"{key_path(path)} {'nothing' if before is None else shortened(before)}"
 
 
 def refuse_another(
     stored: Mapping[str, Any], identity: Mapping[str, Any], scenario: Scenario,
-    what: str = _OWN,
+    subject: str = _OWN,
 ) -> None:  # fmt: skip
     """Compare a run with the run of a checkpoint.
 
@@ -125,21 +125,21 @@ def refuse_another(
         stored: the identity in the checkpoint.
         identity: the identity of the run.
         scenario: the scenario of the run.
-        what: is of the other run.
+        subject: that is of the other run.
 
     Raises:
         ScenarioError: they differ; it names where and how.
     """
-    _refuse_changes(stored.get("scenario"), identity["scenario"], scenario, what)
+    _refuse_changes(stored.get("scenario"), identity["scenario"], scenario, subject)
     for label, (path, name) in _files(scenario).items():
         if stored.get("files", {}).get(label) != identity["files"][label]:
             raise scenario.mistake(
                 *path, problem=f"{name} has changed since the run began; put it back, or {_OVER}"
             )
     for path, before, now in differences(stored, identity):
-        what = " ".join(map(str, path))
+        key = " ".join(map(str, path))
         raise ScenarioError(
-            f"the checkpoint is of another run: {what} was {before}, and is {now} now; go on with "
+            f"the checkpoint is of another run: {key} was {before}, and is {now} now; go on with "
             f"what it was, or {_OVER}"
         )
 
@@ -152,22 +152,22 @@ def refuse_edited(begun: Scenario, path: Path) -> None:
         path: of the file that it was read from; without it the run goes on.
 
     Raises:
-        ScenarioError: it names where and how the file differs, or is what `load` raises.
+        ScenarioError: it names where and how the file differs; or as `load` does.
     """
     if path.is_file():
         edited = load(path)
         _refuse_changes(_plain(_dumped(begun)), _plain(_dumped(edited)), edited, _OWN)
 
 
-def _refuse_changes(before: Any, now: Any, scenario: Scenario, what: str) -> None:
+def _refuse_changes(before: Any, now: Any, scenario: Scenario, subject: str) -> None:
     """Raise ScenarioError for the first key of a scenario that was another."""
     for path, value, _ in differences(before, now):
         if path[-1] == "sha256":
-            problem = f"{what} of a run with another array; give that, or {_OVER}"
+            problem = f"{subject} of a run with another array; give that, or {_OVER}"
             raise scenario.mistake(*path[:-1], problem=problem)
         written = "nothing" if value is None else json.dumps(value)
         raise scenario.mistake(
-            *path, problem=f"{what} of a run with {written}; write that, or {_OVER}"
+            *path, problem=f"{subject} of a run with {written}; write that, or {_OVER}"
         )
 
 

@@ -57,7 +57,7 @@ def true_positions(discretization: Discretization, positions: np.ndarray) -> np.
 
 
 def metres_of(discretization: Discretization, positions: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what of the coordinates of positions (receiver, 3) m on the grid is in m."""
+    """Return the coordinates in m of positions (receiver, 3) m on the grid."""
     positions = true_positions(discretization, positions)
     metres = {a: positions[:, AXES.index(a)] for a in discretization.grid.axes}
     if discretization.ground is not None:
@@ -65,6 +65,6 @@ def metres_of(discretization: Discretization, positions: np.ndarray) -> dict[str
         ground = discretization.ground.ground(y, x)
         metres["depth"] = z - ground
         metres["elevation"] = discretization.scenario.datum - ground
-        # What depth, height and mapping make together is 0, not 3e-14 m.
+        # Depth, height and mapping together make 0, not 3e-14 m.
         metres = {name: np.round(numbers, DECIMALS) + 0.0 for name, numbers in metres.items()}
     return metres

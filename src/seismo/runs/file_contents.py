@@ -1,9 +1,9 @@
 """Contents of a results file besides waves: the model, the sources, the receivers' places.
 
 The model is the earth sampled at the grid's nodes within the extent; the solver averages it onto
-its staggered points. Results of a run without a file lie in a temporary one, which lives as long as
-the object that reads it. So do those of a `preview`: model, wavelets and receivers of a run, before
-it is started.
+its staggered points. Results of a run without a file lie in a temporary file, which lives as long
+as the object that reads it. So do results of a `preview`: model, wavelets and receivers of a run,
+before it is started.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def write_ground(writer: ResultsWriter, discretization: Discretization) -> None:
     topography = discretization.ground
     if topography is None:
         return
-    # Of two grids the finer one has columns for both.
+    # Of two grids the finer has columns for both.
     grid = topography.grid
     lines = {
         a: grid.ticks(a, np.arange(grid.extent.lo[AXES.index(a)], grid.extent.hi[AXES.index(a)]))

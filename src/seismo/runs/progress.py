@@ -74,7 +74,7 @@ class Progress:
         elapsed: seconds since the first step.
         points_per_second: point updates a second; 0 before there is a number.
         share: of the bandwidth that copies reach; 0 before it has been measured.
-        shots: the shots that advance now, such as "shots 1-4 of 13"; empty with one.
+        shots: the shots that advance now, such as "shots 1-4 of 13"; empty for a single shot.
         health: of the device (`seismo.backends.base.Backend.health`).
         note: a text: in the phase "device" where the run goes, and why.
         peak: of the wavefield; None before the first look.
@@ -142,7 +142,7 @@ _HEALTH: dict[str, Callable[[float], str]] = {
 
 
 def facts(progress: Progress) -> str:
-    """Describe where a run is, and how fast, in one line."""
+    """Describe where a run is, and how fast, in a line."""
     speed = progress.points_per_second
     phrases = [
         f"step {progress.step}/{progress.steps}",
@@ -219,7 +219,7 @@ class Bar:
 
 
 class Lines:
-    """One line per so many per cent for a batch log; use as a context manager."""
+    """A line per so many per cent for a batch log; use as a context manager."""
 
     def __init__(self, stream: TextIO, share: float = SHARE_OF_LINES) -> None:
         """Write to a stream, a line for each such share of the steps."""
@@ -235,7 +235,7 @@ class Lines:
         """Do nothing: every line is out already."""
 
     def __call__(self, progress: Progress) -> None:
-        """Write a line if one is due."""
+        """Write a line if it is due."""
         if progress.phase in _SAID:
             print(_SAID[progress.phase](progress), file=self._stream, flush=True)
         elif progress.phase == "step" and progress.fraction >= self._due - 1e-9:
@@ -310,7 +310,7 @@ class Unprofiled:
 
     @contextmanager
     def kept(self, results: Path, report: Reporter) -> Iterator[None]:
-        """Keep nothing of what is done meanwhile."""
+        """Keep no timeline of the block."""
         yield
 
 
@@ -318,19 +318,19 @@ class RunProfile(Unprofiled):
     """Own the timeline of a run; its `backend` and `noted` write to it."""
 
     def __init__(self, backend: Backend, several: bool) -> None:
-        """Begin one; of several ranks it is that of the first."""
+        """Begin a timeline; of several ranks, that of the first."""
         self._timeline = Timeline()
-        # It leaves what it does not note to the backend, which no type says.
+        # A proxy that passes other attributes on to the backend.
         super().__init__(cast(Backend, Profiled(backend, self._timeline, several)))
         self.noted = self._timeline.span
 
     @contextmanager
     def kept(self, results: Path, report: Reporter) -> Iterator[None]:
-        """Write the timeline of what is done meanwhile, however that ends, and report it."""
+        """Write the timeline of the block, however that ends, and report it."""
         try:
             yield
         except BaseException:
-            with suppress(Exception):  # what ended the run is what counts
+            with suppress(Exception):  # the error that ended the run counts
                 self._keep(results, report)
             raise
         self._keep(results, report)
@@ -342,7 +342,7 @@ class RunProfile(Unprofiled):
         report(Progress("profile", note=f"{path}: {self._shares()}"))
 
     def _shares(self) -> str:
-        """Describe what the steps that went group by group spent their time on."""
+        """Describe the shares of time of the groups of a step."""
         seconds = self._timeline.seconds(GROUPS)
         total = sum(seconds.values())
         if not total:
@@ -352,5 +352,5 @@ class RunProfile(Unprofiled):
 
 
 def watch(backend: Backend, wanted: bool, several: bool) -> Unprofiled:
-    """Return what a run writes its profile with, if one is wanted."""
+    """Return the profile of a run, or its stand-in where none is wanted."""
     return RunProfile(backend, several) if wanted else Unprofiled(backend)

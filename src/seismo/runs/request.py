@@ -1,4 +1,4 @@
-"""Requests to a run: those of its caller beside the scenario, and those from outside meanwhile.
+"""Requests to a run: of its caller, beside the scenario, and of the outside, meanwhile.
 
 SIGUSR1 asks to save, SIGTERM to save and stop. A handler only sets a flag, which the run reads
 between steps; a signal that comes twice, as batch systems send them, asks once. Before the first
@@ -41,14 +41,14 @@ class Signals:
     Attributes:
         save: a checkpoint is asked for; whoever writes it takes the flag back.
         stop: the run shall stop at a checkpoint.
-        stepping: whether steps are being taken, and it has to wait for one.
+        stepping: whether steps are being taken, and stopping has to wait.
     """
 
     def __init__(self) -> None:
         self.save = self.stop = self.stepping = False
 
     def __enter__(self) -> Signals:
-        """Listen instead of those who did before."""
+        """Listen instead of earlier handlers."""
         self._before = {
             number: signal.signal(number, self._receive)
             for number in (signal.SIGUSR1, signal.SIGTERM)
@@ -56,7 +56,7 @@ class Signals:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        """Let those listen again who did before.
+        """Let earlier handlers listen again.
 
         Raises:
             StoppedError: the run was asked to stop before its first step.
@@ -97,14 +97,14 @@ class StopRequest:
     """Why a run has to stop.
 
     Attributes:
-        signals: what the outside asks for.
+        signals: requests of the outside.
     """
 
     def __init__(self, signals: Signals, end: float | None, size: int) -> None:
         """Begin to count.
 
         Args:
-            signals: what the outside asks for.
+            signals: requests of the outside.
             end: time (s since 1970) at which the machine is taken away, or None.
             size: bytes of a checkpoint.
         """
@@ -116,7 +116,7 @@ class StopRequest:
         self._slowest = 0.0
 
     def wrote(self, seconds: float) -> None:
-        """Reckon with what a checkpoint took to write."""
+        """Take the time of writing a checkpoint into account."""
         self._slowest = max(self._slowest, seconds)
 
     @property

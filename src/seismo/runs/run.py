@@ -31,6 +31,7 @@ from seismo.output.store.opening import results_target
 from seismo.runs.check.further_mistakes import load_placed
 from seismo.runs.checkpoints import (
     Checkpoints,
+    Start,
     beginning_of,
     read_beginning,
     remove_later,
@@ -93,13 +94,13 @@ def run(
             to a temporary one that lives as long as the returned object.
         progress: called with a `seismo.runs.progress.Progress` a few times a second; None
             for a bar in a notebook, and nothing elsewhere.
-        backend: "auto" (a GPU if there is one and no threads are asked for, else the CPU, which
-            takes what is too small for a GPU too), "cpu" or "gpu".
+        backend: "auto" (a GPU if there is any and no threads are asked for, else the CPU, which
+            takes runs too small for a GPU, too), "cpu" or "gpu".
         device: number of the GPU, the first that will do when None.
-        gpus: how many GPUs share the run, "auto" for as many as help; None for one, or for what
+        gpus: how many GPUs share the run, "auto" for as many as help; None for a single GPU, or as
             `backend` and `device` say.
         threads: threads to use on the CPU, all cores when None.
-        resume: True to go on from a checkpoint if there is one, to do nothing where the results are
+        resume: True to go on from a checkpoint if there is any, to do nothing where the results are
             complete, and to refuse where they are of another run; False to start over; None to
             refuse where there is a checkpoint.
         shots: a share of the shots, such as "2/4", the second of four; all when None.
@@ -114,7 +115,7 @@ def run(
         InsufficientMemoryError: the run needs more memory than there is.
         StorageError: the disk is too small or failing.
         StoppedError: it was asked to stop, and did so at a checkpoint.
-        UnstableError: the wavefield blew up; the results hold what was recorded until then, and
+        UnstableError: the wavefield blew up; the results hold the records until then, and
             their `status` is "unstable". Temporary results are removed.
 
     Warns:
@@ -136,11 +137,11 @@ def run_on(ranks: SerialCommunicator, scenario: ScenarioInput, request: Request)
         ranks: the processes that take part (`seismo.backends.communicator.join`). The
             first writes and reports.
         scenario: see `run`.
-        request: see `run`. Backend, GPUs and threads are those of each rank, its share of the
-            cores when None; it is enough if signals ask one of them. The profile is the first's.
+        request: see `run`. Backend, GPUs and threads are of each rank, its share of the
+            cores when None; it is enough if signals ask any of them. The profile is the first's.
 
     Raises:
-        SeismoError: as `run` does, on one rank or on all.
+        SeismoError: as `run` does, on a rank or on all.
     """
     unplaced = UnplacedRun(load_placed(scenario), request.share)
     choices, why = select_backends(
@@ -165,8 +166,8 @@ def resume(folder: str | os.PathLike[str], request: Request | None = None) -> Re
 
     Args:
         folder: the run directory, `RESULTS.run`; where it has gone, its results are complete.
-        request: see `run`; the output, the shots and the backend are those it was begun with, and
-            so is the number of GPUs where it names neither one nor how many.
+        request: see `run`; the output, the shots and the backend are as it was begun, and so is
+            the number of GPUs where the request names neither a GPU nor a number.
 
     Raises:
         ScenarioError: there is no checkpoint that can be read, or it is in a folder of another
@@ -188,7 +189,7 @@ def resume_on(
         request: see `resume`.
 
     Raises:
-        SeismoError: as `resume` does, on one rank or on all.
+        SeismoError: as `resume` does, on a rank or on all.
     """
     run_directory = Path(os.path.realpath(folder))
     if not run_directory.exists() and (done := _published(run_directory)) is not None:
@@ -222,7 +223,6 @@ def _run(
     checked = unplaced.scenario
     backend = choice.make(checked.precision)
     report = request.report
-    share = unplaced.share
     profile = watch(backend, request.profile and ranks.first, ranks.has_others)
     backend = profile.backend
     discretization = ranks.same(partial(unplaced.discretized, backend, ranks))
@@ -240,12 +240,8 @@ def _run(
         Lock(folder) if ranks.first else contextlib.nullcontext(),
         _with_heartbeat(ranks, choice, discretization, final, report) as report,
     ):
-        start = take_up(folder, request.resume, identity, report, ranks)
+        start = _taken_up(folder, request, identity, checked, ranks, report)
         begun = bool(start.paths)
-        if begun:
-            refuse_another(start.header.get("identity", {}), identity, checked)
-            if ranks.first:
-                remove_later(folder, start.paths[0])
         resumes = request.resume and ranks.first
         if ranks.allgather(resumes and _is_complete(final, identity, checked, begun))[0]:
             report(_complete_already(path))
@@ -257,13 +253,14 @@ def _run(
         discretization = _shared(
             discretization, backend, ranks, report, start.header.get("together")
         )
-        facts = beginning_of(
-            discretization, identity=identity, backend=backend.name, shots=share and str(share),
-            results=final.name, ranks=ranks.count, gpus=choice.together,
-        )  # fmt: skip
         memory = memory_of(discretization, backend)
-        size = memory.state // ranks.count
-        stop = StopRequest(request.signals, time_of_end(request.time_limit), size)
+        facts = beginning_of(
+            discretization, identity=identity, backend=backend.name,
+            shots=unplaced.share and str(unplaced.share), results=final.name, ranks=ranks.count,
+            gpus=choice.together,
+        )  # fmt: skip
+        end = time_of_end(request.time_limit)
+        stop = StopRequest(request.signals, end, memory.state // ranks.count)
         checkpoints = Checkpoints(
             folder, checked.checkpoint, facts, stop, ranks, discretization.total_steps
         )
@@ -273,6 +270,19 @@ def _run(
                 checkpoints,
             ).go()  # fmt: skip
     return open_results(path) if ranks.first else None
+
+
+def _taken_up(
+    folder: Path, request: Request, identity: Mapping[str, Any], scenario: Scenario,
+    ranks: SerialCommunicator, report: Reporter,
+) -> Start:  # fmt: skip
+    """Take up the newest checkpoint of this very run, and remove later ones."""
+    start = take_up(folder, request.resume, identity, report, ranks)
+    if start.paths:
+        refuse_another(start.header.get("identity", {}), identity, scenario)
+        if ranks.first:
+            remove_later(folder, start.paths[0])
+    return start
 
 
 def _with_heartbeat(
@@ -327,7 +337,7 @@ def _is_complete(final: Path, identity: Mapping[str, Any], scenario: Scenario, b
     """Whether the results are there, and belong to this very run.
 
     Raises:
-        ScenarioError: they are those of another run, and this one has not begun to replace them.
+        ScenarioError: they are of another run, and this run has not begun to replace them.
     """
     if not final.exists():
         return False

@@ -188,7 +188,7 @@ def _new(name: str) -> str:
 
 
 def _state_after(error: object) -> str:
-    """Return the state of a run that an exception ended; SIGTERM before the first step is one."""
+    """Return the state of a run that an exception ended; so does SIGTERM before the first step."""
     if isinstance(error, StoppedError):
         return "stopped"
     if isinstance(error, Exception):
@@ -213,7 +213,7 @@ class RunStatus:
         explanation: of the state.
         progress: the latest; None where nothing is known of it.
         duration: simulated time in s, 0 where it is not known.
-        age: seconds since the latest sign of life; None without one.
+        age: seconds since the latest sign of life; None without any.
         checkpoint: the steps done at the last checkpoint, None without any.
         checkpoint_age: seconds since then.
         process: pid, host, job, since: of the process that runs it, or did.
@@ -251,7 +251,7 @@ class RunStatus:
 
     @property
     def line(self) -> str:
-        """The state in one line."""
+        """The state in a line."""
         phrases = [self.state]
         if self.progress is not None and self.running:
             share = f"{100 * self.progress.fraction:.0f} %" if self.progress.steps else ""
@@ -262,7 +262,7 @@ class RunStatus:
         return "  ".join(filter(None, phrases))
 
     def __str__(self) -> str:
-        """Describe all that is known, one fact a line."""
+        """Describe all that is known, a fact a line."""
         progress = self.progress
         share = f", {100 * progress.fraction:.0f} % done" if progress and progress.step else ""
         lines = [f"{self.results}: {self.state}{share}"]
@@ -313,7 +313,7 @@ def status_of(name: Path) -> list[RunStatus]:
 
 
 def unfinished(results: Path) -> RunStatus | None:
-    """Return the state of a run to some results that has its folder yet, None without one."""
+    """Return the state of a run that still has its folder beside results, None without."""
     folder = run_folder(results)
     status = None
     for _ in range(2):

@@ -31,7 +31,7 @@ _REMEDIES = {
 }
 _LONGEST_NAME = 200  # characters
 _SHOWN = 60  # of them in a message
-# What the user asked for cannot be done; everything else is the disk's fault.
+# The request cannot be met; everything else is the disk's fault.
 _USER_ERRORS = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.EROFS,
     errno.ENAMETOOLONG,
@@ -159,7 +159,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def write_hidden(path: Path, write: Callable[[HiddenFile], object]) -> None:
-    """Write a file atomically by a function of the hidden one.
+    """Write a file atomically by a function of the hidden file.
 
     Raises:
         OSError: the disk is full or failing.
@@ -175,7 +175,7 @@ def write_hidden(path: Path, write: Callable[[HiddenFile], object]) -> None:
 
 
 def write_new(path: Path, content: str | bytes, replace: bool = False) -> None:
-    """Write a small file; an existing one with other content, possibly edited, is kept.
+    """Write a small file; an existing file with other content, possibly edited, is kept.
 
     Raises:
         ScenarioError: a file with other content exists, and `replace` is not set; or as
@@ -193,7 +193,7 @@ def write_new(path: Path, content: str | bytes, replace: bool = False) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those that it is in, where it is not there.
+    """Make a folder, and its parents, where it is not there.
 
     Raises:
         ScenarioError: something else has its name, or nothing may be made there.
@@ -295,7 +295,7 @@ def unsealed(text: str | bytes) -> dict[str, Any]:
     """Return the mapping of such a text.
 
     Raises:
-        ValueError: it is not JSON, or says something else than what was written.
+        ValueError: it is not JSON, or differs from the text that was written.
     """
     try:
         data = json.loads(text)

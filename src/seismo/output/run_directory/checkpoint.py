@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run in one file, complete or absent.
+"""Checkpoints: the state of a run in a file, complete or absent.
 
 The file is a zip archive without compression, with a CRC-32 of every member: `header.json`, which
 has its own checksum, then the arrays, split along their first axis into members of about `BLOCK`
@@ -38,17 +38,17 @@ State = Mapping[str, CheckpointArray]
 
 
 class DamagedError(StorageError):
-    """A checkpoint cannot be read, or is not what was written."""
+    """A checkpoint cannot be read, or is not as it was written."""
 
 
 def write(folder: Path, done: int, facts: Mapping[str, Any], state: State, fetch: Callable) -> None:
-    """Store a checkpoint and remove those before the last.
+    """Store a checkpoint and remove all before the last.
 
     Args:
         folder: where checkpoints of the run are.
         done: steps taken, over all batches of shots.
-        facts: what else the run has to know, as JSON holds it.
-        state: arrays by name, and what they hold.
+        facts: that the run has to know besides, as JSON holds them.
+        state: arrays by name, and their global blocks.
         fetch: gives a part of an array to NumPy.
 
     Raises:
@@ -120,7 +120,7 @@ def verify(path: Path) -> None:
     """Read all of a checkpoint and compare the sums of its blocks.
 
     Raises:
-        DamagedError: it is not what was written.
+        DamagedError: it is not as it was written.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -139,7 +139,7 @@ def fill(paths: Sequence[Path], own_path: Path, state: State, put: Callable) -> 
     collected from the files of all ranks.
 
     Raises:
-        DamagedError: some of the numbers are missing.
+        DamagedError: numbers are missing.
     """
     layout = json.loads(json.dumps(_layout(state)))
     try:
@@ -168,7 +168,7 @@ def _fill_same_layout(path: Path, arrays: BackendArrays, put: Callable) -> None:
 
 
 def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
-    """Fill one array after the other from the blocks in all files."""
+    """Fill the arrays in turn from the blocks in all files."""
     sources = [_BlockSource(path) for path in paths]
     for name, entry in state.items():
         array = entry.array
@@ -183,7 +183,7 @@ def _fill_by_index(paths: Sequence[Path], state: State, put: Callable) -> None:
 
 
 class _BlockSource:
-    """The file of one rank, read array by array."""
+    """The file of a rank, read array by array."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -197,7 +197,7 @@ class _BlockSource:
     def copy_to(
         self, blocks: list[GlobalBlock], numbers: np.ndarray, is_filled: np.ndarray
     ) -> None:
-        """Copy the numbers common to some blocks, and mark them as filled."""
+        """Copy the numbers common to blocks, and mark them as filled."""
         for name, stored_blocks in self._blocks_of.items():
             overlaps = [
                 (own_block, stored_block, common)

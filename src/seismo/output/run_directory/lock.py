@@ -1,8 +1,8 @@
-"""The lock of a run directory: two runs never write into one.
+"""The lock of a run directory: two runs never share it.
 
 The operating system holds the lock, and lets go of it when the process dies, however that happens:
 a file that a dead run left behind locks nothing. On file systems without locks the file counts as
-long as the process that it names lives; of one on another machine only the user can tell.
+long as the process that it names lives; of a process on another machine only the user can tell.
 
 Results may go to a folder that others write to as well. A link that somebody has left there, in
 place of the run directory or of the lock, is not followed, and a directory of another user's is
@@ -27,8 +27,8 @@ from seismo.output.run_directory.atomic_file import refusal
 
 NAME = "lock"
 _OTHER_KINDS = (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.ENXIO)
-_SHOWN = 60  # characters of what a lock says of its holder
-_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, 524)  # 524: some network disks
+_SHOWN = 60  # characters of a lock's description of its holder
+_WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, 524)  # 524: of network disks
 
 
 class Lock:
@@ -88,7 +88,7 @@ class Lock:
     def _refuse_folder_of_another(self) -> None:
         """Raise ScenarioError for a directory that belongs to another user.
 
-        On some network disks a user's files are not the user's: what is made there tells whose.
+        On network disks a user's files may be owned by another: a file made there tells by whom.
         """
         owner = os.fstat(self._inside).st_uid
         if owner == os.geteuid():
@@ -148,7 +148,7 @@ def is_held(folder: Path) -> bool:
 
 
 def lock_holder(folder: Path) -> dict[str, object]:
-    """Return the process that the lock of a folder names, dead or alive; empty without one."""
+    """Return the process that the lock of a folder names, dead or alive; empty without a lock."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -167,7 +167,7 @@ def _read_holder(descriptor: int) -> dict[str, object]:
 
 
 def _opened(path: Path, how: int, inside: int | None = None) -> int:
-    """Open what no link leads to.
+    """Open a file or folder, but no link.
 
     Args:
         path: of it.
@@ -194,7 +194,7 @@ def _of_another_kind(path: Path, kind: str) -> ScenarioError:
 
 
 def process_name() -> dict[str, object]:
-    """Return what names this process, as the lock does: pid, host, job, when it began."""
+    """Return the name of this process, as in the lock: pid, host, job, when it began."""
     return {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -212,7 +212,7 @@ def _is_dead(holder: dict[str, object]) -> bool:
         and holder["job"] == own_entries["job"]
         and holder.get("life") != own_entries["life"]
     ):
-        return True  # a requeued job: its first process ended before this one began
+        return True  # a requeued job: its first process ended before this process began
     if holder.get("host") != own_entries["host"]:
         return False
     try:

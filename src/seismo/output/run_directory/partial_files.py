@@ -2,12 +2,12 @@
 
     quickstart.h5.run/manifest.json    the valid partial files, and the steps after which each ended
     quickstart.h5.run/part-000.h5      closed, flushed to disk, never opened for writing again
-    quickstart.h5.run/.….partial       the one being written
+    quickstart.h5.run/.….partial       being written
 
 HDF5 may crash on a file that a dead process was appending to. A partial file is therefore written
 under a hidden name, closed, flushed and renamed before it is added to the manifest; files that are
-not listed are removed. Each has the layout of the results file and some of its chunks: a single one
-becomes the results file by a rename, several are merged by copying their chunks.
+not listed are removed. Each has the layout of the results file and a share of its chunks: a single
+file becomes the results file by a rename, several are merged by copying their chunks.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run_folder(final: Path) -> Path:
 
 
 def remove_parts(folder: Path, but: Collection[str] = ()) -> None:
-    """Remove the partial files of a run except some; if none remains, the manifest too."""
+    """Remove the partial files of a run except `but`; if none remains, the manifest too."""
     if not but:
         (folder / MANIFEST).unlink(missing_ok=True)
     for path in (*folder.glob("part-*.h5"), *folder.glob(".*.partial")):
@@ -54,7 +54,7 @@ def remove_parts(folder: Path, but: Collection[str] = ()) -> None:
 
 
 class PartialFiles:
-    """The partial files of one run, in a folder beside its results file, and the open one.
+    """The partial files of a run, in a folder beside its results file, and the open file.
 
     Attributes:
         final: the results file.
@@ -82,7 +82,7 @@ class PartialFiles:
 
         Raises:
             StorageError: the folder cannot be created, or a listed partial file is missing or
-                damaged. Every checkpoint closes the open one.
+                damaged. Every checkpoint closes the open file.
         """
         with self.storing():
             self.folder.mkdir(exist_ok=True)
@@ -103,7 +103,7 @@ class PartialFiles:
 
     @property
     def file(self) -> h5py.File:
-        """The partial file being written; a new one is created where none is open."""
+        """The partial file being written; it is created where none is open."""
         if self._file is None:
             self._create(self.folder / _partial_name(len(self.sealed)))
         return self._file
@@ -169,13 +169,13 @@ class PartialFiles:
 
     @property
     def joining(self) -> int:
-        """Bytes of disk needed to merge the partial files; a single one is renamed."""
+        """Bytes of disk needed to merge the partial files; a single file is renamed."""
         written = self._hidden.size if self._hidden is not None else 0
         return sum(entry["bytes"] for entry in self.sealed) + written if self.sealed else 0
 
     @contextlib.contextmanager
     def storing(self) -> Iterator[None]:
-        """Turn errors of the operating system into one line."""
+        """Turn errors of the operating system into a line."""
         try:
             yield
         except OSError as error:
@@ -247,7 +247,7 @@ def _partial_name(number: int) -> str:
 
 
 def _verify(path: Path) -> None:
-    """Read all of a partial file through the checksums; raise for a damaged one."""
+    """Read all of a partial file through the checksums; raise for a damaged file."""
     try:
         with open_hdf5(path, is_ours=True) as partial:
             verified(partial)

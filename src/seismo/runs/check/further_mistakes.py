@@ -1,8 +1,8 @@
-"""Mistakes of a scenario in its files and places, told beside those that it shows alone.
+"""Mistakes of a scenario in its files and places, told beside mistakes that it shows alone.
 
 Rules between keys need the scenario alone, model files and positions need a grid and the ground. A
 scenario with mistakes of the first kind has fillers in their place
-(`seismo.scenario.mistakes.continuation`), and what else is wrong with it is looked for then.
+(`seismo.scenario.mistakes.continuation`), and further mistakes are looked for then.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _further(scenario: Scenario) -> Iterator[str]:
     """Yield mistakes in the files and positions of a scenario."""
     try:
         region = make_grid(scenario)
-        # Of two grids the coarser one has rows of all depths, the finer one the ground.
+        # Of two grids the coarser has rows of all depths, the finer the ground.
         grids = levels_of(scenario)
         fine = grids[0].grid
         coarse = grids[-1].grid
@@ -67,12 +67,12 @@ def _further(scenario: Scenario) -> Iterator[str]:
         gathered(steps)
     except ScenarioError as error:
         yield from error.messages
-    except SeismoError:  # of fillers: what the user wrote is told
+    except SeismoError:  # of fillers, no mistake of the user
         return
 
 
 def _line_column(message: str) -> tuple[float, ...]:
-    """Return line and column of a message; those without come last."""
+    """Return line and column of a message; messages without come last."""
     line_column = getattr(message, "line_column", None)
     return line_column or (math.inf,)
 

@@ -27,7 +27,7 @@ from seismo.solver.parallel.partition import Partition
 
 @dataclass(frozen=True, repr=False)
 class PlannedRun:
-    """What a scenario comes down to: its demands, and how good it will be where that is asked.
+    """The demands of a scenario, and its expected error where that is asked for.
 
     Attributes:
         discretization: grid, physics, earth, clock, geometry.
@@ -106,7 +106,7 @@ class PlannedRun:
 
     @cached_property
     def cheaper(self) -> CheaperGrid | None:
-        """A grid that keeps to the wanted accuracy by much less work, if there is one."""
+        """A grid that keeps to the wanted accuracy by much less work, if there is any."""
         return cheaper_grid(self.discretization, self.expected)
 
     @cached_property
@@ -125,7 +125,7 @@ class PlannedRun:
 
     @property
     def attenuation(self) -> Any:
-        """How well media attenuate, of two grids those that do so more; None where none does."""
+        """How well media attenuate, of two grids the stronger ones; None where none does."""
         return self._fact("attenuation")
 
     def _fact(self, key: str) -> Any:
@@ -133,7 +133,7 @@ class PlannedRun:
 
     @cached_property
     def remedy(self) -> str:
-        """What keeps to the wanted accuracy, where that is missed and no warning says so."""
+        """The remedy for the wanted accuracy, where that is missed and no warning says so."""
         return self._assessment.remedy(self.discretization, self.expected)
 
     def as_dict(self) -> dict[str, Any]:

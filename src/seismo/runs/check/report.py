@@ -96,7 +96,7 @@ _MEANINGS = {  # by their interpolation
 
 
 def sample_facts(discretization: Discretization) -> Iterator[tuple[str, str]]:
-    """Yield a line for each meaning of samples in the model, and one of spheres about sources."""
+    """Yield a line for each meaning of samples in the model, and of spheres about sources."""
     gridded = (
         section for section in discretization.scenario.model if isinstance(section, GriddedPart)
     )
@@ -270,7 +270,7 @@ def _speed(plan: PlannedRun) -> Iterator[tuple[str, str]]:
 
 
 def _resolution(plan: PlannedRun) -> str:
-    """Compare the points per wavelength with what the accuracy needs over these paths."""
+    """Compare the points per wavelength with those needed for the accuracy over these paths."""
     worst = min(plan.layers, key=lambda layer: layer.points_per_wavelength)
     wanted = plan.discretization.scenario.grid.accuracy
     return (
@@ -346,7 +346,7 @@ def _rounded(value: float, unit: float) -> float:
 
 
 def _layers(plan: PlannedRun) -> Table:
-    """Show each medium, or what stands for many: nobody shall take tenths of them for layers."""
+    """Show each medium, or representatives of many: these are no layers."""
     many = any(layer.stands_for for layer in plan.layers)
     title = f"resolution at {plan.f_max:.4g} Hz"
     if many:

@@ -1,7 +1,7 @@
 """Actions between steps, and the batches of shots whose results they hand on.
 
 Each action knows itself only (`seismo.runs.loop.time_loop`). The shots of the next batch are
-prepared in a thread while one is under way: to compute injections, wavelets sampled, points and
+prepared in a thread while another is under way: to compute injections, wavelets sampled, points and
 weights found for every source, takes longer than to load them, and the device, or the cores, need
 not wait for that.
 """
@@ -67,7 +67,7 @@ def batches_of(discretization: Discretization) -> list[Batch]:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run works with.
+    """The objects that a run works with.
 
     Attributes:
         simulation: of the run.
@@ -232,7 +232,7 @@ class StoreCheckpoint:
 
     Attributes:
         batch: that is under way, or comes next.
-        checkpoints: those of the run.
+        checkpoints: of the run.
         confirm: sees to it that the wavefield of a step is sound, and returns facts about it;
             None between two batches, where there is no wavefield to keep.
     """

@@ -1,11 +1,11 @@
-"""A run from its discretization to its results file: build, step, send what is due.
+"""A run from its discretization to its results file: build, step, send due output.
 
     model -> [batch of shots: steps, snapshots, traces; checkpoints on the way] -> file
 
 Results appear under their name when the run is complete. A run whose wavefield blows up is an
-error, but what was recorded until then is kept, and says so: every earlier batch of shots, the
-traces of this one up to the last look that found it sound, and the snapshots taken. A run that ends
-in any other way leaves its last checkpoint and the results up to it, if there are any.
+error, but the records until then are kept, and say so: every earlier batch of shots, the traces of
+this batch up to the last look that found it sound, and the snapshots taken. A run that ends in any
+other way leaves its last checkpoint and the results up to it, if there are any.
 Of several ranks the first writes the results of all; the others run along.
 """
 
@@ -70,7 +70,7 @@ class Run:
         memory: its bytes.
         path: the results file.
         report: told of the progress.
-        profile: where to run, and who is told what is done when.
+        profile: with the backend, and the timeline that spans are noted in.
         ranks: that take part.
         identity: digest that tells this run from others, for the results.
         start: where it begins.
@@ -109,7 +109,7 @@ class Run:
             raise
 
     def _leave(self, checkpoints: Checkpoints, is_interrupted: bool) -> None:
-        """Leave nothing without a checkpoint; say to who interrupts how to go on from one."""
+        """Leave nothing without a checkpoint; tell whoever interrupts how to go on."""
         if not checkpoints.exist and self.ranks.first:
             checkpoints.remove()
         elif checkpoints.exist and is_interrupted:
@@ -117,7 +117,7 @@ class Run:
 
     def write(self) -> None:
         """Run everything and publish the results file."""
-        # Runs in memory, and those that are refused, go without an assessment.
+        # Runs in memory, and refused runs, go without an assessment.
         from seismo.runs.prediction.assess import assess
 
         scenario = self.discretization.scenario
@@ -208,7 +208,7 @@ class Run:
         )
 
     def _run_batches(self, context: RunContext) -> UnstableError | None:
-        """Run all batches; return the error of one that blew up, once its traces are kept."""
+        """Run all batches; return the error of a batch that blew up, once its traces are kept."""
         if self.start.done is not None:
             note = f"going on from step {self.start.done} of {self.total}"
             self.report(Progress("checkpoint", self.start.done, self.total, note=note))

@@ -3,9 +3,9 @@
     for halt in halts:                      # after planned steps, and whenever the queue is done
         for schedule, action in plan:
             if schedule.is_due(halt):
-                action(halt.step)           # or several, one after the other
+                action(halt.step)           # or several, in order
 
-A schedule and an action do not know the loop, nor one another.
+A schedule and an action do not know the loop, nor each other.
 
 A backend may return before its work is done. Steps are therefore queued, about as many as take the
 time between two reports, and counted once the backend says that they are done (`StepTimer`).
@@ -50,7 +50,7 @@ class StepTimer:
 
         Args:
             backend: that steps.
-            before: seconds that an earlier run took up to the checkpoint this one begins with.
+            before: seconds that an earlier run took up to the checkpoint that this run begins with.
         """
         self._backend = backend
         self._before = before
@@ -228,7 +228,7 @@ class Halt:
     Attributes:
         step: steps taken of the batch.
         is_last: whether these are all.
-        is_planned: whether all ranks halt here, and not only this one, whose queue is done.
+        is_planned: whether all ranks halt here, and not only this rank, whose queue is done.
         is_settled: whether the backend has done all steps.
     """
 
@@ -265,7 +265,7 @@ class AtSteps:
 
 
 class EverySeconds:
-    """Some seconds after the last time, as soon as the queue is done; and after all steps."""
+    """Seconds after the last time, as soon as the queue is done; and after all steps."""
 
     steps = ()
 

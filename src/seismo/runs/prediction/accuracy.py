@@ -82,7 +82,7 @@ _MOST_RAYS = 12
 _MOST_ENDS = 200  # sources, and receivers, between which rays are sought
 _MOST_PLACES = 2000
 _PARTS = 40  # of a cell, in which places are told apart
-_SAID = 0.5  # of the largest cause: what is named beside it
+_SAID = 0.5  # of the largest cause: causes named beside it
 # The free surface errs by so much more, times the square of the ground's steepest slope: hills and
 # canyons of 19, 30, 33 and 53 degrees, 4 points per wavelength, 1.4, 2.3, 2.1 and 6 times; at order
 # 4 and 19 degrees 2.7 times.
@@ -115,7 +115,7 @@ CAUSES = (
 
 
 def cause_of(name: str, scenario: Scenario) -> Cause:
-    """Return the cause of an error of some name."""
+    """Return the cause of an error by its name."""
     # Features are asked last: whether they apply is to be read from all of a model.
     for cause in CAUSES:
         if name.startswith(cause.name):
@@ -129,10 +129,10 @@ class Expected:
     """The predicted error of the traces.
 
     Attributes:
-        causes: what errs, and by how much of a trace's L2 norm, the largest first.
+        causes: their names, and errors relative to a trace's L2 norm, the largest first.
         sets: error of the worst trace of each set of receivers, by name, where these differ.
-        near_sources: the sources, each with what a contact beside it makes of its amplitudes.
-        reading: the sets of receivers, each with what a contact beside makes of its traces.
+        near_sources: the sources, each with the error of its amplitudes by a contact beside it.
+        reading: the sets of receivers, each with the error of its traces by a contact beside it.
     """
 
     causes: tuple[tuple[str, float], ...]
@@ -229,10 +229,10 @@ def sent_back(
     discretization: Discretization, points: int | None = None, coarser: float = 1.0,
     beside: float = 0.0,
 ) -> float:  # fmt: skip
-    """Return the relative error of the traces by what absorbing layers send back.
+    """Return the relative error of the traces by reflections of absorbing layers.
 
     What is sent back in a part of the run counts by the share of that part, or, of matched layers,
-    by what of it is recorded then.
+    by the share of it recorded then.
 
     Args:
         discretization: of the run.

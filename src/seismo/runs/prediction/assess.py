@@ -1,7 +1,7 @@
 """The quality of a run's results, expected: `check` reports it, and results files keep it.
 
-A feature that makes several grids of a run assesses these together, by the hook `assess`; what
-features find besides comes by the hook `findings`, a tuple of `Finding`.
+A feature that makes several grids of a run assesses these together, by the hook `assess`;
+further facts of features come by the hook `findings`, a tuple of `Finding`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ _SHORTEST = 0.05  # of the time step of a run, down to which a remedy is sought
 def kept_dispersion(discretization: Discretization) -> WarningLines:
     """Name maps whose peaks, and snapshots whose waves, time stepping changes."""
     if discretization.waves.dt:
-        return  # traces keep the error as well: it is part of what is expected of them
+        return  # traces keep the error as well: it is part of their expected error
     if discretization.all_maps or discretization.scenario.output.snapshots:
         travelled = _travel_time(discretization)
         yield from _of_maps(discretization, travelled)
@@ -58,10 +58,10 @@ def peak_change(spectra: Spectra, dt: float, travelled: float) -> float:
     amplitude = np.sqrt(spectra.energy / np.gradient(frequency))
     highest = min(float(frequency[-1]), _HIGHEST / (math.pi * dt))
     mean = math.sqrt(float((spectra.energy @ frequency**2).min()))
-    # What is too early at the highest frequency, and the pulse itself.
+    # The advance at the highest frequency, and the pulse itself.
     early = 1.0 - math.sqrt(1.0 - (math.pi * highest * dt) ** 2)
     window = min(2.0 * travelled * early + _PERIODS / mean, _LONGEST / highest)
-    # Both waves have the frequencies up to the highest, which is a larger one on the grid.
+    # Both waves have the frequencies up to the highest, which is larger on the grid.
     last = math.asin(math.pi * highest * dt) / (math.pi * dt)
     grid_frequency = np.arange(1, math.ceil(last * window)) / window
     count = _SAMPLES * (grid_frequency.size + 1)
@@ -135,7 +135,7 @@ def _remedy(discretization: Discretization, share: float) -> str:
 
 
 def _spectra(discretization: Discretization, maps: PeakMapSet, quantity: MapQuantity) -> Spectra:
-    """Return the spectra of what a map shows the peaks of."""
+    """Return the spectra of the quantity whose peaks a map shows."""
     motion = _motion(
         discretization, "acceleration" if quantity.follows_acceleration else "velocity"
     )

@@ -44,7 +44,7 @@ class Cause:
         name: as `check` calls it, or the beginning of that.
         error: function(discretization) -> relative L2 error of the worst trace; None of causes that
             are found together with others.
-        subject: what the error belongs to: "medium", "surface" or "contacts".
+        subject: of the error: "medium", "surface" or "contacts".
         power: of the spacing, with which it falls; None without such a law.
         falls_with_order: whether differences of a higher order have less of it.
         falls_with_spacing: function(discretization) -> whether a finer grid is its remedy.
@@ -62,7 +62,7 @@ class Cause:
     key: str = "grid.spacing"
 
     def mend(self, discretization: Discretization) -> str:
-        """Return what mends it where a finer grid does not, "" where nothing does."""
+        """Return the remedy where a finer grid is none, "" without any."""
         return self.remedy if isinstance(self.remedy, str) else self.remedy(discretization)
 
 

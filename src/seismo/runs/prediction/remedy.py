@@ -47,12 +47,12 @@ from seismo.solver.discretization import Discretization
 from seismo.solver.discretize import discretize
 
 _LARGE = 0.3  # error of the traces that is warned of
-_LARGER = 10.0  # the same, in errors of those wanted
+_LARGER = 10.0  # the same, in wanted errors
 _BISECTIONS = 14  # of the spacing, in search of the wanted accuracy
 _MOST_COARSER = 30.0  # factor of the spacing in that search
 _COARSER = 1.5  # factor of the spacing of the grid by which contacts are judged
 _LITTLE = 0.1  # of the wanted error, below which they are not judged
-_NEAR = 0.9  # share of a spacing down to which one is taken that divides the extents
+_NEAR = 0.9  # share of a spacing down to which a spacing that divides the extents is taken
 TRIALS = 4  # finer grids where the earth varies sideways
 _SHARE_OF_OTHERS = 0.7  # of the wanted error, that others may have where layers err, too
 _LEFT = 0.5  # of the wanted error: layers need no more
@@ -300,7 +300,7 @@ def _disperses(discretization: Discretization, expected: Expected) -> bool:
 
 
 def dividing(discretization: Discretization, spacing: float) -> float:
-    """Return the largest spacing that divides the extents, if it is near and below a given one."""
+    """Return the largest spacing below a given one that divides the extents, if it is near."""
     extents = [e for e in (getattr(discretization.scenario.grid.extent, a) for a in "xyz") if e]
     first = math.ceil(extents[0] / spacing * (1.0 - 1e-9))
     for cells in range(first, int(extents[0] / (_NEAR * spacing)) + 1):
@@ -353,7 +353,7 @@ def all_causes_within(
 ) -> bool:  # fmt: skip
     """Whether all causes together keep to the accuracy on a grid so many times as coarse.
 
-    What contacts leave falls with a power of the spacing.
+    The error that contacts leave falls with a power of the spacing.
     """
     order = order or discretization.stencil.order
     wanted = wanted or discretization.scenario.grid.accuracy
@@ -363,7 +363,7 @@ def all_causes_within(
         if fall is not None:
             errors.append(error * factor**fall)
     others = math.hypot(*errors)
-    # What they leave to dispersion; of nothing no stencil has less.
+    # Their remainder is left to dispersion; no stencil errs by less than nothing.
     remaining = math.sqrt(max(0.0, wanted**2 - others**2))
     return others <= wanted and _disperses_within(discretization, order, remaining, factor)
 

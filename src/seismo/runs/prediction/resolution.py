@@ -8,12 +8,12 @@ at
 
 or K / k alone where the time dispersion is removed. Along an axis the differences err most, along a
 diagonal least, and time stepping errs the same way in both: the larger error of the two is given.
-What that does to the traces of a run is in `seismo.runs.prediction.accuracy`.
+The error that follows for traces is in `seismo.runs.prediction.accuracy`.
 
 The interpolation of coupled strains adds to the dispersion, in rock of any anisotropy. The
 four-point mean P of `seismo.equations.elastic.tti` passes waves of wavenumber k along an axis of
-spacing h with 1 - 3/128 (k h)^4. So constants that couple a shear strain to a normal one act
-P times on a wave, along both axes of the shear strain, and those of two shear strains along the
+spacing h with 1 - 3/128 (k h)^4. So constants that couple a shear strain to a normal strain act
+P times on a wave, along both axes of the shear strain, and constants of two shear strains along the
 axes of both: with the loss C' of stiffness C, a wave's direction n, its motion e and velocity c
 
     dc / c  =  1/2 (e n C' n e) / (rho c^2),        phase error  =  k dc / c  on each metre
@@ -38,7 +38,7 @@ from seismo.solver.discretization import Discretization
 
 @dataclass(frozen=True, kw_only=True)
 class LayerResolution(RepresentativeMedium):
-    """One medium of the earth and how the grid carries its slowest wave.
+    """A medium of the earth and how the grid carries its slowest wave.
 
     Attributes:
         points_per_wavelength: of the slowest wave at the highest frequency.
@@ -101,7 +101,7 @@ def of_spacing(discretization: Discretization, factor: float) -> Scenario:
     elif isinstance(along_z, tuple):
         spacing["z"] = [{"below": r.below, "spacing": factor * r.spacing} for r in along_z]
     changes: dict[str, Any] = {"grid.spacing": spacing}
-    # Where no plane was found another spacing has none, either: each is judged as one grid.
+    # Where no plane was found another spacing has none, either: each is judged as a single grid.
     if discretization.scenario.grid.plane_is_open:
         changes["grid.refinement"] = []
     return discretization.scenario.changed(changes)
@@ -138,7 +138,7 @@ def _slowing(discretization: Discretization, passage: Passage) -> float:
     spacing = np.array(
         [dict(zip(AXES, discretization.grid.spacing, strict=True)).get(a, 0.0) for a in "xyz"]
     )
-    # What a shear strain's interpolation lacks, by Voigt's indices; normal strains have none.
+    # The loss of a shear strain's interpolation, by Voigt's indices; normal strains have none.
     lacking = _FOURTH * (n * spacing) ** 4
     of_strain = np.stack(
         [(i != j) * (lacking[:, i] + lacking[:, j]) for i, j in elastic_constants.PAIRS], 1
@@ -148,7 +148,7 @@ def _slowing(discretization: Discretization, passage: Passage) -> float:
     voigt = elastic_constants.VOIGT
     whole_tensor = stiffness[voigt[:, :, None, None], voigt[None, None]]
     lost_tensor = lost[:, voigt[:, :, None, None], voigt[None, None]]
-    # Christoffel matrices of both, and what the motion of each wave has of them.
+    # Christoffel matrices of both, and their share in the motion of each wave.
     whole_matrix = np.einsum("ijkl,aj,al->aik", whole_tensor, n, n)
     lost_matrix = np.einsum("aijkl,aj,al->aik", lost_tensor, n, n)
     if discretization.grid.dimensions == 2:

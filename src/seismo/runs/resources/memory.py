@@ -1,9 +1,9 @@
 """Bytes that a run will take, in memory and on the disk, before it takes them.
 
-They are those of all devices together; each of several grids side by side has a model of its own.
+They count all devices together; each of several grids side by side has a model of its own.
 The arrays are counted by the classes that allocate them, on a backend that only counts. Preparing
 a run needs float64 copies of the averaged model beside the arrays already made; whichever moment
-needs more is what counts.
+needs more counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Memory:
         maps: peaks, and the values they are peaks of.
         snapshots: cuts of the fields on their way to the host.
         ring: and from there to the disk, as they are and packed.
-        blocks: traces on their way to the file, buffers of what is written and of the threads that
+        blocks: traces on their way to the file, buffers of the writer and of the threads that
             finish and pack.
         averages: float64 copies of the averaged model, while its arrays are made.
         recording: the record and its points, while the recorder is made.
@@ -113,18 +113,18 @@ class Memory:
 
     @property
     def resident(self) -> int:
-        """Bytes on a device with memory of its own, one array on its way to or from it included."""
+        """Bytes on a device with memory of its own, an array on its way to or from it included."""
         arrays = self.wavefield + self.model + self.layers + self.sources + self.recorder
         return arrays + self.maps + self.snapshots + max(self.array, self.recorder)
 
     @property
     def beside(self) -> int:
-        """Bytes of the host beside such a device; of the model, the one array that is sent."""
+        """Bytes of the host beside such a device; of the model, the array being sent."""
         model = self.averages + self.array * (self.averages > 0) + WORK_BYTES
         return self.faults + max(model, self.recording, self.recorder + self.ring + self.blocks)
 
     def __add__(self, other: Memory) -> Memory:
-        """Return the bytes of two grids, of whose models one is prepared after the other."""
+        """Return the bytes of two grids, whose models are prepared in turn."""
         both = ((name, getattr(self, name), getattr(other, name)) for name in asdict(self))
         one_by_one = ("array", "averages", "recording", "ring")
         return Memory(**{n: max(a, b) if n in one_by_one else a + b for n, a, b in both})
@@ -158,7 +158,7 @@ class FeatureMemory(NamedTuple):
 
     Attributes:
         model: planes beside the coefficients.
-        sources: places and signals beside those of point sources.
+        sources: places and signals beside point sources.
         host: kept on the host while it steps.
         points: sources that act as point sources do.
     """
@@ -193,7 +193,7 @@ def memory_of(discretization: Discretization, backend: Backend | None = None) ->
     """Count the bytes of a run on a backend, the CPU's if None."""
     first, *others = (_of_grid(grid, backend) for grid in discretization.grids_of_spacing)
     memory = sum(others, first)
-    # One file for all grids.
+    # A single file for all grids.
     output = output_of(discretization)
     writing = WORK_BYTES + packing_bytes(output.total - output.model)
     packages = SCIPY_BYTES * (discretization.ground is not None)
@@ -268,7 +268,7 @@ def _of_grid(discretization: Discretization, backend: Backend | None) -> Memory:
 def _averaged(discretization: Discretization, coefficients: int) -> int:
     """Return the bytes of the float64 averages at all nodes, and of so many made of them."""
     physics = discretization.physics
-    # Weakened couplings depend on nodes around those of the grid.
+    # Weakened couplings depend on nodes around the grid.
     around = physics.weakened_by if physics.weakened and not discretization.extremes.uniform else 0
     nodes = math.prod(n + 2 * around * (n > 1) for n in discretization.grid.points)
     return 8 * (len(physics.medium) * nodes + coefficients * discretization.grid.size)

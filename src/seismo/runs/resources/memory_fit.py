@@ -57,7 +57,7 @@ class MemoryDemand:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Describe the bytes that are needed and those that are free."""
+        """Describe the bytes that are needed and free."""
         text = f"the run needs {with_unit(self.need, 'B')} of memory on {self.where}"
         return text if self.have is None else f"{text}, {with_unit(self.have, 'B')} are free there"
 
@@ -89,7 +89,7 @@ def remedy(discretization: Discretization, devices: int | None = None) -> str:
 
 
 def fewest(memory: Memory, backend: Backend, most: int = 1024) -> int | None:
-    """Return the smallest number of devices such as this one that hold a run, None if none does."""
+    """Return the smallest number of such devices that hold a run, None if none does."""
     fitting = (
         n for n in range(1, most + 1) if demands(memory, backend, HypotheticalRanks(n))[0].fits
     )

@@ -1,14 +1,14 @@
 """Placement of a run: how devices share it, and how many of the GPUs it is worth.
 
-They cut the grid between them, or each has the whole grid and some of the shots of a survey, or
-there are several grids side by side, each cut between a few devices. What a step of all shots takes
-tells which::
+They cut the grid between them, or each has the whole grid and a share of the shots of a survey, or
+there are several grids side by side, each cut between a few devices. The time of a step of
+all shots tells which::
 
     step = largest part / speed + halos / LINK + exchanges * EXCHANGE_SECONDS + launching
     all  = step * batches of shots
 
-Halos and exchanges are those of several devices that share a grid: in each stage that changes
-points of others, devices wait for one another. Halos travel while the core is updated, but edges by
+Halos and exchanges occur where several devices share a grid: in each stage that changes
+points of others, devices wait for each other. Halos travel while the core is updated, but edges by
 themselves take longer, and messages that are packed take room from the core: the time of two and
 four H200s is within a tenth of the sum where parts have a million points (`benchmarks/`). Parts are
 measured by the costs of their points. A small run is over on the CPU before a GPU has been started.
@@ -178,7 +178,7 @@ def _edges(subdomain: Subdomain, changed: Box) -> int:
 
 @dataclass(frozen=True)
 class PlacementOption:
-    """One way to share a run between devices.
+    """A way to share a run between devices.
 
     Attributes:
         discretization: the run so shared.
@@ -427,12 +427,12 @@ class FeasibleRanks:
         slopes = topography is not None
         name = scenario.equation.name
         physics = physics_for(name, region.dimensions, scenario.options, slopes)
-        # Of two grids the coarser one is cut, and the finer one with it.
+        # Of two grids the coarser is cut, and the finer with it.
         refined = bool(scenario.grid.planes)
         grid = levels_of(scenario)[1].grid if refined else region
         uncut_axes = never_cut_axes(image_faces(scenario, grid, physics), refined)
         halo = _widest_halo(scenario, slopes)
-        # Rows that follow the ground, and those that they read.
+        # Rows that follow the ground, and the rows that they read.
         uncut = frozenset(range(topography.rows + 2 * halo) if topography else ())
         z, y = (1 if axis in uncut_axes else _most(grid, axis, halo, uncut) for axis in "zy")
         self._most = (z, y)
@@ -466,7 +466,7 @@ class FeasibleRanks:
 
 
 def _most(grid: Grid, axis: str, halo: int, uncut: frozenset[int]) -> int:
-    """Return the most parts along an axis, of rows of which some cannot be cut off."""
+    """Return the most parts along an axis, of rows that may be uncut."""
     for number in itertools.count(2):
         try:
             decompose(grid, halo, (number, 1) if axis == "z" else (1, number), uncut=uncut)

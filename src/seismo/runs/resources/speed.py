@@ -1,21 +1,21 @@
 """Time that a run will take: its arithmetic, or its memory traffic, whichever takes longer.
 
-An equation declares how long one core computes on a point at order 8, outside absorbing layers
+An equation declares how long a core computes on a point at order 8, outside absorbing layers
 (`Equation.nanoseconds`). A point in a layer takes `PML_COST` times as long, and other orders
 (0.48 + 0.065 order) times; a point in a row that follows the ground `CURVED_COST` times. Measured
 on two cores of an AMD EPYC: the acoustic and elastic equations from the cases of `seismo bench`
-(benchmarks/results/comparison.json), others by their ratio to these on one core, with three
-mechanisms where they attenuate. What is moved follows from the bandwidth of the backend, with the
-same factors for layers and curved rows; a GPU moves what it computes, and reaches
+(benchmarks/results/comparison.json), others by their ratio to these on a core, with three
+mechanisms where they attenuate. The bytes moved follow from the bandwidth of the backend, with the
+same factors for layers and curved rows; a GPU moves all that it computes, and reaches
 inside the part of its bandwidth that the equation declares: on an H200 the mean of these cases
-(benchmarks/results/h200.json) times their layers' factor, in 3-D that of the one case there is for
+(benchmarks/results/h200.json) times their layers' factor, in 3-D that of the only case of
 others (benchmarks/README.md), and in 2-D that of the equation without attenuation.
 
 Maps of largest values cost by their reads of every point of the map at every step, a component at
 the nodes (`MAP_NANOSECONDS`, measured in 2-D) more than at its own points, an oscillator once
 for each part of a step, RotD50 once for each direction.
 
-It is an estimate: on an idle machine of that kind good to some ten percent, on others to a factor
+It is an estimate: on an idle machine of that kind good to about ten percent, on others to a factor
 of two or so, and other programs that run meanwhile slow a run down at will.
 """
 
@@ -49,7 +49,7 @@ STEP_SECONDS = {"cpu": 1e-4, "gpu": 1.5e-5}  # launching and recording, whatever
 
 
 class Machine(Protocol):
-    """What is asked of a backend here."""
+    """The facts that estimates ask of a backend."""
 
     @property
     def name(self) -> str:

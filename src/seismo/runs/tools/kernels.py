@@ -1,8 +1,8 @@
-"""The kernels that a run launches on a GPU, compiled on any machine: what each does and takes.
+"""The kernels that a run launches on a GPU, compiled on any machine: their purpose and cost.
 
-The simulation is built as for a run, on a card that only compiles. What is moved at least is each
-array that a formula reads, once, and each that it changes, there and back: a kernel whose loads are
-served by the cache comes near to it.
+The simulation is built as for a run, on a card that only compiles. The least bytes moved are those
+of each array that a formula reads, once, and each that it changes, there and back: a kernel whose
+loads are served by the cache comes near to it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What a kernel does, and what a thread of it takes.
+    """The purpose of a kernel, and the cost of a thread.
 
     Attributes:
         name: of the formula or function.
@@ -37,7 +37,7 @@ class KernelFacts:
         registers: of a thread.
         spilled: bytes of a thread in memory for want of registers.
         loads: instructions in the code that load from memory.
-        stores: those that store.
+        stores: instructions that store.
         moved: bytes a point that are moved at least, 0 where it is no update of the grid.
     """
 
@@ -66,7 +66,7 @@ def launched(scenario: Scenario, capability: tuple[int, int]) -> list[CompileReq
 
 
 def facts_of(request: CompileRequest) -> KernelFacts:
-    """Compile a kernel, and return what it does and takes."""
+    """Compile a kernel, and return its purpose and cost."""
     code = Code(request.kernel, code_cache.compile_ptx(request))
     kernel = code.kernel
     name = str(kernel).split(" ", 1)[0].rpartition(".")[2]

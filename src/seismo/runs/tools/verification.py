@@ -1,12 +1,12 @@
 """Verification of an installation: small runs compared with exact solutions, on every device.
 
 Unlike the test suite it needs nothing but seismo, unlike `validation/` it is short: it
-answers whether this machine, with these packages and this driver, computes what it should.
+answers whether this machine, with these packages and this driver, computes as it should.
 
 Each case is a scenario with all its defaults (order, precision, absorbing layers, removal of time
 dispersion), sources and receivers between the grid points, and the traces that `seismo.exact` says
 it must give, in absolute amplitude. Sampling is in points per shortest wavelength, at 2.5 times the
-frequency of a Ricker wavelet. A bar is about twice the error of this version; what is broken by an
+frequency of a Ricker wavelet. A bar is about twice the error of this version; a fault of an
 installation (a package, a compiler, a driver) is wrong by far more.
 """
 
@@ -49,7 +49,7 @@ FREQUENCY = 10.0  # Hz
 
 @dataclass(frozen=True)
 class VerificationCase:
-    """One problem.
+    """A problem.
 
     Attributes:
         name: of it.
@@ -380,7 +380,7 @@ def select_cases(words: Sequence[str] = ()) -> list[VerificationCase]:
 
 @dataclass(frozen=True)
 class Target:
-    """Where cases run: the backend, what is told of it, and what a run is asked for."""
+    """Where cases run: the backend, its description, and the request."""
 
     backend: str
     note: str
@@ -388,7 +388,7 @@ class Target:
 
 
 def targets_of(backend: str, device: int | None, threads: int | None) -> list[Target]:
-    """Return where to verify: for "auto" on the CPU and, where one can be used, on a GPU.
+    """Return where to verify: for "auto" on the CPU and, where it can be used, on a GPU.
 
     Raises:
         DeviceError: a requested device is not there, or cannot be used.

@@ -23,7 +23,7 @@ from seismo.model.volumes.volume import Volume
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 
-_SAMPLED = {2: 201, 3: 41}  # points along each axis, to see what other parts paint over
+_SAMPLED = {2: 201, 3: 41}  # points along each axis, to find parts painted over
 _SHAPES = {"z": (-1, 1, 1), "y": (-1, 1), "x": (-1,)}
 _SLACK = 1.0 + 1e-6  # cells
 _FAR = 10.0  # times the region is as far as a file reaches by intention
@@ -31,7 +31,7 @@ _ALIKE = 1.1  # times that reaches beyond the region differ at most
 
 
 def uncovered(discretization: Discretization) -> WarningLines:
-    """Name each file that leaves more than one of its cells beyond its edges, and why it may."""
+    """Name each file that leaves more than a cell beyond its edges, and why it may."""
     region = {axis: discretization.grid.limits(axis) for axis in discretization.grid.axes}
     for k, name, field in _fields(discretization):
         short = [axis for axis in "xyz" if axis in field.axes and _beyond(field, region, axis)]

@@ -5,7 +5,7 @@ its box whether it, or a part after it, gives the rock. Few points show almost a
 taken of a part that they do not show.
 
 Kept properties: a part sets the properties that it names. A part that gives the velocities is
-another rock, most likely, and if it leaves out epsilon, or qp, it keeps those of the rock beneath:
+another rock, most likely, and if it leaves out epsilon, or qp, it keeps them of the rock beneath:
 salt in shale is then as anisotropic as the shale. That may be meant, so it is a line of `seismo
 check`, and no error.
 
@@ -101,7 +101,7 @@ def _owners(
 ) -> list[int] | None:
     """Return the later parts that cover all of a part; none where it has no inside.
 
-    None where some of it is left, or where no wave feels what it gives.
+    None where a part of it is left, or where no wave feels its parameters.
     """
     earth = discretization.earth
     names = earth.conversion.takes if earth.conversion else earth.needs
@@ -165,7 +165,7 @@ def _points(discretization: Discretization, box: PartBox, count: int) -> PlacedP
 def _ticks(
     discretization: Discretization, axis: str, low: float, high: float, count: int
 ) -> np.ndarray:
-    """Return coordinates between two ends: where averages are not taken, those of the grid."""
+    """Return coordinates between two ends: where averages are not taken, nodes of the grid."""
     if discretization.scenario.averaging == "point" and not (
         axis == "z" and discretization.ground is not None
     ):
@@ -176,7 +176,7 @@ def _ticks(
 
 
 def _nothing(discretization: Discretization, model_part: EarthPart, kind: str) -> str:
-    """Return what is wrong with a part inside of which no point lies."""
+    """Describe the mistake in a part inside of which no point lies."""
     if discretization.scenario.averaging == "point" and isinstance(model_part, Block | Sphere):
         problem = "no point of the grid lies inside of"
         return (
@@ -188,7 +188,7 @@ def _nothing(discretization: Discretization, model_part: EarthPart, kind: str) -
 
 
 def _is_whole(discretization: Discretization, owners: Sequence[int]) -> bool:
-    """Whether one part covers that has values everywhere; others may lie over a background."""
+    """Whether a covering part has values everywhere; others may lie over a background."""
     return len(owners) == 1 and isinstance(
         discretization.earth.model_parts[owners[0]], Uniform | DepthProfile
     )
@@ -364,7 +364,7 @@ def _numbers(name: str, ends: tuple[float, ...]) -> str:
 
 
 def _physics_that_takes(discretization: Discretization, names: list[str]) -> str:
-    """Name the physics of fewest parameters that takes properties, if there is one."""
+    """Name the physics of fewest parameters that takes properties, if there is any."""
     wanted = {*names, *discretization.scenario.equation.takes}
     able = [
         name for name in PHYSICS

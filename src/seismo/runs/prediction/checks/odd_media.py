@@ -1,4 +1,4 @@
-"""Checks of media: unusual ones, and those too thin or too unlike for a grid."""
+"""Checks of media: unusual rock, and media too thin or too unlike for a grid."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ def _about_sources(discretization: Discretization, layers: list[LayerResolution]
 
 
 def _sudden(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    """Name the largest change of what should change little from node to node."""
+    """Name the largest change, from node to node, of a model that should be smooth."""
     rule = discretization.physics.gradual
     grid = discretization.grid
     if rule is None or discretization.extremes.uniform:
         return
     nodes = {a: grid.coordinate(a, np.arange(grid.extent.lo[k], grid.extent.hi[k]))
              for k, a in enumerate(AXES) if a in grid.axes}  # fmt: skip
-    some = {a: c[:: -(-c.size // _TRIED)] for a, c in nodes.items()}
+    sampled = {a: c[:: -(-c.size // _TRIED)] for a, c in nodes.items()}
     changes = []
     for axis in "z" if discretization.earth.layered else grid.axes:
-        line = some | {axis: nodes[axis]}
+        line = sampled | {axis: nodes[axis]}
         samples = discretization.earth.sample(*tensor(line["z"], line.get("y"), line["x"]))
         along = [a for a in "zyx" if a in grid.axes].index(axis)
         for name in rule.names:
@@ -213,7 +213,7 @@ def _exchanged_loss(discretization: Discretization, layers: list[LayerResolution
 
 
 def _bulk_loss(discretization: Discretization, layers: list[LayerResolution]) -> WarningLines:
-    """Name a qp that would let the bulk modulus gain energy, or none, and what is taken."""
+    """Name a qp that would let the bulk modulus gain energy, or none, and the qp taken."""
     if not {"vp", "qp", "qs"} <= set(discretization.earth.needs):
         return
     medium = _samples(discretization)

@@ -299,7 +299,7 @@ def depths(discretization: Discretization) -> WarningLines:
 
 
 def depths_over_ground(discretization: Discretization) -> WarningLines:
-    """Yield lines of sources whose depths differ by what they count from, which is not said."""
+    """Yield lines of sources whose depths count from different levels, where nothing says so."""
     if discretization.ground is None or discretization.scenario.survey is not None:
         return
     datum = discretization.scenario.datum
@@ -388,7 +388,7 @@ def _better(
 
 
 def _farthest(positions: list) -> np.ndarray:
-    """Return the x, y (place, 2) m of those positions that are farthest from the origin."""
+    """Return the x, y (place, 2) m of the positions farthest from the origin."""
     points = np.unique(np.array(positions).reshape(-1, 3)[:, :2], axis=0)
     return points[np.argsort(-np.hypot(*points.T))[:_FARTHEST]]
 

@@ -1,7 +1,7 @@
 """Checks of numbers in the model: lengths meant in km, percents, radians, corners in a wrong order.
 
 Thin beds and walls are drawn on purpose, so that a single length has to be much less than a cell.
-All depths of a part within one cell, or a body within half a cell, are no drawing of anything.
+All depths of a part within a cell, or a body within half a cell, are no drawing of anything.
 
 Inside a polygon is where an odd number of edges lies above (`seismo.model.parts.Polygon`): of a
 figure of eight half of the box is left, and of an outline that goes round twice nothing.
@@ -176,7 +176,7 @@ def outlines(discretization: Discretization) -> WarningLines:
 
 
 def _twice(points: Sequence[OutlinePoint]) -> str:
-    """Describe an edge that is listed twice in one direction, if any is."""
+    """Describe an edge that is listed twice in the same direction, if any is."""
     edges = [pair for pair in _edges(points) if pair[0] != pair[1]]
     repeated = next((pair for n, pair in enumerate(edges) if pair in edges[:n]), None)
     if repeated is None:

@@ -1,13 +1,13 @@
 """Errors by bodies thinner than a cell, or smaller, in an earth that varies sideways.
 
-The averages of cells have all of its compliance, but the differences across one soft cell strain it
+The averages of cells have all of its compliance, but the differences across a soft cell strain it
 by more than waves do. With d the thickness of a sheet, r the ratio of moduli and k the wavenumber
 of waves beside it, it scatters x / (1 + x^2)^(1/2) of them, x = k d (r - 1) / 2. Of that 0.25 is
 wrong, on any grid on which the sheet has fewer than two cells: level, upright and dipping sheets of
 0.2 to 1 cells, r = 3 to 8, elastic, SH, VTI and acoustic, within a factor of 2.5. Fluid in rock,
 or rock in fluid, that is so thin is as wide as the cells that it touches: what it scatters may be
 wrong altogether. So it may be of sheets in files that are interpolated, in elastic media: cells of
-such files have one mean of a modulus in all directions.
+such files have a single mean of a modulus in all directions.
 
 Lines through the cells are sampled from each node to the second but one: what neither end has is
 such a body. It scatters by its place as contacts do (`seismo.runs.prediction.contacts.sideways`).
@@ -45,7 +45,7 @@ from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.accuracy.stencil import PowerLaw
 from seismo.solver.discretization import Discretization
 
-_WRONG = 0.25  # of what a sheet scatters
+_WRONG = 0.25  # of the waves that a sheet scatters
 _OF_BOTH = math.sqrt(0.5)  # where half of the energy is of P waves, which it scatters less
 # Of a sheet by k d (r - 1) / 2 in cells, and of a body of the other phase.
 _LAWS = (PowerLaw(_WRONG * math.pi / 10.0, 1.0), PowerLaw(1.0, 0.0))
@@ -133,7 +133,7 @@ def _thin(
         contrasts = _contrasts(discretization, axis, nodes)
         sides = [grid.spacing[AXES.index(a)] * (box[a][1] - box[a][0] + 1) / index[a].size
                  for a in index if a != axis]  # fmt: skip
-        # Each body lies on two of the lines, from node to node but one.
+        # Each body lies on two of the lines, from a node to the second next.
         area = 0.5 * STAIRS[grid.dimensions] * math.prod(sides) * x.size
         areas = np.full(contrasts.shape[1], area / max(contrasts.shape[1], 1))
         if axis != "z":
@@ -174,7 +174,7 @@ def _contrasts(
     others = [a for a in nodes if a != axis]
     mesh = np.meshgrid(*[offsets] * len(others), indexing="ij")
     lines = mesh[0].size
-    # Samples of each line lie between those of the one before; its ends first.
+    # Samples of each line lie between the samples of the line before; its ends first.
     steps = (np.arange(_ALONG)[None] + (np.arange(lines)[:, None] + 0.5) / lines) / _ALONG
     along = np.concatenate([np.tile([-1.0, 1.0], (lines, 1)), 2.0 * steps - 1.0], axis=1)
     shifts = {axis: along} | {a: m.reshape(-1, 1) for a, m in zip(others, mesh, strict=True)}

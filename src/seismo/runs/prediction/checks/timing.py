@@ -24,7 +24,7 @@ from seismo.runs.prediction.lines import WarningLines
 from seismo.scenario.units import with_unit
 from seismo.solver.discretization import Discretization
 
-MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: what is left then is nothing
+MOST_CROSSINGS = 20.0  # of a region whose faces let waves out: nothing is left then
 MOST_BEGUN = 0.01  # of its largest value: a wavelet's share before the run begins
 
 
@@ -69,7 +69,7 @@ def _passage(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return when a direct wave of that speed arrives and has passed, (trace) in s.
 
-    Of several sources the one whose wave comes, or has passed, first.
+    Of several sources that whose wave comes, or has passed, first.
     """
     axes = [AXES.index(a) for a in discretization.grid.axes]
     arrivals = []
@@ -211,7 +211,7 @@ def _other_date(discretization: Discretization) -> WarningLines:
 
 
 def _small_step(discretization: Discretization) -> WarningLines:
-    """A step far below the limit, and what would let it grow."""
+    """A step far below the limit, and the key that would let it grow."""
     clock = discretization.clock
     requested_step = discretization.scenario.time.step
     names = {interval: name for name, interval in _intervals(discretization)}
@@ -229,7 +229,7 @@ def _small_step(discretization: Discretization) -> WarningLines:
 
 
 def _together(names: dict[float, str]) -> str:
-    """Name output intervals that shorten the step with one another, or the one that does."""
+    """Name output intervals that shorten the step together, or the interval that does so alone."""
     common = common_interval(names)
     if common is None:
         return ""
@@ -299,7 +299,7 @@ def unlike_the_motion(discretization: Discretization) -> Iterator[str]:
 
 MOST_MAGNITUDE = 9.6  # of all earthquakes, and a little
 MOST_OFF = 0.1  # of the moment: 0.03 of a magnitude
-MOST_TIMES = 10.0  # ratio of half durations to those of earthquakes of their moment
+MOST_TIMES = 10.0  # ratio of half durations to an earthquake's of the same moment
 _DYN_CM = 1e-7  # N m
 _MOST_OF_LINE = 1e17  # N m for each metre: the largest earthquakes over their lengths
 _LEAST = 1e12  # N m, moments that stand for earthquakes
@@ -351,12 +351,12 @@ def _lasting_moment(discretization: Discretization) -> WarningLines:
         share = _reached(source)
         moment = moment_of(section.magnitude)
         if abs(share - 1.0) > MOST_OFF:
-            what = f"is a moment rate of area {share:.2g}"
+            fact = f"is a moment rate of area {share:.2g}"
             if source.derivative == 0:
-                what = f"is the moment itself (time_function) and ends at {share:.2g}"
+                fact = f"is the moment itself (time_function) and ends at {share:.2g}"
             yield (
                 f"source {source.name}: magnitude {section.magnitude:g}: its {source.wavelet.type} "
-                f"wavelet {what}: the moment ends at {share * moment:.3g} N m, not {moment:.3g}; "
+                f"wavelet {fact}: the moment ends at {share * moment:.3g} N m, not {moment:.3g}; "
                 "take a moment rate of area 1: gaussian_rate, brune, triangle or smoothed_ramp"
             )
 
@@ -400,7 +400,7 @@ def _size(discretization: Discretization) -> WarningLines:
         if half_duration is None or (event and event.contradiction):
             continue
         times = half_duration_of_moment(moment) / half_duration
-        # Moments of 1 N m and the like are those of Green's functions.
+        # Moments of 1 N m and the like are for Green's functions.
         is_magnitude = getattr(entry, "magnitude", None) is not None
         is_long = times < 1.0 / MOST_TIMES and not is_magnitude  # smooth sources are chosen
         if times > MOST_TIMES or (is_long and (event or moment > _LEAST)):
@@ -415,7 +415,7 @@ def _size(discretization: Discretization) -> WarningLines:
 
 
 def _other_unit(moment: float, half_duration: float, of_file: bool) -> str:
-    """Return what to check of a moment in N m that does not go with a half duration in s."""
+    """Describe how to check a moment in N m that does not go with a half duration in s."""
     units = {_DYN_CM: "in dyn cm"}
     if of_file:
         units[1.0 / _DYN_CM] = "in N m, in a file of dyn cm"

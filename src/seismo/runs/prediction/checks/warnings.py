@@ -41,7 +41,7 @@ from seismo.solver.medium.coefficients import coupling_left
 
 LEAST_POINTS = 3.0  # a wave of fewer points per wavelength is noise on any grid
 _SMOOTH = {"ricker", "ricker_derivative", "gaussian", "gaussian_derivative", "gaussian_rate"}
-MOST_LOST = 3e-5  # of the energy: what rings then is half a percent of the waves (rms)
+MOST_LOST = 3e-5  # of the energy: the ringing is then half a percent of the waves (rms)
 _COUPLED = 0.98  # share of a coupling: no error of its own shows with more
 _Check = Callable[[Discretization], WarningLines]
 
@@ -50,7 +50,7 @@ def cautions(
     discretization: Discretization, layers: list[LayerResolution], expected: Expected,
     run: Discretization | None = None,
 ) -> list[str]:  # fmt: skip
-    """List what is suspicious of a run, or of one of the grids of a `run`."""
+    """List the warnings about a run, or about a grid of a `run`."""
     lines = [*uncarried(discretization, layers)]
     if not discretization.scenario.grid.planes:
         lines += inaccurate(discretization, layers, expected)
@@ -66,7 +66,7 @@ def cautions(
 def _by_subject(
     discretization: Discretization, subjects: Mapping[str, Sequence[_Check]]
 ) -> WarningLines:
-    """Yield warnings by subject, those of features behind the others."""
+    """Yield warnings by subject, warnings of features behind the others."""
     for subject, checks in subjects.items():
         for check in checks:
             yield from check(discretization)
@@ -113,7 +113,7 @@ def _flat(discretization: Discretization) -> WarningLines:
 
 
 def _layer_strength(discretization: Discretization, expected: Expected) -> WarningLines:
-    """Name layers that are too thin, unless what the accuracy asks for counts them already."""
+    """Name layers that are too thin, unless a remedy for the accuracy names them already."""
     present = discretization.scenario.boundaries.layer.points
     points = advised_points(discretization)
     if points > present and expected.error <= discretization.scenario.grid.accuracy:

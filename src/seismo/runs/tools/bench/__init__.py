@@ -1,10 +1,10 @@
 """Speed of this machine, in numbers that mean the same on every machine.
 
 Points per second say nothing without the memory they move. A stencil code that reuses each loaded
-value perfectly still has to read and write every field once a step; those bytes, times the points
+value perfectly still has to read and write every field once a step; these bytes, times the points
 per second, divided by the bandwidth that a plain update loop reaches on the same cores, is the
 share of the possible speed. `CASES` are five fixed scenarios (the ones that `benchmarks/` runs
-beside other codes), `measure_bandwidth` is the yardstick, `run_cases` puts one against the other.
+beside other codes), `measure_bandwidth` is the yardstick, `run_cases` compares both.
 
 Absorbing layers count as points. Compilation, allocation and the first steps (which fault the
 pages in) are not timed.
@@ -85,13 +85,13 @@ class Bandwidth:
 
     @property
     def best(self) -> float:
-        """The faster of the two loops: what the cores can move."""
+        """The faster of the two loops: the bandwidth of the cores."""
         return max(self.update, self.copy)
 
 
 @dataclass(frozen=True)
 class Row:
-    """The result of one case: `seconds` holds every repeat, the rest follows from the median."""
+    """The result of a case: `seconds` holds every repeat, the rest follows from the median."""
 
     case: str
     points: int
@@ -134,7 +134,7 @@ def _copy(field: np.ndarray, other: np.ndarray, scale: np.float32) -> None:
 
 
 def _fastest(action: Callable[[], None], repeats: int) -> float:
-    """Shortest wall time of an action, s: what disturbs a bandwidth only ever lowers it."""
+    """Shortest wall time of an action, s: disturbances only ever lower a bandwidth."""
     durations = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -144,7 +144,7 @@ def _fastest(action: Callable[[], None], repeats: int) -> float:
 
 
 def measure_bandwidth(megabytes: int = 512, repeats: int = 7) -> Bandwidth:
-    """Measure what the cores move: `a *= s` in place and `a = b * s`, reads and writes counted.
+    """Measure the bandwidth of the cores, reads and writes, of `a *= s` in place and `a = b * s`.
 
     `megabytes` is the size of each array; it has to exceed the caches several times.
     """
@@ -166,7 +166,7 @@ def _own_copies(choice: BackendChoice) -> Bandwidth:
     return Bandwidth(update=rate, copy=rate)
 
 
-# What the host's own loops measure is measured with them; other machines time their copies.
+# The host is measured by its own loops; other machines time their copies.
 _YARDSTICKS: dict[str, Callable[[BackendChoice], Bandwidth]] = {
     "cpu": lambda _: measure_bandwidth()
 }
@@ -244,7 +244,7 @@ def run_cases(
 
 
 def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
-    """Print the rows as a table, one line a case."""
+    """Print the rows as a table, a line a case."""
     table = Table(title="million point updates a second, absorbing layers included")
     headings = "case points steps Mpoint/s B/point GB/s bandwidth spread"
     for heading in headings.split():
@@ -265,7 +265,7 @@ def print_table(rows: Sequence[Row], console: Console | None = None) -> None:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return what the numbers depend on: processor, threads, versions."""
+    """Return the conditions of the numbers: processor, threads, versions."""
     return {
         "processor": machine.processor(),
         "cores": os.cpu_count(),

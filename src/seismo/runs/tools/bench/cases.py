@@ -27,7 +27,7 @@ TTI = ("epsilon", "delta", "theta", "phi")  # of acoustic waves
 VTI_LOSS = ("epsilon", "delta", "gamma", "qp", "qs")
 MECHANISMS = 3  # of media that attenuate
 UPDATES = 4_000_000_000  # of points, about, in the steps of a shipped scenario
-SHIPPED = (  # those in 3-D
+SHIPPED = (  # in 3-D
     "ACOUSTIC_3D", "CHINO_HILLS_2008", "DOUBLE_COUPLE", "JACKSBORO", "LOH1", "NORTHRIDGE_1994",
     "VOLCANO",
 )  # fmt: skip
@@ -35,7 +35,7 @@ SHIPPED = (  # those in 3-D
 
 @dataclass(frozen=True)
 class Case:
-    """One benchmark: a scenario, the steps to time and the points (layers and shots included)."""
+    """A benchmark: a scenario, the steps to time and the points (layers and shots included)."""
 
     name: str
     steps: int
@@ -50,8 +50,8 @@ def _case(
 ) -> Case:  # fmt: skip
     """Build the scenario of a cube (or square) of `total` points a side, layers included.
 
-    The model gives `further` parameters beside those of the physics; memory variables, of so many
-    `mechanisms`, have `bits`.
+    The model gives `further` parameters beside the parameters of the physics; memory variables, of
+    so many `mechanisms`, have `bits`.
     """
     collar = equation_for(physics, dimensions, further).beside_layers
     nodes = total - 2 * (layer + (collar.points if collar else 0))
@@ -84,7 +84,7 @@ def _case(
 def _medium_and_geometry(
     keys: tuple[str, ...], axes: tuple[str, ...], nodes: int
 ) -> dict[str, Any]:
-    """Return model, sources and receivers: two layers, one source, a line of up to 1000 nodes."""
+    """Return model, sources and receivers: two layers, a source, a line of up to 1000 nodes."""
     middle = SPACING * (nodes // 2)
     across = {"y": middle} if "y" in axes else {}
     count = min(nodes, 1000)

@@ -1,12 +1,12 @@
 """Find the layouts of threads that are fastest on a card, and keep them for its runs.
 
 The table that seismo brings was measured on one kind of card. Here each of its entries in turn, but
-those for memory variables, is replaced by others, and a case of the benchmark takes some steps with
-each. What is faster stays, if it is so again beside what is known. What counts are whole steps:
-kernels run beside one another, and what is fastest alone need not be so there.
+entries for memory variables, is replaced by others, and a case of the benchmark takes steps with
+each. A faster layout stays, if it is so again beside the known layout. Whole steps count: kernels
+run side by side, and the fastest alone need not be so there.
 
-A kernel takes seconds to compile, and a fraction of one to time. A kernel depends on one entry
-only: what all layouts of a case need is compiled before the first of them is timed, side by side.
+A kernel takes seconds to compile, and less than a second to time. A kernel depends on a single
+entry: kernels of all layouts of a case are compiled side by side before the first is timed.
 """
 
 from __future__ import annotations
@@ -132,14 +132,14 @@ def entries(physics: str, axes: str, order: int) -> list[LayoutKey]:
 
 @dataclass(frozen=True)
 class Wave:
-    """What is compiled next: the kernels of all layouts of a case."""
+    """The next compilation: the kernels of all layouts of a case."""
 
     case: str
     layouts: int
     kernels: int
 
     def __str__(self) -> str:
-        """Describe what takes a while."""
+        """Describe the compilation."""
         return f"{self.case}: {self.layouts} layouts to time, {self.kernels} kernels to compile"
 
 
@@ -151,7 +151,7 @@ class TooLarge:
     demand: MemoryDemand
 
     def __str__(self) -> str:
-        """Describe what it would take."""
+        """Describe its demand."""
         return f"{self.case}: passed over: {self.demand}"
 
 
@@ -163,7 +163,7 @@ class KernelLayout:
     shape: BlockShape
 
     def __str__(self) -> str:
-        """Name what sets it apart."""
+        """Name the differences."""
         shape = self.shape
         traits = [f"{' x '.join(map(str, shape.threads))} threads"]
         traits += [f"{shape.blocks_per_multiprocessor} blocks"]
@@ -195,13 +195,13 @@ class Failed(KernelLayout):
 
 @dataclass(frozen=True)
 class Tuned(KernelLayout):
-    """What an entry of the table is now; before and after, in seconds of a case's steps."""
+    """The new entry of the table; before and after, in seconds of a case's steps."""
 
     before: float
     after: float
 
     def __str__(self) -> str:
-        """Describe what was found."""
+        """Describe the result."""
         gain = f"{self.before / self.after - 1:.1%} faster" if self.after < self.before else "kept"
         return f"{super().__str__()}, {gain}"
 
@@ -215,7 +215,7 @@ class Bench:
     card: Card
 
     def demand(self, shapes: Shapes) -> MemoryDemand:
-        """Describe what the case needs of the card's memory, beside what is free."""
+        """Describe the need of the case and the free memory of the card."""
         backend = GpuBackend(self.discretization.scenario.precision, self.card, shapes)
         return demands(memory_of(self.discretization, backend), backend)[0]
 
@@ -234,7 +234,7 @@ class Bench:
             return inf, f"{type(error).__name__}: {error}".partition("\n")[0]
 
     def prefers(self, timed: Timed, tried: Shapes, known: Shapes) -> bool:
-        """Time two tables once more, one after the other: a card is not always as fast."""
+        """Time two tables once more, in turn: a card is not always as fast."""
         return self.attempt(timed, tried)[0] < BETTER * timed(self, known)
 
 
@@ -250,9 +250,9 @@ class _Binder(GpuBackend):
         Simulation(discretization, self)
         self.kernels = self._requests()
 
-    def sweep(self, *what: Any, **how: Any) -> Any:
-        self._sweeps.append((what, how))
-        return super().sweep(*what, **how)
+    def sweep(self, *arguments: Any, **options: Any) -> Any:
+        self._sweeps.append((arguments, options))
+        return super().sweep(*arguments, **options)
 
     def program(self, steps: tuple[Step, ...], others: Any = ()) -> Any:
         self.clocked(steps)
@@ -261,8 +261,8 @@ class _Binder(GpuBackend):
     def bind(self, shapes: Shapes) -> frozenset[str]:
         """Bind them with a table; return the names of their kernels."""
         self.shapes = shapes
-        for what, how in self._sweeps:
-            super().sweep(*what, **how)
+        for arguments, options in self._sweeps:
+            super().sweep(*arguments, **options)
         bound = self._requests()
         self.kernels |= bound
         return frozenset(bound)
@@ -298,7 +298,7 @@ def tune(
     cases: Iterable[tuple[str, str, int]] = tuple(product(TUNED, BOXES, ORDERS)),
     timed: Timed = Bench.time,
 ) -> Iterator[Wave | TooLarge | KernelLayout]:
-    """Improve a table in place, and tell what is done and what was found.
+    """Improve a table in place, and report the compilations and results.
 
     Args:
         card: to be tuned for.
@@ -315,14 +315,16 @@ def tune(
             continue
         keys = entries(physics, axes, order)
         layouts, requests = _layouts(bench, keys, shapes)
-        missing = {name: one for name, one in requests.items() if not kernel_cache().has(name)}
+        missing = {
+            name: request for name, request in requests.items() if not kernel_cache().has(name)
+        }
         yield Wave(case.name, sum(map(len, layouts.values())), len(missing))
         compile_elsewhere(missing)
         best = min(timed(bench, shapes) for _ in range(2))  # a card that was idle speeds up
         number = count()
-        for key, some in layouts.items():
+        for key, candidates in layouts.items():
             before = best
-            for shape in some:
+            for shape in candidates:
                 yield Trial(key, shape, next(number))
                 tried = shapes | {key: shape}
                 seconds, why = bench.attempt(timed, tried)
