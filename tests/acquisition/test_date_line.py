@@ -17,7 +17,7 @@ from seismo.grid.coordinates import (
     nearest_turn,
     unwrapped,
 )
-from seismo.model.volumes.placement import Placement
+from seismo.model.volume import Placement
 from seismo.scenario import load
 from seismo.solver.discretize import discretize
 

@@ -28,7 +28,7 @@ from seismo.formats.reading.text import (
     no_file,
     version_of,
 )
-from seismo.model.volumes.placement import transformer_to
+from seismo.model.volume import transformer_to
 from seismo.scenario.sections.sources import EventSource
 from seismo.scenario.sections.wavelet import GaussianRateWavelet, Wavelet
 

@@ -7,9 +7,9 @@ folder (from `seismo` with a point in front); it is imported when it is first us
   -> whether it has this format (`seismo.acquisition.stations`).
 - `events`: function(path) -> events; `is_events`: function(path) (`seismo.acquisition.events`).
 - `array`: function(path, specification) -> array of one parameter, and `traces`: function(path,
-  specification, region) -> array, axes, origin, spacing (`seismo.model.volumes`).
+  specification, region) -> array, axes, origin, spacing (`seismo.model.files`).
 - `volume`: function(`VolumeRequest`) -> `Volume`, and `volume_files`: function(path) -> further
-  files that it names (`seismo.model.volumes`).
+  files that it names (`seismo.model.volume`).
 - `heights`: function(`HeightsRequest`) -> `Heights` (`seismo.features.topography.height_files`).
 - `run`: function(`ConvertedRun`), which fills it, and `is_run`: function(path) -> whether it is an
   input of this program (`seismo.formats.converted_run`).

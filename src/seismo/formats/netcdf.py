@@ -31,9 +31,14 @@ from seismo.formats.reading.arrays import (
     refuse_what_does_not_fit,
 )
 from seismo.grid.coordinates import around, unwrapped
-from seismo.model.volumes.placement import Placement, on_the_earth
-from seismo.model.volumes.samples import fill_columns, in_si
-from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
+from seismo.model.samples import fill_columns, in_si
+from seismo.model.volume import (
+    Placement,
+    Volume,
+    VolumeBlock,
+    VolumeRequest,
+    on_the_earth,
+)
 from seismo.scenario.gridded_parts import VolumePart
 from seismo.scenario.python_data import LENGTHS, TIMES
 

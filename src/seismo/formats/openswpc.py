@@ -22,10 +22,15 @@ from seismo.formats.netcdf import open_netcdf
 from seismo.formats.reading.arrays import brief, listing, refuse_what_does_not_fit
 from seismo.formats.reading.text import no_file, read_lines
 from seismo.grid.coordinates import around, unwrapped
-from seismo.model.volumes.interpolation import interpolate
-from seismo.model.volumes.placement import Across, on_the_earth
-from seismo.model.volumes.samples import in_si
-from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
+from seismo.model.gridded import interpolate
+from seismo.model.samples import in_si
+from seismo.model.volume import (
+    Across,
+    Volume,
+    VolumeBlock,
+    VolumeRequest,
+    on_the_earth,
+)
 
 _EXPECTED = "a list of OpenSWPC: 'grid.grd' rho vp vs qp qs n"
 _COLUMNS = {"rho": "g/cm3", "vp": "km/s", "vs": "km/s", "qp": "", "qs": ""}  # and their units

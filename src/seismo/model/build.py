@@ -23,6 +23,17 @@ from seismo.formats.reading.text import look_alike, read_lines
 from seismo.model.earth import Earth
 from seismo.model.effective.cells import Clamp, Range
 from seismo.model.effective.plain_means import ANGLES, TURNS
+from seismo.model.files import (
+    grid_of_array,
+    read_grid,
+    read_volume,
+)
+from seismo.model.gridded import (
+    Gridded,
+    GridField,
+    separate_angles,
+    unlike,
+)
 from seismo.model.parts import (
     Block,
     DepthProfile,
@@ -37,15 +48,8 @@ from seismo.model.parts import (
     from_rows,
 )
 from seismo.model.random_medium import RandomMedium, draw
-from seismo.model.volumes.files import grid_of_array, read_grid, read_volume
-from seismo.model.volumes.gridded import (
-    Gridded,
-    GridField,
-    separate_angles,
-    turned_round,
-    unlike,
-)
-from seismo.model.volumes.volume import Volume
+from seismo.model.samples import turned_round
+from seismo.model.volume import Volume
 from seismo.scenario.gridded_parts import format_of
 from seismo.scenario.model_parts import (
     COLUMNS,

@@ -37,6 +37,7 @@ from seismo.equations.loss.relaxation import Relaxation
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
 from seismo.model.effective.cells import Clamp, Range
+from seismo.model.gridded import Gridded
 from seismo.model.ground_frame import GroundFrame, PlacedPoints
 from seismo.model.parts import (
     DepthProfile,
@@ -45,8 +46,8 @@ from seismo.model.parts import (
     Uniform,
 )
 from seismo.model.random_medium import RandomMedium
-from seismo.model.volumes.gridded import Gridded, turned
-from seismo.model.volumes.volume import Volume
+from seismo.model.samples import turned
+from seismo.model.volume import Volume
 
 # Numbers y, as in `Relaxation`, so close that linear interpolation errs by less than 1e-11.
 _Y = np.linspace(0.0, 1.0 / (LEAST_QUALITY + 1.0), 2**16 + 1)

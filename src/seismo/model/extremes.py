@@ -28,9 +28,9 @@ from seismo.model.effective.cells import (
     tensor,
     uneven_cells,
 )
+from seismo.model.gridded import Gridded
 from seismo.model.parts import Uniform
-from seismo.model.volumes.gridded import Gridded
-from seismo.model.volumes.volume import Volume
+from seismo.model.volume import Volume
 
 _STIFF = {"c11", "c22", "c33"}
 

@@ -32,7 +32,7 @@ from seismo.equations.framework.parameters import ParameterFields
 from seismo.errors import ModelError
 from seismo.formats.reading.arrays import refuse_what_does_not_fit
 from seismo.grid.grid import Bounds
-from seismo.model.volumes.gridded import AXES, GridField
+from seismo.model.gridded import AXES, GridField
 from seismo.scenario.gridded_parts import CLIPPED, RandomPart
 from seismo.scenario.units import meant_in_km
 

@@ -18,7 +18,7 @@ import yaml
 from seismo.backends.base import Backend
 from seismo.backends.kernel_cache import source_digest
 from seismo.errors import KeyPath, ScenarioError
-from seismo.model.volumes.files import files_of_volume
+from seismo.model.files import files_of_volume
 from seismo.output.reports.provenance import package_version
 from seismo.output.results import open_results
 from seismo.scenario import Scenario, load

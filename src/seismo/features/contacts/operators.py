@@ -15,7 +15,7 @@ with the medium of its own side in each row. The energy, the sum over all rows o
     1/2 [H_node (rho vx^2 + strain energy) + H_half (rho vz^2 + sxz^2 / mu)]
 
 does not change. What the sweeps do differs by a few weighted rows
-(`seismo.equations.framework.row_terms.RowSums`). Symbols as in `seismo.features.contacts.terms`.
+(`seismo.solver.stages.RowSums`). Symbols as in `seismo.features.contacts.terms`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from seismo.equations.framework.row_terms import (
+from seismo.equations.rock.plane_waves import Rock
+from seismo.features.contacts import terms as fluid_solid_terms
+from seismo.features.contacts.contact import Contact, ContactOperators, FluidContacts
+from seismo.solver.stages import (
     Matrix,
     Responses,
     RowSlope,
     RowSums,
 )
-from seismo.equations.rock.plane_waves import Rock
-from seismo.features.contacts import terms as fluid_solid_terms
-from seismo.features.contacts.contact import Contact, ContactOperators, FluidContacts
 
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization

@@ -35,7 +35,6 @@ import numpy as np
 
 from seismo.backends.base import Backend, KernelConstants, Launch
 from seismo.backends.point_kernels import add_slopes
-from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts import operators as fluid_solid_operators
 from seismo.features.contacts.contact import Contact, FluidContacts, own_rock
@@ -46,7 +45,7 @@ from seismo.model.effective.averaging import PREFIX, cell_average, losses_betwee
 from seismo.model.effective.cells import GridCells
 from seismo.model.effective.density import cut_cells
 from seismo.solver.discretization import Discretization
-from seismo.solver.stages import RowCorrections
+from seismo.solver.stages import RowCorrections, RowSlope, RowSums
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
 

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from seismo.equations.framework.row_terms import (
+from seismo.features.contacts.contact import Contact
+from seismo.solver.stages import (
     Matrix,
     Responses,
     RowSlope,
     RowSums,
 )
-from seismo.features.contacts.contact import Contact
 
 
 class ShearPair:

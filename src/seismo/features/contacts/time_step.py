@@ -20,7 +20,6 @@ from typing import Literal
 
 import numpy as np
 
-from seismo.equations.framework.row_terms import RowSlope, RowSums
 from seismo.equations.framework.table import Physics
 from seismo.features.contacts.closure import closed_rows
 from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
@@ -33,6 +32,7 @@ from seismo.model.effective.averaging import cell_average, without_losses
 from seismo.model.effective.cells import GridCells
 from seismo.model.stiffness import normal_stiffness, shear_stiffness
 from seismo.solver.accuracy.time_step import RowLimit, Scheme
+from seismo.solver.stages import RowSlope, RowSums
 
 _WAVENUMBERS = (0.0, 0.5, 0.8, 1.0)  # along the contacts, of the largest
 _STENCILS = 3  # of interior beyond the rows that a contact changes

@@ -33,8 +33,8 @@ from seismo.formats.reading.arrays import (
 )
 from seismo.formats.reading.text import read_lines
 from seismo.grid.coordinates import around, nearest_turn
-from seismo.model.volumes.files import one_line_for_malformed, refuse_no_file
-from seismo.model.volumes.placement import Placement, on_the_earth
+from seismo.model.files import one_line_for_malformed, refuse_no_file
+from seismo.model.volume import Placement, on_the_earth
 from seismo.scenario.gridded_parts import GriddedFile
 from seismo.scenario.python_data import LENGTHS, TIMES
 

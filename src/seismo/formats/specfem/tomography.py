@@ -22,13 +22,15 @@ import numpy as np
 
 from seismo.errors import ModelError
 from seismo.formats.reading.arrays import listing, refuse_what_does_not_fit
-from seismo.model.volumes.placement import (
+from seismo.model.samples import in_si
+from seismo.model.volume import (
     Across,
     Placement,
+    Volume,
+    VolumeBlock,
+    VolumeRequest,
     on_the_earth,
 )
-from seismo.model.volumes.samples import in_si
-from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
 
 _COLUMNS = ("vp", "vs", "rho", "qp", "qs")  # after the coordinates
 _SHORTEST = 2  # bytes of a number and what separates it

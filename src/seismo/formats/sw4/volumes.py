@@ -45,10 +45,15 @@ from seismo.formats.reading.arrays import (
     open_hdf5,
     refuse_what_does_not_fit,
 )
-from seismo.model.volumes.interpolation import interpolate
-from seismo.model.volumes.placement import Across, on_the_earth
-from seismo.model.volumes.samples import fill_columns, in_si
-from seismo.model.volumes.volume import Volume, VolumeBlock, VolumeRequest
+from seismo.model.gridded import interpolate
+from seismo.model.samples import fill_columns, in_si
+from seismo.model.volume import (
+    Across,
+    Volume,
+    VolumeBlock,
+    VolumeRequest,
+    on_the_earth,
+)
 from seismo.scenario.gridded_parts import VolumePart
 
 _ORIGIN = "Origin longitude, latitude, azimuth"

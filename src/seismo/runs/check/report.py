@@ -10,9 +10,9 @@ from rich.table import Table
 from seismo.acquisition.receivers import ReceiverGroup
 from seismo.equations.framework.parameters import CONSTANTS
 from seismo.grid.grid import AXES
+from seismo.model.gridded import Gridded
 from seismo.model.random_medium import RandomMedium
-from seismo.model.volumes.gridded import Gridded
-from seismo.model.volumes.volume import Volume
+from seismo.model.volume import Volume
 from seismo.output.reports.report import ranged, source_lines
 from seismo.output.store.quantities import timing
 from seismo.runs.check.planned_run import PlannedRun

@@ -1,6 +1,6 @@
 """Checks that gridded model files fit the region: a line for each that does not.
 
-Beyond its edges a file's outermost values go on (`seismo.model.volumes.gridded`). That is meant for
+Beyond its edges a file's outermost values go on (`seismo.model.gridded`). That is meant for
 half a cell, not for half a region: there the file's axes, spacing or origin are likely wrong. So
 they are where a file that reaches further would fit the region exactly if it were read otherwise.
 """
@@ -13,13 +13,13 @@ from itertools import permutations
 
 import numpy as np
 
+from seismo.model.gridded import Gridded, GridField
 from seismo.model.parts import (
     Body,
     DepthProfile,
     Water,
 )
-from seismo.model.volumes.gridded import Gridded, GridField
-from seismo.model.volumes.volume import Volume
+from seismo.model.volume import Volume
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 

@@ -30,6 +30,7 @@ from seismo.equations.framework.registry import (
 )
 from seismo.errors import ModelError
 from seismo.grid.grid import Bounds
+from seismo.model.gridded import Gridded
 from seismo.model.ground_frame import PlacedPoints
 from seismo.model.parts import (
     Block,
@@ -42,8 +43,7 @@ from seismo.model.parts import (
     Water,
 )
 from seismo.model.random_medium import RandomMedium
-from seismo.model.volumes.gridded import Gridded
-from seismo.model.volumes.volume import Volume
+from seismo.model.volume import Volume
 from seismo.runs.prediction.lines import WarningLines
 from seismo.solver.discretization import Discretization
 

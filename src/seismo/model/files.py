@@ -24,19 +24,19 @@ from seismo.formats.reading.arrays import (
 )
 from seismo.formats.reading.text import no_file
 from seismo.formats.segy import other_floats
-from seismo.model.volumes.gridded import (
+from seismo.model.gridded import (
     AXES,
     USUAL_AXES,
     GridField,
     Limits,
     in_order,
 )
-from seismo.model.volumes.samples import (
+from seismo.model.samples import (
     FACTORS,
     check_values,
     factor_of,
 )
-from seismo.model.volumes.volume import Volume, VolumeRequest
+from seismo.model.volume import Volume, VolumeRequest
 from seismo.scenario.gridded_parts import (
     VOLUMES,
     GriddedFile,
@@ -73,14 +73,23 @@ def read_grid(
         InsufficientMemoryError: it is larger than the free memory.
     """
     path = Path(base) / spec.path
-    try:
+    with _below(key, path):
         refuse_no_file(path)
         if format_of(spec) == "segy":
             return _segy(spec, path, key, region)
         return _read(spec, path, key, spacing, region)
+
+
+@contextmanager
+def _below(key: tuple[str | int, ...], path: Path | None = None) -> Iterator[None]:
+    """Name the key of mistakes, and the size of a file that does not fit into the memory."""
+    try:
+        yield
     except ModelError as error:
         raise error.below(*key) from None
     except MemoryError:
+        if path is None:
+            raise
         raise too_large(path, path.stat().st_size) from None
 
 
@@ -229,7 +238,7 @@ def read_volume(
     path = Path(base) / section.path
     request = VolumeRequest(path, section, variables, key, region, projection)
     form = volume_format(section)
-    try:
+    with _below(key, path):
         refuse_no_file(path)
         if not form:
             known = ", ".join(sorted(set(VOLUMES.values())))
@@ -239,10 +248,6 @@ def read_volume(
         with one_line_for_malformed(path, form):
             volume: Volume = format_for("volume", form)["volume"](request)
             return volume
-    except ModelError as error:
-        raise error.below(*key) from None
-    except MemoryError:
-        raise too_large(path, path.stat().st_size) from None
 
 
 def grid_of_array(
@@ -265,36 +270,24 @@ def grid_of_array(
     Raises:
         ModelError: its shape, axes or coordinates do not fit, or no medium has its values.
     """
-    try:
-        return _field_of(array, section, key, region, spacing)
-    except ModelError as error:
-        raise error.below(*key) from None
-
-
-def _field_of(
-    array: PythonArray,
-    section: Any,
-    key: tuple[str | int, ...],
-    region: Mapping[str, Limits],
-    spacing: Mapping[str, float],
-) -> GridField:
     samples = array.samples
     name = str(key[-1])
-    axes = _axes_of_array(array, section.axes, "".join(axis for axis in AXES if axis in region))
-    labels = {
-        "origin": dict(zip(axes, array.origin or (), strict=False)),
-        "spacing": dict(zip(axes, array.spacing or (), strict=False)),
-    }
-    for quantity, of_axis in labels.items():
-        _refuse_two(quantity, of_axis, getattr(section, quantity), array)
-    of_axes = {
-        quantity: {a: getattr(getattr(section, quantity), a, None) for a in axes} | of_axis
-        for quantity, of_axis in labels.items()
-    }
-    alone = [axis for axis in axes if of_axes["spacing"][axis] is None]
-    _check_points(array, axes, alone, region, spacing)
-    factor = factor_of(array.units, name)
-    check_values(samples, factor, name, f"the {array}", lambda: "", (), "give SI")
+    with _below(key):
+        axes = _axes_of_array(array, section.axes, "".join(axis for axis in AXES if axis in region))
+        labels = {
+            "origin": dict(zip(axes, array.origin or (), strict=False)),
+            "spacing": dict(zip(axes, array.spacing or (), strict=False)),
+        }
+        for quantity, of_axis in labels.items():
+            _refuse_two(quantity, of_axis, getattr(section, quantity), array)
+        of_axes = {
+            quantity: {a: getattr(getattr(section, quantity), a, None) for a in axes} | of_axis
+            for quantity, of_axis in labels.items()
+        }
+        alone = [axis for axis in axes if of_axes["spacing"][axis] is None]
+        _check_points(array, axes, alone, region, spacing)
+        factor = factor_of(array.units, name)
+        check_values(samples, factor, name, f"the {array}", lambda: "", (), "give SI")
     samples, sorted_axes = in_order(samples, axes)
     origins = (of_axes["origin"][axis] for axis in sorted_axes)
     steps = (of_axes["spacing"][axis] for axis in sorted_axes)

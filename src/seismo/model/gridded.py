@@ -3,22 +3,25 @@
 Interpolation is linear along each axis, except between fluid and solid, and between a quality
 factor and inf, where the value of the closest point is used, and of symmetry axes, which are
 interpolated as such (`seismo.model.effective.plain_means`); beyond the edges of the file its
-outermost values continue (in absorbing layers, for example). On a tensor grid (each coordinate
-varying along its own axis) it is done one axis after the other, several times faster than point by
-point.
+outermost values continue (in absorbing layers, for example).
 
 Where samples are cells, each is the rock of a box about its point, which ends midway to the next:
 
     samples       a       b       c
     linear     ...a----a+b/2----b+c/2----c...
     cells      ...a a a a|b b b b|c c c c...
+
+On a tensor grid (each coordinate varying along its own axis) it is done one axis after the other,
+several times faster than point by point; where only the first coordinate does, along that axis
+first; else point by point. Which way is taken depends on how coordinates vary, not on how many
+there are, so that all cuts of a grid see the same bits. What has no weight does not count.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,11 +37,92 @@ from seismo.model.effective.plain_means import (
     principal,
     product,
 )
-from seismo.model.volumes.interpolation import (
-    closest,
-    closest_numbers,
-    interpolate,
-)
+
+
+def interpolate(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return interpolated values (broadcast shape of the indices), within the edges.
+
+    Args:
+        samples: an array with an axis for each index.
+        indices: fractional, of one rank, from 0 to the number of points less 1.
+    """
+    if _on_own_axes(indices):
+        return _tensor(samples, indices)
+    if len(indices) == 3 and _first_alone(indices):
+        first, *across = indices
+        planes = _along_axis(samples, 0, first)
+        result = _points(np.moveaxis(planes, 0, -1), [index[0] for index in across])
+        return np.moveaxis(result, -1, 0)
+    return _points(samples, indices)
+
+
+def closest(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the values of the closest points (broadcast shape of the indices)."""
+    return samples[closest_numbers(samples.shape, indices)]
+
+
+def closest_numbers(
+    shape: tuple[int, ...], indices: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Return the numbers along each axis of the closest points."""
+    last = np.subtract(shape, 1)
+    rounded = (np.floor(index + 0.5) for index in indices)
+    return tuple(np.clip(k, 0, n).astype(np.intp) for k, n in zip(rounded, last, strict=True))
+
+
+def _on_own_axes(indices: Sequence[np.ndarray]) -> bool:
+    """Whether each index varies along one axis only, in the order of the samples' axes."""
+    varying = [[axis for axis, size in enumerate(p.shape) if size > 1] for p in indices]
+    if any(len(axes) > 1 for axes in varying):
+        return False
+    order = [axes[0] for axes in varying if axes]
+    return order == sorted(set(order))
+
+
+def _first_alone(indices: Sequence[np.ndarray]) -> bool:
+    """Whether the first index alone varies along the first axis, and along no other."""
+    first, *across = indices
+    return first.size == first.shape[0] and all(index.shape[0] == 1 for index in across)
+
+
+def _tensor(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Interpolate along one axis after the other."""
+    result = samples
+    for axis, index in enumerate(indices):
+        result = _along_axis(result, axis, index)
+    return result.reshape(np.broadcast_shapes(*(index.shape for index in indices)))
+
+
+def _along_axis(samples: np.ndarray, axis: int, index: np.ndarray) -> np.ndarray:
+    """Interpolate along one axis, at all values of an index."""
+    low, weight = _cell(index.ravel(), samples.shape[axis])
+    above = samples.take(low + (weight > 0.0), axis)
+    weight = weight.reshape([-1 if a == axis else 1 for a in range(samples.ndim)])
+    return samples.take(low, axis) * (1.0 - weight) + above * weight
+
+
+def _points(samples: np.ndarray, indices: Sequence[np.ndarray]) -> np.ndarray:
+    """Interpolate point by point, from the corners of each point's cell; further axes follow."""
+    cells = [_cell(index, count) for index, count in zip(indices, samples.shape, strict=False)]
+    result = np.zeros(())
+    further = (1,) * (samples.ndim - len(cells))
+    for corner in range(1 << len(cells)):
+        index: list[np.ndarray] = []
+        share = np.ones(())
+        for axis, (low, weight) in enumerate(cells):
+            upper = corner >> axis & 1
+            index.append(low + upper * (weight > 0.0))
+            share = share * (weight if upper else 1.0 - weight)
+        result = result + samples[tuple(index)] * share.reshape(share.shape + further)
+    return result
+
+
+def _cell(index: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the point below each place and how far it is to the next, within the edges."""
+    index = np.clip(index, 0.0, points - 1.0)
+    low = index.astype(np.intp)
+    return low, index - low
+
 
 AXES = "zyx"
 USUAL_AXES = {1: "z", 2: "zx", 3: "zyx"}  # by their number
@@ -287,61 +371,6 @@ def _of_cells(
             numbers[points] = grid.numbers(z, y, x)
         read[name] = grid.samples[numbers[points]] * grid.factor
     return read
-
-
-def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
-    """Return a warning where a file has the shape that a region needs, but transposed.
-
-    Args:
-        field: the file, its axes in the order of "zyx".
-        region: limits of the region in m by axis.
-    """
-    needed = tuple(
-        round((region[axis][1] - region[axis][0]) / step) + 1
-        for axis, step in zip(field.axes, field.spacing, strict=True)
-    )
-    shape = field.samples.shape
-    if shape == needed or shape[::-1] != needed:
-        return ""
-    return (
-        f"{field.source} has the shape {list(shape)}, the region needs {list(needed)} along "
-        f"{field.axes}: save its transpose, or give axes: {field.axes[::-1]} (axes: {field.axes} "
-        "takes it as it is)"
-    )
-
-
-def turned(grids: Mapping[str, GridField], least: float) -> str:
-    """Name the file of vp or vs that seems transposed: exchanging its axes gives valid vp / vs.
-
-    Args:
-        grids: files by the parameters they hold.
-        least: of vp / vs, which the files as they are fall below.
-    """
-    vp, vs, rho = (grids.get(name) for name in ("vp", "vs", "rho"))
-    if vp is None or vs is None or vp.axes != vs.axes:
-        return ""
-    for order in list(itertools.permutations(range(len(vp.axes))))[1:]:
-        transposed = vp.samples.transpose(order)
-        if transposed.shape != vs.samples.shape:
-            continue
-        if (transposed * vp.factor < least * vs.factor * vs.samples).any():
-            continue
-        names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
-        return f"{names} seems transposed: exchange its axes, or give their order by `axes`"
-    return ""
-
-
-def _unlike(suspects: list[GridField], reference: GridField | None) -> list[GridField]:
-    """Return the file of two that correlates less with a reference, or both."""
-    if reference is None or np.ptp(reference.samples) == 0.0:
-        return suspects
-    misshapen = [grid for grid in suspects if grid.samples.shape != reference.samples.shape]
-    if misshapen:
-        return misshapen
-    correlations = [
-        np.corrcoef(grid.samples.ravel(), reference.samples.ravel())[0, 1] for grid in suspects
-    ]
-    return [suspects[int(np.argmin(correlations))]]
 
 
 def unlike(theta: GridField, phi: GridField) -> bool:

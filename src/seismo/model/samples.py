@@ -1,14 +1,16 @@
-"""Samples of parameters from files and arrays: units, limits, and gaps that are filled."""
+"""Samples of parameters from files and arrays: units, limits, gaps, and exchanged axes."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from seismo.equations.framework.registry import PARAMETERS
 from seismo.errors import ModelError
+from seismo.model.gridded import GridField, Limits
 from seismo.scenario.python_data import SPELLINGS
 from seismo.scenario.quantities import impossible
 
@@ -116,3 +118,58 @@ def fill_columns(samples: np.ndarray) -> np.ndarray:
     take_below = (above < 0) | ((below < len(samples)) & (below - number < number - above))
     nearest = np.clip(np.where(take_below, below, above), 0, len(samples) - 1)
     return np.take_along_axis(samples, nearest, 0)
+
+
+def turned_round(field: GridField, region: Mapping[str, Limits]) -> str:
+    """Return a warning where a file has the shape that a region needs, but transposed.
+
+    Args:
+        field: the file, its axes in the order of "zyx".
+        region: limits of the region in m by axis.
+    """
+    needed = tuple(
+        round((region[axis][1] - region[axis][0]) / step) + 1
+        for axis, step in zip(field.axes, field.spacing, strict=True)
+    )
+    shape = field.samples.shape
+    if shape == needed or shape[::-1] != needed:
+        return ""
+    return (
+        f"{field.source} has the shape {list(shape)}, the region needs {list(needed)} along "
+        f"{field.axes}: save its transpose, or give axes: {field.axes[::-1]} (axes: {field.axes} "
+        "takes it as it is)"
+    )
+
+
+def turned(grids: Mapping[str, GridField], least: float) -> str:
+    """Name the file of vp or vs that seems transposed: exchanging its axes gives valid vp / vs.
+
+    Args:
+        grids: files by the parameters they hold.
+        least: of vp / vs, which the files as they are fall below.
+    """
+    vp, vs, rho = (grids.get(name) for name in ("vp", "vs", "rho"))
+    if vp is None or vs is None or vp.axes != vs.axes:
+        return ""
+    for order in list(itertools.permutations(range(len(vp.axes))))[1:]:
+        transposed = vp.samples.transpose(order)
+        if transposed.shape != vs.samples.shape:
+            continue
+        if (transposed * vp.factor < least * vs.factor * vs.samples).any():
+            continue
+        names = " or ".join(grid.source for grid in _unlike([vp, vs], rho))
+        return f"{names} seems transposed: exchange its axes, or give their order by `axes`"
+    return ""
+
+
+def _unlike(suspects: list[GridField], reference: GridField | None) -> list[GridField]:
+    """Return the file of two that correlates less with a reference, or both."""
+    if reference is None or np.ptp(reference.samples) == 0.0:
+        return suspects
+    misshapen = [grid for grid in suspects if grid.samples.shape != reference.samples.shape]
+    if misshapen:
+        return misshapen
+    correlations = [
+        np.corrcoef(grid.samples.ravel(), reference.samples.ravel())[0, 1] for grid in suspects
+    ]
+    return [suspects[int(np.argmin(correlations))]]

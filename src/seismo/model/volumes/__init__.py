@@ -1,1 +1,0 @@
-"""Parts of the earth from gridded files."""
