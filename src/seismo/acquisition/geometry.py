@@ -162,7 +162,7 @@ def _stations(locate: Locator, group: StationReceivers, number: int) -> Placed:
     axes = locate.grid.axes
     on_earth = locate.projection is not None
     path = locate.scenario.resolve(group.path)
-    datum = None if locate.scenario.topography is None else locate.scenario.datum
+    datum = locate.scenario.datum if locate.scenario.has_topography else None
     read = partial(read_stations, StationFile(path, group, axes, on_earth, datum))
     listed = _listed(locate, number, read)
     if group.moves:

@@ -295,7 +295,7 @@ class Locator:
 
 def level_of(scenario: Scenario, grid: Grid) -> float:
     """Return z in m of ground that is flat, over topography that of the first row of the grid."""
-    return scenario.ground if scenario.topography is None else grid.origin[2]
+    return grid.origin[2] if scenario.has_topography else scenario.ground
 
 
 def _otherwise(degrees: Degrees) -> Iterator[tuple[str, float, float]]:

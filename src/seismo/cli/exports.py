@@ -12,13 +12,15 @@ import typer
 
 from seismo.cli.arguments import ForceOption, ResultsFile
 from seismo.errors import ScenarioError, printable
+from seismo.formats import names
 
+_FORMATS = names("export")
 FormatName = Annotated[
     str,
     typer.Argument(
         metavar="FORMAT",
         show_default=False,
-        help="miniseed, asdf, sac, segy, su, netcdf, geotiff or ground-motion.",
+        help=f"{', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}.",
     ),
 ]
 ExportFolder = Annotated[

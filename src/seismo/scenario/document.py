@@ -11,7 +11,7 @@ import pathlib
 from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import PrivateAttr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
@@ -194,11 +194,6 @@ class Scenario(ScenarioSection):
         """Whether fields are kept in 16 bits."""
         return self.precision == "float16"
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, key: str) -> Any:
-            """Return the section of a key that a feature adds."""
-
     def __eq__(self, other: object) -> bool:
         """Compare what is simulated; the file it came from does not count."""
         if not isinstance(other, Scenario):
@@ -219,10 +214,19 @@ class Scenario(ScenarioSection):
         """Z in m of flat ground, from which depths count."""
         return ground_of(self.grid.origin.top, self.boundaries.top)
 
+    def section(self, key: str) -> Any:
+        """Return the section of a key that a feature adds; None where there is none."""
+        return getattr(self, key)
+
+    @property
+    def has_topography(self) -> bool:
+        """Whether the ground is not flat."""
+        return self.section("topography") is not None
+
     @property
     def datum(self) -> float:
         """Z in m of height 0; that of z = 0 where the ground has no datum."""
-        return float(getattr(self.topography, "datum", 0.0))
+        return float(getattr(self.section("topography"), "datum", 0.0))
 
     @property
     def equation(self) -> Equation:

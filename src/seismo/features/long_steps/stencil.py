@@ -66,7 +66,7 @@ def reason_against(scenario: Scenario, physics: Physics, earth: Earth) -> str:
         return f"is for first-order equations, and {scenario.equation.name} is of second order"
     if physics.interpolates:
         return f"is not for {scenario.equation.name}, whose strains are interpolated"
-    if scenario.topography is not None:
+    if scenario.has_topography:
         return "is not for topography"
     if scenario.grid.planes:
         return "is not for refined grids"

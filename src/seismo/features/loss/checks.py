@@ -15,6 +15,7 @@ from seismo.equations.loss.relaxation import Law, Relaxation
 from seismo.equations.loss.relaxation_fit import MOST_MECHANISMS, fit
 from seismo.features.contacts.contact import FluidContacts
 from seismo.features.loss.mechanisms import band_of
+from seismo.features.loss.section import section_of
 from seismo.features.loss.storage import (
     beside_contacts,
     too_few_bits,
@@ -158,11 +159,7 @@ def least_fit(discretization: Discretization, expected: Expected) -> Attenuation
 
 def _weakened(discretization: Discretization) -> str:
     """Return why waves or contacts ask for 32 bits, where 16 could have been taken."""
-    storage = (
-        discretization.scenario.attenuation.storage
-        if discretization.scenario.attenuation
-        else "auto"
-    )
+    storage = section_of(discretization.scenario).storage
     if storage == 32 or (storage == "auto" and discretization.grid.dimensions == 2):
         return ""
     relaxation = discretization.earth.relaxation

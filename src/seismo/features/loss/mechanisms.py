@@ -8,7 +8,7 @@ from seismo.acquisition.spectra import dominant_frequency, frequency_bound
 from seismo.equations.loss.relaxation import Law, Relaxation, prescribed
 from seismo.equations.loss.relaxation_fit import fit
 from seismo.errors import SeismoError
-from seismo.features.loss.section import Attenuation
+from seismo.features.loss.section import section_of
 from seismo.grid.time_step import Clock
 from seismo.model.extremes import Extremes
 from seismo.scenario import Scenario
@@ -26,7 +26,7 @@ def relaxation_of(scenario: Scenario) -> Relaxation | None:
     """
     if not scenario.equation.attenuates:
         return None
-    spec = scenario.attenuation or Attenuation()
+    spec = section_of(scenario)
     try:
         if spec.relaxation is not None:
             return prescribed(spec.relaxation.times, scenario.dimensions)
@@ -79,7 +79,7 @@ def in_steps(relaxation: Relaxation, scenario: Scenario, dt: float) -> Relaxatio
     if relaxation.law is None:
         return relaxation.with_step(dt, removed)
     low, high = relaxation.band
-    if scenario.attenuation is None or scenario.attenuation.band is None:
+    if section_of(scenario).band is None:
         # Frequencies that the steps carry.
         high = min(high, CARRIED / dt)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ValidationInfo, model_validator
 
@@ -22,6 +22,9 @@ from seismo.scenario.quantities import (
     Quantity,
     ScenarioSection,
 )
+
+if TYPE_CHECKING:
+    from seismo.scenario.document import Scenario
 
 Pairs = tuple[tuple[PositiveTime, PositiveTime], ...]
 _MOST = 8
@@ -131,6 +134,11 @@ def attenuated_waves(draft: Draft) -> Mistakes:
         if moduli == {wave} and f"q{wave}" not in equation.needs:
             problem = f"physics {draft.physics} has no {wave.upper()} waves: give {other}"
             yield Mistake(("attenuation", "relaxation", wave), problem)
+
+
+def section_of(scenario: Scenario) -> Attenuation:
+    """Return the section of a scenario, or its defaults."""
+    return scenario.section("attenuation") or Attenuation()
 
 
 KEY = AddedKey(

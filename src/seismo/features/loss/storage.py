@@ -32,6 +32,7 @@ from seismo.equations.framework.registry import physics_for
 from seismo.equations.framework.table import Physics
 from seismo.equations.loss.relaxation import Relaxation
 from seismo.features.contacts.contact import Contact, FluidContacts, contacts_of
+from seismo.features.loss.section import section_of
 from seismo.grid.grid import Grid
 from seismo.model.earth import Earth
 from seismo.scenario import Scenario
@@ -76,7 +77,7 @@ def _with_storage(relaxation: Relaxation, discretization: Discretization) -> Rel
     """Return the mechanisms with the scale of their variables, where these are kept in 16 bits."""
     scenario = discretization.scenario
     grid = discretization.grid
-    storage = scenario.attenuation.storage if scenario.attenuation else "auto"
+    storage = section_of(scenario).storage
     if storage == 32 or (storage == "auto" and grid.dimensions == 2):
         return relaxation
     problem = too_few_bits(relaxation, scenario, discretization.physics)

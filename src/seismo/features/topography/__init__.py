@@ -4,7 +4,7 @@ from seismo.features import Feature
 
 FEATURE = Feature(
     "topography",
-    applies=lambda scenario: scenario.topography is not None,
+    applies=lambda scenario: scenario.has_topography,
     key="section:KEY",
     rules="section:RULES",
     point_rules="interpolation:point_rule",

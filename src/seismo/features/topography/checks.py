@@ -15,7 +15,7 @@ import numpy as np
 from seismo.features.topography.curved_runs import plane_names
 from seismo.features.topography.ground import ground_of, steepest_place
 from seismo.features.topography.rows import Topography
-from seismo.features.topography.section import FileTopography
+from seismo.features.topography.section import FileTopography, section_of
 from seismo.features.topography.shape import BLEND, Ground
 from seismo.features.topography.symbol import growth
 from seismo.grid.decomposition import Subdomain
@@ -50,7 +50,7 @@ def _below_the_sea(discretization: Discretization) -> WarningLines:
 
 def _in_km(discretization: Discretization) -> WarningLines:
     """Name heights of a file that vary by so few m as mountains do by km."""
-    section = discretization.scenario.topography
+    section = section_of(discretization.scenario)
     heights = _heights_of_file(discretization)
     if heights is None or discretization.ground is None or not isinstance(section, FileTopography):
         return
@@ -111,7 +111,7 @@ def _around(
 
 def _heights_of_file(discretization: Discretization) -> np.ndarray | None:
     """Return the heights in m of the ground of a file at the nodes; None of other ground."""
-    section = discretization.scenario.topography
+    section = section_of(discretization.scenario)
     ground = ground_of(discretization.scenario)
     if not isinstance(section, FileTopography) or ground is None:
         return None

@@ -17,7 +17,7 @@ from seismo.equations.framework.registry import VARIANTS, physics_for
 from seismo.errors import KeyPath, ScenarioError, gathered
 from seismo.features.refinement.operators import FACTOR
 from seismo.features.topography.rows import GroundSpline, Topography
-from seismo.features.topography.section import STEEPEST
+from seismo.features.topography.section import STEEPEST, section_of
 from seismo.features.topography.shape import (
     BLEND,
     Ground,
@@ -59,7 +59,7 @@ def ground_of(scenario: Scenario) -> Ground | None:
     Raises:
         ScenarioError: its file does not do, or a face goes with level ground alone.
     """
-    if scenario.topography is None:
+    if not scenario.has_topography:
         return None
     return _read_ground(scenario)
 
@@ -85,9 +85,10 @@ def _read_ground(scenario: Scenario) -> Ground:
             raise scenario.mistake("grid", "extent", axis, problem=f"{problem}; make it longer")
     geographic = scenario.geographic
     projection = None if geographic is None else partial(Projection, geographic)
-    assert scenario.topography is not None  # `ground_of`
+    section = section_of(scenario)
+    assert section is not None  # `ground_of`
     try:
-        ground = made_ground(scenario, scenario.topography, projection)
+        ground = made_ground(scenario, section, projection)
     except ScenarioError as error:
         # Without the ground nothing has a place: of other files it is told that they are not there.
         raise ScenarioError.of([error, *missing_files(scenario, "topography")]) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Tag
 
@@ -29,6 +29,9 @@ from seismo.scenario.quantities import (
     by_type,
     or_one_length,
 )
+
+if TYPE_CHECKING:
+    from seismo.scenario.document import Scenario
 
 STEEPEST = 60.0  # degrees
 _LEVEL_IN_2D = (0.0, 180.0, -180.0, 360.0, -360.0)  # azimuths along x
@@ -122,6 +125,7 @@ class FileTopography(ScenarioSection):
     )
 
 
+AnyTopography = HillsTopography | PlaneTopography | FileTopography
 TopographySection = Annotated[
     Annotated[HillsTopography, Tag("|hills")]
     | Annotated[PlaneTopography, Tag("|plane")]
@@ -186,6 +190,12 @@ def _described_at(section: Any) -> Iterator[tuple[KeyPath, Any]]:
         yield ("topography", "hills", number, "center"), hill.center
     if getattr(section, "through", None) is not None:
         yield ("topography", "through"), section.through
+
+
+def section_of(scenario: Scenario) -> AnyTopography | None:
+    """Return the topography of a scenario; None where the ground is flat."""
+    section: AnyTopography | None = scenario.section("topography")
+    return section
 
 
 KEY = AddedKey(

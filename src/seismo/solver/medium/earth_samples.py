@@ -124,7 +124,7 @@ def earth_of(
     spacing = {a: grid.spacing[AXES.index(a)] for a in axes}
     geographic = scenario.geographic
     # Depths of files count from level ground, over topography from z = 0.
-    level = scenario.ground if scenario.topography is None else 0.0
+    level = 0.0 if scenario.has_topography else scenario.ground
     projection = None if geographic is None else partial(Projection, geographic, level)
     with _placed(scenario):
         earth = build_earth(

@@ -4,7 +4,7 @@ from seismo.features import Feature
 
 FEATURE = Feature(
     "echoes",
-    applies=lambda scenario: scenario.echo is not None,
+    applies=lambda scenario: scenario.section("echo") is not None,
     key="section:KEY",
     rules="section:RULES",
     launches="sources:launches",

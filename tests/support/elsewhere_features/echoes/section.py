@@ -1,5 +1,7 @@
 """The section `echo` of a scenario."""
 
+from typing import TYPE_CHECKING
+
 from seismo.scenario.draft import Draft, Mistakes
 from seismo.scenario.quantities import (
     AddedKey,
@@ -8,6 +10,9 @@ from seismo.scenario.quantities import (
     ScenarioSection,
     Time,
 )
+
+if TYPE_CHECKING:
+    from seismo.scenario import Scenario
 
 
 class Echo(ScenarioSection):
@@ -20,6 +25,12 @@ class Echo(ScenarioSection):
 KEY = AddedKey(
     "echo", "sources", Echo | None, Field(None, description="sources that act once more")
 )
+
+
+def section_of(scenario: "Scenario") -> Echo:
+    """Return the section of a scenario that has echoes."""
+    section: Echo = scenario.section("echo")
+    return section
 
 
 def within_the_run(draft: Draft) -> Mistakes:

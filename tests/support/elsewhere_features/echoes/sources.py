@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from seismo.features.echoes.section import section_of
+
 from seismo.acquisition.sources import PointSource, Shot
 from seismo.solver.subdomain import AddedLaunches, SubdomainSolver
 
@@ -26,5 +28,5 @@ class Echoes(AddedLaunches):
 
 def launches(solver: SubdomainSolver, medium: object) -> list[AddedLaunches]:
     """Return the echoes that a subdomain adds."""
-    echo = solver.discretization.scenario.echo
+    echo = section_of(solver.discretization.scenario)
     return [Echoes(echo.delay, echo.share)]

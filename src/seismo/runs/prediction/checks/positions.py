@@ -289,7 +289,7 @@ _FARTHEST = 2000  # places of which all pairs are looked at
 def depths(discretization: Discretization) -> WarningLines:
     """Yield a line where depths below longitude and latitude are not z."""
     ground = discretization.scenario.ground
-    if discretization.scenario.topography is not None:  # whoever gives it knows of both
+    if discretization.scenario.has_topography:  # whoever gives it knows of both
         return
     if discretization.scenario.geographic and ground != 0.0:
         yield (

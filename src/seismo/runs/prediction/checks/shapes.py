@@ -126,7 +126,9 @@ def _lengths(discretization: Discretization) -> Iterator[_Length]:
             yield from (_Length((*path, a), "a side", side, least) for a, side in sides.items())
         elif isinstance(section, WaterPart):
             yield _Length((*path, "depth"), "a depth", section.depth - _top(discretization))
-    for number, hill in enumerate(getattr(discretization.scenario.topography, "hills", ())):
+    for number, hill in enumerate(
+        getattr(discretization.scenario.section("topography"), "hills", ())
+    ):
         yield _Length(("topography", "hills", number, "width"), "a width", hill.width)
 
 
