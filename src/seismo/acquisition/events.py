@@ -63,7 +63,7 @@ class CatalogueEvent:
         id: in its catalogue.
         tensor: moment tensor (3, 3) N m in north, east, down.
         hypocentre: None where only the centroid is known.
-        centroid: None where only the hypocentre is known; one of both is.
+        centroid: None where only the hypocentre is known.
         half_duration: s, or None.
         magnitude: that the file says beside the tensor, or None.
     """
@@ -76,10 +76,10 @@ class CatalogueEvent:
     magnitude: float | None = None
 
     def origin(self, kind: str) -> tuple[EventOrigin, bool]:
-        """Return the centroid or hypocentre, the other one where it lacks, and if a centroid."""
+        """Return the centroid or hypocentre, the other where it lacks, and if a centroid."""
         centroid = self.centroid is not None and (kind == "centroid" or self.hypocentre is None)
         origin = self.centroid if centroid else self.hypocentre
-        assert origin is not None  # one of both is known
+        assert origin is not None  # or the centroid is
         return origin, centroid
 
     @property
@@ -170,7 +170,7 @@ def event_wavelet(source: EventSource, base: Path | None) -> Wavelet:
     """Return the moment rate of an event.
 
     Raises:
-        ModelError: neither the source nor its file has one, or as `read_event`.
+        ModelError: neither the source nor its file has it, or as `read_event`.
     """
     if source.wavelet is not None:
         return source.wavelet

@@ -2,7 +2,7 @@
 
 Longitudes and latitudes are projected to the grid, mechanisms rotated into its axes, and all
 positions checked to lie inside the grid.
-Receivers that move with the shots, as those of a streamer, are placed for each shot.
+Receivers that move with the shots, as in a streamer, are placed for each shot.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _listed(locate: Locator, number: int, read: Callable[[], StationList]) -> St
 
 
 def _positions(locate: Locator, number: int, listed: StationList) -> list[Coordinates]:
-    """Return where the places of a list lie in the grid; raise ScenarioError for those outside."""
+    """Return where the places of a list lie in the grid; raise ScenarioError for places outside."""
     positions = list[Coordinates]()
     problems = list[str]()
     if locate.projection is None and any(station.geographic for station in listed.stations):
@@ -317,7 +317,7 @@ class Geometry:
         self._locate = Locator(scenario, grid, topography)
 
     def shots(self) -> list[Shot]:
-        """Return all shots, before `with_moments`; without a survey there is one."""
+        """Return all shots, before `with_moments`; without a survey a single shot."""
         sources = self._scenario.sources
         survey = self._scenario.survey
         if survey is None:

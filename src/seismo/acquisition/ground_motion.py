@@ -48,7 +48,7 @@ def recurrence(period: float, damping: float, interval: float) -> Recurrence:
 
     Args:
         period: of the undamped oscillator in s.
-        damping: as a share of the critical one, below 1.
+        damping: as a share of critical damping, below 1.
         interval: h in s.
     """
     frequency = 2.0 * math.pi / period
@@ -74,7 +74,7 @@ def oscillator(
         acceleration: (..., time) of the ground in m/s^2, from rest.
         interval: between samples in s.
         period: of the undamped oscillator in s.
-        damping: as a share of the critical one, below 1.
+        damping: as a share of critical damping, below 1.
     """
     step = recurrence(period, damping, interval)
     decay = 1.0 + step.growth
@@ -119,7 +119,7 @@ def rotated_peaks(along_x: np.ndarray, along_y: np.ndarray) -> tuple[np.ndarray,
 def median_of_directions(peaks: np.ndarray) -> np.ndarray:
     """Return RotD50 (...) of peaks (direction, ...) along even directions of half a turn.
 
-    Halfway between two directions the peak of a motion of one instant is their mean over the
+    Halfway between two directions the peak of a motion of an instant is their mean over the
     cosine of half the angle; so many are added. Of 90 directions the median is that of 180 to
     0.01 % on average and 0.2 % at worst.
     """

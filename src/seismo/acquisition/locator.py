@@ -18,7 +18,7 @@ from the origin is a straight line on the grid, whose azimuth is known at both o
 The remaining error is due to the curvature of the earth: at both ends, the angle between a straight
 line on the grid and the geodesic is half the spherical excess of their triangle with the origin.
 For points at equal distances from the origin in perpendicular directions it is 0.014 degrees at
-200 km, 0.02 at 238 km and 0.032 at 300 km; it is zero where one of them is the origin. No other
+200 km, 0.02 at 238 km and 0.032 at 300 km; it is zero where either is the origin. No other
 isotropic projection has a smaller error: the angles of a square about the origin are right angles
 on the map, and larger on the earth by twice as much. `check` warns above 0.02 degrees, and says
 whether an origin at the sources reduces the error.
@@ -95,7 +95,7 @@ class Projection:
     def line_error(self, first: Any, second: Any) -> float:
         """Return the angle in degrees between grid line and geodesic at two points (x, y) m.
 
-        It is the larger of those at both ends. The waves of a run travel along the grid line.
+        It is the larger angle of both ends. The waves of a run travel along the grid line.
         """
         ends = np.array([first, second], float)
         (longitude, other), (latitude, other_latitude) = self.to_geographic(*ends.T)
@@ -106,7 +106,7 @@ class Projection:
 
 
 def north_east(along_x: Any, along_y: Any, x_azimuth: Any) -> tuple[Any, Any]:
-    """Return the north and east components of vectors, from those along x and y.
+    """Return the north and east components of vectors, from components along x and y.
 
     Args:
         along_x: components along x, as (shot, receiver, time) of traces.
@@ -288,7 +288,7 @@ class Locator:
         return outside
 
     def mistakes(self, key: KeyPath, problems: Iterable[str]) -> ScenarioError:
-        """Return the error of several problems at one key."""
+        """Return the error of several problems at a key."""
         errors = [self.scenario.mistake(*key, problem=problem) for problem in problems]
         return ScenarioError(*(message for error in errors for message in error.messages))
 

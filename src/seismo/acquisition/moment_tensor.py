@@ -6,7 +6,7 @@ Tensors are 3 x 3 arrays in N m. Three frames occur in the literature:
     r, theta, phi       GCMT: up, south, east.
     east, north, up     ENU.
 
-North and east are those at the source. The grid has z down and x along an azimuth (clockwise from
+North and east are taken at the source. The grid has z down and x along an azimuth (clockwise from
 that north), y 90 degrees clockwise of x.
 Angles are in degrees: strike clockwise from north with the fault dipping to its right, dip from
 the horizontal, rake counter-clockwise in the fault plane from the strike to the slip of the hanging
@@ -68,7 +68,7 @@ def from_components(components: Any, frame: str) -> np.ndarray:
     Args:
         components: an object with the six components as attributes (xx .. for ``aki_richards``,
             rr, tt, pp, rt, rp, tp for ``gcmt``, ee, nn, uu, en, eu, nu for ``enu``) in N m;
-            those missing or None are zero.
+            missing components and None are zero.
         frame: "aki_richards", "gcmt" or "enu".
 
     Literature: Aki & Richards (2002), box 4.4, for r, theta, phi.

@@ -82,16 +82,16 @@ class ReceiverGroup:
 
     Attributes:
         name: of the set.
-        codes: one for each receiver.
+        codes: of each receiver.
         coordinates: (receivers, 3) x, y, z in m; of receivers that move, as `Motion` says.
         quantities: to record.
         interval: sampling interval in s, None for every step.
         elevations: their name in its station list, which are not used; "" without.
         vertical: the reading of z or depths of its station list, where that does not say.
-        elevations_m: (receivers) m of its station list, NaN of those without, or None.
+        elevations_m: (receivers) m of its station list, NaN of receivers without, or None.
         fibre: whose channels the receivers are, or None.
         motion: how they move with the shots, None where they do not.
-        sites: names of the sites of its station list; empty where none has one.
+        sites: names of the sites of its station list; empty where none has a name.
     """
 
     name: str
@@ -181,7 +181,7 @@ class ReceiverGroup:
         return components
 
     def terms(self, physics: Physics, base: str, component: str) -> tuple[Term, ...]:
-        """Return the components read for a base component; along a fibre those of velocity."""
+        """Return the components read for a base component; along a fibre all of velocity."""
         if self.fibre is None:
             return physics.observables[base][component]
         return tuple(term for terms in physics.observables["velocity"].values() for term in terms)

@@ -2,7 +2,7 @@
 
 Between the samples of a file a rate is linear, and it rises from zero and falls to zero within one
 interval: its integral is the sum of the samples times the interval. A run samples it once a step.
-Values of the rate itself at those times would alias frequencies above half the sampling frequency,
+Values of the rate itself at these times would alias frequencies above half the sampling frequency,
 and change the moment where the step is long. Means over each step do neither: of frequencies near a
 multiple of 1 / dt, which alias to zero, the mean is zero, and the sum of means is the integral. A
 mean is the rate times sinc(f dt), which differences of the means take back:
@@ -125,7 +125,7 @@ class SlipRate:
         return SlipRate.of(self.first - reach * step, step, knots, 3)
 
     def shape(self) -> WaveletShape:
-        """Return it as a shape whose times are those of the rate."""
+        """Return it as a shape with the times of the rate."""
         length = self.last - self.first
         points = max(4096, 8 * self.knots.size)
         return WaveletShape(

@@ -22,7 +22,7 @@ from seismo.model.extremes import Extremes
 
 
 class ManySources(Protocol):
-    """Many points of one source, which are kept in arrays."""
+    """Many points of a source, which are kept in arrays."""
 
     name: str
     positions: np.ndarray  # x, y, z (point, 3) m
@@ -182,7 +182,7 @@ class Shot:
     Attributes:
         name: for the results.
         points: sources that act at a point each; faults, before their moments are known.
-        summaries: a point for each source of the scenario; those of faults do not act.
+        summaries: a point for each source of the scenario; summaries of faults do not act.
         faults: of many subfaults that act.
     """
 

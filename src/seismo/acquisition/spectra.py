@@ -1,6 +1,6 @@
 """Spectra of sources and traces: kinds and wavelets of a scenario's sources, and their peaks.
 
-Spectra of traces are those of the wavelets, filtered by radiation, spreading and recording.
+Spectra of traces are spectra of the wavelets, filtered by radiation, spreading and recording.
 
 Far from a source of wavelet s(t) the motion is a time derivative of s: none for a pressure source,
 the first for a force, the second for a moment (the first where s is a moment rate). Spreading from
@@ -49,7 +49,7 @@ class SourceKind:
     Attributes:
         type: in the scenario.
         locate: function(where positions of the grid are, section of the scenario, its number) ->
-            the source in the grid, a `PointSource` or what `with_moments` makes one of.
+            the source in the grid, a `PointSource` or an object that `with_moments` makes one of.
         wavelet: function(section, folder of files) -> its wavelet.
         bound: function(section, folder of files) -> a wavelet with the frequencies of all
             directions, in any earth; None where that is its own.
@@ -153,7 +153,7 @@ def spectra_of(
 
     Args:
         sources: of all shots.
-        quantities: that are recorded; the one with the highest frequencies counts.
+        quantities: that are recorded; the highest frequencies count.
         dimensions: 2 or 3.
     """
     recorded_derivative = max((_OF_RECORDS.get(name, 0.0) for name in quantities), default=0.0)
@@ -201,7 +201,7 @@ def strain_rates(
     physics: Physics, earth: Earth, sources: Sequence[PointSource], cell: float, dt: float,
     end: float,
 ) -> np.ndarray:  # fmt: skip
-    """Estimate the largest strain rates (source) in 1/s: those of the cells of the sources.
+    """Estimate the largest strain rates (source) in 1/s in the cells of the sources.
 
     A stress that changes by ds in every step spreads into a strain rate ds / (M dt), a velocity
     that changes by dv into dv / (c dt), with the smallest modulus M and its wave's velocity c.
@@ -239,7 +239,7 @@ def pressures(
     physics: Physics, earth: Earth, sources: Sequence[PointSource], spacings: Sequence[float],
     dt: float, end: float,
 ) -> np.ndarray:  # fmt: skip
-    """Estimate the largest pressures (source) in Pa: those of the cells of the sources.
+    """Estimate the largest pressures (source) in Pa in the cells of the sources.
 
     A source that varies slowly beside a cell holds -laplacian p = s up, in one cell alone.
 
@@ -290,7 +290,7 @@ def _changes(
 
 
 def _peak(source: PointSource, term: SourceTerm, known: dict[tuple[int, int, int], float]) -> float:
-    """Return the largest magnitude of strength times signal; those of signals are kept."""
+    """Return the largest magnitude of strength times signal; peaks of signals are kept."""
     strength = abs(source.strength.get(term.component, 0.0))
     # Peak of each signal, found once.
     key = id(source.wavelet), source.derivative, term.derivative

@@ -11,7 +11,7 @@ ground. A station's code is NET.STA.LOC, without a location NET.STA, without a n
 must be unique. Of the other columns in lists of data centres, names of sites and times are ignored;
 elevations are not depths: over topography they are compared with the ground.
 
-Lists in formats of other programs are read by those (`seismo.formats`).
+Lists in formats of other programs are read by their folders of `seismo.formats`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UPWARDS = ("elevation", "elev", "height", "altitude")
 _NOT_USED = ("sitename", "starttime", "endtime", "start", "end", "site", *_UPWARDS)
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 _PLAUSIBLE = re.compile(r"[\w .+()|-]{1,80}")  # names of columns, or a line of them
-# Keys of the scenario that only lists of one format know, by its name, and what that is.
+# Keys of the scenario that only lists of a format know, by its name, and their meaning.
 _KEYS = {"stationxml": ("channels", "time"), "specfem": ("coordinates", "surface")}
 _DESCRIPTIONS = {
     "stationxml": "StationXML",
@@ -75,7 +75,7 @@ class Station:
     code: str
     coordinates: dict[str, float]
     elevation: float = math.nan
-    site: str = ""  # its name, where the file has one
+    site: str = ""  # its name, if the file has it
 
     @property
     def geographic(self) -> bool:
@@ -101,7 +101,7 @@ class StationList:
 
     @property
     def elevations_m(self) -> np.ndarray | None:
-        """Elevations (station) m, NaN of those without; None where none has one but 0."""
+        """Elevations (station) m, NaN of stations without; None where all are 0."""
         if not have_elevations(self.stations):
             return None
         return np.array([station.elevation for station in self.stations])
@@ -210,7 +210,7 @@ def read_table(
         lines: its lines, with their numbers.
         axes: of the grid, "xz" or "xyz".
         coded: whether it has codes, as stations do.
-        on_ground: whether those without z and depth stand on the ground.
+        on_ground: whether stations without z and depth stand on the ground.
 
     Raises:
         ScenarioError: a line is malformed, with a message for each of them.
@@ -287,7 +287,7 @@ def _is_table(header: list[str]) -> bool:
 
 
 def _renamed(unknown: list[str], header: list[str], known: tuple[str, ...]) -> str:
-    """Return the hint to rename unknown columns, "" without one."""
+    """Return the hint to rename unknown columns, "" without hint."""
     standard = {name: _CALLED[name] for name in unknown if name in _CALLED}
     standard = {
         name: standard_name

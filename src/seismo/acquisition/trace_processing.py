@@ -21,7 +21,7 @@ without any error of time stepping, for every path length (`remove_dispersion`).
 spectrum is relabelled, not a density in frequency.
 
 Times are physical: a field at half steps has samples t = (n + 1/2) dt, and its offset is 0.5. Force
-belongs to the times of stress (offset 0 where stress is at integer steps), moment rate to those of
+belongs to the times of stress (offset 0 where stress is at integer steps), moment rate to times of
 velocity (0.5). Integrals and derivatives in time by the same centred differences *before*
 `remove_dispersion` become exact as well.
 
@@ -29,7 +29,7 @@ An arrival at true time k dt with frequency w is at k dt cos(phi), sin(phi) = w 
 discrete record: a record contains all that `remove_dispersion` needs for its own length,
 except that its truncation affects a few times n^(1/3) samples at the end; run `dispersion_margin`
 more steps and drop them.
-Frequencies above about 0.9 * (2 / dt), far above those of a resolved wavefield, are tapered to
+Frequencies above about 0.9 * (2 / dt), far above a resolved wavefield's, are tapered to
 zero; this bounds the stretch and so the padding against wrap-around.
 
 The spectrum at unevenly spaced frequencies is interpolated on an oversampled FFT with a
@@ -51,7 +51,7 @@ _WIDTH = 12  # points of the interpolation kernel
 _BETA = 2.30 * _WIDTH  # its shape, for twofold oversampling (Beatty, Nishimura & Pauly 2005)
 _TAPER = (0.85, 0.94)  # of 2 / dt: passed below, stopped above
 _STRETCH = 3.0  # more than 1 / cos(arcsin(_TAPER[1])): the latest arrival of a passed frequency
-_BLOCK = 1 << 17  # complex numbers of one work array: they stay in the caches
+_BLOCK = 1 << 17  # complex numbers of a work array: they stay in the caches
 
 
 def add_dispersion(signal: np.ndarray, offset: float | np.ndarray = 0.0) -> np.ndarray:
@@ -332,8 +332,8 @@ def refine(traces: np.ndarray, factor: int) -> np.ndarray:
     """Return traces (..., time) that begin at rest, with so many samples for each interval.
 
     A Kaiser-windowed sinc (`decimate`) passes 90 % of their Nyquist frequency, and stops the images
-    of those from 110 % on. Beyond the last sample its value is taken to stay; before the first,
-    when no source has acted yet, all is zero: one that is not rings as after a jump.
+    of frequencies from 110 % on. Beyond the last sample its value is taken to stay; before the
+    first, when no source has acted yet, all is zero: a trace that is not rings as after a jump.
     """
     if factor == 1:
         return traces

@@ -36,7 +36,7 @@ class WaveletShape:
     value: SourceTimeFunction
     rate: SourceTimeFunction
     start: float  # value is negligible (or zero) before this tau
-    end: float  # and after this one (s)
+    end: float  # and after this time (s)
     dominant: float  # frequency (Hz) near the spectral peak
     highest: float | None = None  # frequency (Hz) of -40 dB where a formula gives it
     points: int = 4096  # enough to sample it for a spectrum

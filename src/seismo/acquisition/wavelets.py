@@ -25,7 +25,7 @@ waves are linear: the Klauder wavelet, zero-phase and with the sweep's energy at
 Symbols: t time (s), f frequency (Hz), tau = t - delay.
 
 A specification is any object with the attributes of the scenario's wavelet: ``type``,
-``amplitude``, ``delay`` and those of the type.
+``amplitude``, ``delay`` and keys of the type.
 """
 
 from __future__ import annotations
@@ -408,7 +408,7 @@ def _autocorrelation(spec: KlauderWavelet) -> WaveletSamples:
     spectrum = np.fft.rfft(signal, 2 * signal.size)
     lags = np.fft.irfft(np.abs(spectrum) ** 2)[: signal.size]
     lags /= lags[0]
-    # one period more, so that the wavelet ends within its quiet part
+    # a period more, so that the wavelet ends within its quiet part
     period = math.ceil(1.0 / (min(spec.frequencies) * step))
     count = min(lags.size, int(np.flatnonzero(np.abs(lags) >= _SIDE_LOBE)[-1]) + period)
     both = np.concatenate([lags[count - 1 : 0 : -1], lags[:count]])

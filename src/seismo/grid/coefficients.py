@@ -30,8 +30,8 @@ over all wavenumbers k (radians per sample), which shortest waves have. Coeffici
 accurate in as wide a band as possible have S = 2.6 to 3; no wave needs that much where the grid has
 more than four points per wavelength. Bounded ones keep K below a bound at every k, and its error
 below a tolerance in the widest band for which such coefficients exist. From a quarter beyond the
-band on no wave has the frequency of one within it. `scripts/fit_bounded_coefficients.py` computes
-them, `bounded_coefficients.json` stores them.
+band on no wave has the frequency of a wave within it. `scripts/fit_bounded_coefficients.py`
+computes them, `bounded_coefficients.json` stores them.
 
 Numerical dispersion leaves an error in a trace whose waves have crossed the grid. A plane wave
 along the unit vector n, of angular frequency w, in a medium of velocity c, has on the grid the
@@ -66,7 +66,7 @@ TOLERANCES = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 0.0)  # of t
 MOST_PAIRS = 4  # of samples, in an interpolation to half points
 _SAMPLES = 1001  # wavenumbers of a band at which the error is evaluated
 _CENTRED_BAND = 0.8  # of that of second derivatives: where first ones on the samples are fitted
-_MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between those looked at
+_MARGIN = 1.0 + 1e-7  # between their symbols, for wavenumbers between the sampled ones
 _SECANTS = 20  # largest number of secant steps
 _CLOSE = 1e-14  # largest distance of the error from the tolerance
 _DECIMALS = 12  # of fitted coefficients: the same with any linear-algebra library
@@ -108,7 +108,7 @@ class Stencil:
         """Return the largest symbol S of the staggered first derivative along an axis.
 
         Where rock varies along it (`varied`) waves are no plane ones: then it is 2 sum |c_m|, the
-        most that differences make of any motion. Of coefficients whose signs alternate, as those
+        most that differences make of any motion. Of coefficients whose signs alternate, as
         that are not bounded, both are the same.
         """
         c = self.along(axis)
@@ -350,11 +350,11 @@ def phase_velocity_ratio(coefficients: np.ndarray, points_per_wavelength: np.nda
 
 
 def inverse_of_staggered(first: Sequence[float], reach: int) -> np.ndarray:
-    """Return the weights of what inverts staggered differences but for their step of one row."""
+    """Return the weights of the inverse of staggered differences but for their step of a row."""
     k = 2.0 * np.pi * np.arange(reach * 4) / (reach * 4)
     half = np.sin(0.5 * k)
     with np.errstate(invalid="ignore"):
-        # D / delta: staggered difference over that of one step; its inverse by FFT.
+        # D / delta: staggered difference over that of a step; its inverse by FFT.
         symbol = sum(c * np.sin((m + 0.5) * k) for m, c in enumerate(first)) / half
     symbol[0] = 1.0
     taps = np.roll(np.fft.ifft(1.0 / symbol).real, reach)[: 2 * reach + 1]

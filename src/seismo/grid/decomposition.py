@@ -195,7 +195,7 @@ class Subdomain:
     def shape(self) -> tuple[int, int, int]:
         """Shape (z, y, x) of the padded arrays of a shot.
 
-        Where rows end in the middle of a cache line their number is even, with one padding row.
+        Where rows end in the middle of a cache line their number is even, with a padding row.
         """
         nx, ny, nz = self.owned.shape
         rows = ny + 2 * self.halo if "y" in self.grid.axes else ny
@@ -251,7 +251,7 @@ class Subdomain:
         return triple([min(max(n - offset, lo), hi - 1) for n, offset, lo, hi in ranges])
 
     def view(self, array) -> np.ndarray:
-        """Return a flat array as (shot, z, y, x), halo first; a coefficient has one shot."""
+        """Return a flat array as (shot, z, y, x), halo first; a coefficient has a single shot."""
         shots = array.size // self.volume
         return array[self.before : self.before + shots * self.volume].reshape(shots, *self.shape)
 
@@ -298,7 +298,7 @@ class Subdomain:
         lo = list(self.owned.lo)
         hi = list(self.owned.hi)
         edges = []
-        # z first: edges across z have the full extent along y, those across y the rows that remain.
+        # z first: edges across z have the full extent along y, edges across y the rows that remain.
         for axis, a in (("z", 2), ("y", 1)):
             low, high = self.cut[axis]
             # Shrink the core by a halo's width on each side that has a neighbour.
@@ -369,11 +369,11 @@ def _cuts(
 
 
 class PointCosts(NamedTuple):
-    """Time of a point over that of an interior one.
+    """Time of a point over that of an interior point.
 
     Attributes:
         layer: of a point in an absorbing layer.
-        curved: of a point in a row that follows the ground; times that of a layer in one.
+        curved: of a point in a row that follows the ground; times that of a layer in such a row.
         rows: from the top down that do.
     """
 
@@ -389,7 +389,7 @@ def cost(grid: Grid, box: Box, costs: PointCosts) -> float:
     """Return the cost of a box in interior points."""
 
     def flat(inside: Box) -> float:
-        # Weighted volume: all points as layer points, less the surplus of those in the extent.
+        # Weighted volume: all points as layer points, less the surplus of points in the extent.
         extent = inside & grid.extent
         return costs.layer * inside.size - (costs.layer - 1.0) * extent.size
 

@@ -1,7 +1,7 @@
 """The grid: points, spacing, absorbing layers, and the coordinate of each index in metres.
 
 Axes are x, y, z with z positive down. A 2-D grid has one point along y. Index 0 is the outermost
-point, inside the absorbing layer if there is one; the scenario's extent begins at index `low`::
+point, inside the absorbing layer if any; the scenario's extent begins at index `low`::
 
     index        0            low                  points - high - 1    points - 1
                  |  PML (low)  |        extent             |  PML (high)  |
@@ -45,7 +45,7 @@ class Stretching:
         top: z in m of row 0.
         spacing: height in m of a cell there.
         factors: J at the rows of the extent.
-        fraction: of a cell that `moved` goes for a whole one.
+        fraction: of a cell that `moved` goes for a whole cell.
     """
 
     top: float
@@ -161,7 +161,7 @@ def laid_out(
 
 
 def _fitted(rows: Stretching, total: float) -> Stretching:
-    """Return rows whose last one is at a number of cells of the top's height."""
+    """Return rows whose last is at a number of cells of the top's height."""
     covered = float(rows.cells(rows.last))
     grown = covered - rows.last
     # The same growth, a little less of it everywhere; where it is next to nothing, as it is.
@@ -172,7 +172,7 @@ def _fitted(rows: Stretching, total: float) -> Stretching:
     return replace(rows, factors=tuple(factors))
 
 
-Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of one side of boxes
+Bounds = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # z, y, x of a side of boxes
 AXES = ("x", "y", "z")
 _DIGITS = 9  # of coordinates in results behind the first of the spacing
 Triple = tuple[int, int, int]
@@ -259,7 +259,7 @@ class Grid:
 
     @property
     def damped(self) -> Grid:
-        """The same points, of which only those count as layers that damp."""
+        """The same points, of which only damped layers count as layers."""
         # The collar is the inner side of each layer: here it belongs to the extent.
         low, high = (
             triple(max(0, n - self.collar) for n in ends) for ends in (self.low, self.high)
@@ -323,7 +323,7 @@ class Grid:
         return (np.asarray(coordinate, float) - self.origin[a]) / self.spacing[a] + self.low[a]
 
     def nearest(self, other: Grid, index: Triple) -> Triple:
-        """Return the point next to one of another grid."""
+        """Return the point next to a point of another grid."""
         x, y, z = (self.index(a, other.coordinate(a, n)) for a, n in zip(AXES, index, strict=True))
         return round(float(x)), round(float(y)), round(float(z))
 

@@ -7,7 +7,7 @@ Next to an image surface the window is folded back with the field's sign. Next t
 (elastic), with no points above, the polynomial through the rows next to the surface is used, which
 includes the zero of a field that vanishes there. Where the surface prescribes a field's slope
 (`seismo.solver.interpolation.traction_free_slopes`) the polynomial has that slope there, and needs
-fewer rows. A position on a grid point has weight one.
+fewer rows. A position on a grid point has weight 1.
 
 Sources of equations that have waves of any shortness are spread over 16 points along each axis
 instead, which pass 0.999 of waves of 8 points, 0.96 of 6, 0.84 of 5, and none of 2.7 and less.
@@ -17,8 +17,8 @@ the share f of the way from a point to the next: each is a polynomial of f, whos
 found once, at Chebyshev's nodes.
 
 Between nodes and half points along an axis P takes four half points (`Midpoints`,
-`seismo.grid.coefficients.MIDPOINT`), under a closed free surface those of
-`seismo.grid.surface_interpolation`. Arrays have one half point for each node, half a cell further;
+`seismo.grid.coefficients.MIDPOINT`), under a closed free surface rows of
+`seismo.grid.surface_interpolation`. Arrays have a half point for each node, half a cell further;
 values within four nodes of their ends are not to be used.
 """
 
@@ -88,7 +88,7 @@ def joined(*points: Points) -> Points:
 
 
 def add_points(points_by_field: PointsByField, name: str, points: Points) -> None:
-    """Add points of a field to those that it has, each once."""
+    """Add points of a field to its earlier points, each once."""
     earlier = (points_by_field[name],) if name in points_by_field else ()
     points_by_field[name] = joined(*earlier, points)
 
@@ -164,7 +164,7 @@ def _one_sided(
     start = max(first, int(np.floor(position - shift)) - surface.rows // 2 + 1)
     rows = np.arange(start, start + surface.rows)
     points = rows + shift
-    # A staggered field that is known on the surface: its value there is one more sample.
+    # A staggered field that is known on the surface: its value there is a further sample.
     if surface.vanishes and shift and start == first:
         weights = lagrange(np.concatenate([[float(first)], points]), position)
         return rows, weights[1:], float(weights[0])
@@ -175,8 +175,8 @@ def _one_sided(
 def sloped_weights(position: float, max_rows: int) -> tuple[np.ndarray, float]:
     """Return the weights of the first half points below a surface, and of the slope on it.
 
-    They are those of the polynomial of powers 0 ... n through n half points that has the slope at 0
-    (Hermite interpolation).
+    The weights are of the polynomial of powers 0 ... n through n half points that has the slope at
+    0 (Hermite interpolation).
 
     Args:
         position: in rows below the surface.
@@ -216,7 +216,7 @@ def _uses_slope(position: float, surface: Surface) -> bool:
 def value_share(position: float, half: bool, surface: Surface | None) -> float:
     """Return the weight that a field's value on a closed surface has in `axis_weights`.
 
-    Of fields on half points it is that of the zero of one that vanishes there.
+    Of fields on half points it is that of the zero of a field that vanishes there.
     """
     if surface is None or surface.sign:
         return 0.0
@@ -234,7 +234,7 @@ def derivative_weights(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return rows and weights that interpolate a derivative across a closed surface, known on it.
 
-    In the first rows they are those of the polynomial through the surface and the rows below.
+    In the first rows they are of the polynomial through the surface and the rows below.
 
     Args:
         position: in rows below the surface.
@@ -277,7 +277,7 @@ def axis_weights(
     Args:
         position: in grid indices.
         half: whether the field is staggered along this axis (half a cell further).
-        first: index of the surface row, where there is one.
+        first: index of the surface row, if any.
         surface: how the field continues above it, or None.
 
     Returns:
@@ -285,7 +285,7 @@ def axis_weights(
     """
     shift = 0.5 if half else 0.0
     nearest = int(np.rint(position - shift))
-    # On a grid point: weight one.
+    # On a grid point: weight 1.
     if _on_row(position, shift) and (surface is None or nearest >= first):
         return np.array([nearest]), np.ones(1)
     # Window below the surface: Kaiser-windowed sinc of 2 * RADIUS points.
@@ -322,11 +322,11 @@ def broad_weights(position, surface: Surface | None = None) -> Points:
         surface: how the field continues above row 0, as an image, or None.
 
     Returns:
-        x, y, z (n) int indices and weights (n), those outside other faces included.
+        x, y, z (n) int indices and weights (n), points outside other faces included.
     """
     along = []
     for axis, at in zip("xyz", position, strict=True):
-        # Absent axis: its single plane has weight one.
+        # Absent axis: its single plane has weight 1.
         if at is None:
             along.append((np.zeros(1, int), np.ones(1)))
             continue
@@ -381,7 +381,7 @@ def _product(along: list[Along]) -> Points:
 def even_weights(positions: np.ndarray, half: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the first point (n) int, and the weights (n, WIDTH), of positions (n).
 
-    They are those of `axis_weights`, of which those on a point have zeros beside their one.
+    They are the weights of `axis_weights`; on a point zeros stand beside the 1.
 
     Args:
         positions: in grid indices.
@@ -419,9 +419,9 @@ class Midpoints(NamedTuple):
     Attributes:
         axis: of the arrays.
         surface: index of the free surface along it.
-        to_half: weights (rows, nodes) of half points under the surface; none without one.
+        to_half: weights (rows, nodes) of half points under the surface, if any.
         to_node: the same of nodes.
-        layers: which nodes lie in an absorbing layer, of each one.
+        layers: which nodes lie in an absorbing layer, of each layer.
     """
 
     axis: int
@@ -451,7 +451,7 @@ class Midpoints(NamedTuple):
         return self._combined(halves, -2, self.to_node, _extremes(np.minimum))
 
     def least_in_layers(self, factors: np.ndarray) -> np.ndarray:
-        """Return factors up to 1 at nodes, of which those in a layer are all the least of them."""
+        """Return factors up to 1 at nodes, of which all in a layer are the least of them."""
         lines = np.moveaxis(factors.copy(), self.axis, 0)
         for layer in self.layers:
             lines[layer] = lines[layer].min(0, initial=1.0)
@@ -464,11 +464,11 @@ class Midpoints(NamedTuple):
     def _combined(
         self, points: np.ndarray, first: int, closed: np.ndarray, rule: Callable
     ) -> np.ndarray:
-        """Combine four points from `first` ahead on, and those of the rows under a surface."""
+        """Combine four points from `first` ahead on, and points of the rows under a surface."""
         # One value stands for all where the medium does not vary along the axis.
         if points.shape[self.axis] == 1:
             return rule([points], np.array([_SIZES.sum()]))
-        # Interior: P, four points about the one sought.
+        # Interior: P, four points about the sought point.
         combined = rule([self._taken(points, first + m) for m in range(len(_SIZES))], _SIZES)
         lines = np.moveaxis(points, self.axis, 0)[self.surface :]
         # Rows under the free surface: the interpolation of its SBP closure.

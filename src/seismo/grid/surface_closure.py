@@ -22,9 +22,10 @@ dozens of their numbers free, which the kinds of closure choose by different cri
   the surface of uniform half-spaces over all waves in the band of a source, above all of the
   velocity of the Rayleigh wave: `scripts/fit_surface_closure.py` computes it,
   `surface_closure.json` stores it. In a uniform medium it is many times more accurate; with a
-  contact among its rows, or under water, it is less accurate. There, and for order 2, the plain one
-  is used. The fit for forces, and for moments well below the rows, has large errors in the near
-  field of a *moment* or a horizontal force among the rows: a second fit includes those.
+  contact among its rows, or under water, it is less accurate. There, and for order 2, the plain
+  closure is used. The fit for forces, and for moments well below the rows, has large errors in the
+  near field of a *moment* or a horizontal force among the rows: a second fit includes sources among
+  them.
 - For order 8 there are fits to layers over half-spaces with one contact at a certain depth
   (`scripts/fit_surface_contact.py`): the error of one-sided rows at a contact's kink depends on the
   depth of the contact, and hardly on the media. Sources and receivers among their rows are less
@@ -64,7 +65,7 @@ CONTACT_ORDER = 8  # order of the fits to contacts
 CONTACT_ROWS = 7  # cells below the surface without a second contact that such a fit needs
 _CONTACT_STEP = 0.13  # largest distance in cells of a contact from the fitted depth
 DECIMALS = 12  # of block and norms: the same on every machine, with any linear-algebra library
-ROWS = 26  # of nodes; the lowest one is rigid
+ROWS = 26  # of nodes; the lowest is rigid
 _WAVENUMBERS = np.linspace(0.1, 3.1, 31)  # rad per cell
 _SURFACE_ROWS = 10  # a surface wave has most of its energy in these rows:
 _ENERGY_SHARE = 0.8  # at least this share
@@ -89,7 +90,7 @@ class SurfaceClosure:
         down: (rows, width) weights of half-point values for the derivative at nodes 0, 1, ...
         node_norm: (rows) quadrature weight of node rows; 1 further down.
         half_norm: (rows) quadrature weight of half-point rows; 1 further down.
-        growth: largest eigenvalue of the closed operator / that of the open one (>= 1).
+        growth: largest eigenvalue of the closed operator / that of the open operator (>= 1).
         two_point: whether it is plain and exact for power 1: next to differences of neighbours.
     """
 
@@ -128,7 +129,7 @@ def closed_operators(
 
 
 class ClosureConditions:
-    """Linear conditions on the block of Q and on both norms, in this order in one vector."""
+    """Linear conditions on the block of Q and on both norms, in this order in a vector."""
 
     def __init__(self, c: np.ndarray, half_rows: int, node_rows: int) -> None:
         # The block of Q: rows r < half_rows, columns n < node_rows; further out the interior's.
@@ -226,7 +227,7 @@ def _plain(conditions: ClosureConditions, accuracy: int) -> np.ndarray:
 
 @lru_cache
 def fits() -> tuple[dict, ...]:
-    """Return the fits to Taylor coefficients, those of most rows first."""
+    """Return the fits to Taylor coefficients, of most rows first."""
     text = files("seismo.grid").joinpath("surface_closure.json").read_text()
     return tuple(sorted(json.loads(text), key=lambda fit: -len(fit["half_norm"])))
 
@@ -258,7 +259,7 @@ def closure_kind(
         order: of the differences.
         even_rows: cells below the surface that are of one solid.
         moments: whether a moment acts among the rows (`MOMENT_ROWS`), or a horizontal force.
-        contact_depth: depth in cells of one contact that the rows may be fitted to.
+        contact_depth: depth in cells of a contact that the rows may be fitted to.
     """
     kind = ClosureKind.MOMENTS if moments else ClosureKind.FORCES
     if _fit(order, kind, even_rows):
@@ -284,7 +285,7 @@ def surface_closure(
 ) -> SurfaceClosure:
     """Return the closure of a stencil at a free surface.
 
-    A fitted closure is the one closest to that of Taylor coefficients that is exact for the same
+    A fitted closure is closest to that of Taylor coefficients that is exact for the same
     powers with this stencil. Next to the surface a plain closure is exact to power min(M, 3) (2
     from order 14 on); the scheme as a whole is then one order more accurate (Gustafsson 1975).
     Beside contacts lower powers, which need fewer rows, are more accurate.
@@ -413,7 +414,7 @@ class RowWeights:
 
     Attributes:
         closed: rows from the surface down whose weights are one-sided and count from its row.
-        count: rows in all; those below are flat.
+        count: rows in all; rows below are flat.
         plain: width of the derivatives along z of closed rows.
         cross: width of Z and Z' in closed rows.
         inner: the same of the others, which have them about themselves.
@@ -467,5 +468,5 @@ class BesideRefinement:
 
     @property
     def rows(self) -> tuple[int, int]:
-        """The first of the rows beside the plane, and the one behind the last."""
+        """The first of the rows beside the plane, and the row behind the last."""
         return self.first, self.base + len(self.up)

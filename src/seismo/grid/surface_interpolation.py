@@ -9,9 +9,10 @@ interpolations keep energy: they belong to the norms of the closed differences
 the rows depends on the closure. Weights fitted to the exact response of half-spaces
 (`scripts/fit_surface_weights.py`) read a velocity, strain or stress among the rows a few times
 better than polynomials, and by their transpose a force or a moment there moves the surface as one
-at its very depth does. They are exact for polynomials up to degree 3, like those of a whole space.
+at its very depth does. They are exact for polynomials up to degree 3, like weights of a whole
+space.
 
-Fitted are depths half a cell apart. In between, weights are those of the polynomial through the
+Fitted are depths half a cell apart. In between, weights are of the polynomial through the
 nearest six depths, which keeps that exactness.
 """
 
@@ -31,7 +32,7 @@ from seismo.grid.surface_closure import DECIMALS, ClosureKind, SurfaceClosure
 
 _PROJECTIONS = 200  # at most, in search of an interpolation of norm 1; some 50 find it
 _BELOW = 1e-4  # of 1 lie projected singular values, so that the search ends
-_MET = 0.01  # to which fitted coefficients meet conditions that those of Taylor meet
+_MET = 0.01  # to which fitted coefficients meet conditions that Taylor's meet
 _ENOUGH = 1e-4  # over 1, which coefficients that are not exact for lines may keep
 WIDTH = 10  # rows that are read
 STEP = 0.5  # cells between fitted depths
@@ -164,7 +165,7 @@ def _fits() -> dict[tuple[int, str], dict]:
 
 @dataclass(frozen=True)
 class SurfaceWeights:
-    """The weights that belong to one fitted closure.
+    """The weights that belong to a fitted closure.
 
     Attributes:
         order: of the differences.
@@ -189,7 +190,7 @@ class SurfaceWeights:
 
 @lru_cache(maxsize=4096)  # receivers on a line share their depth
 def _interpolated(key: tuple[int, str], quantity: str, deepest: float, depth: float) -> Along:
-    """Return rows and weights at a depth, by those of the nearest fitted ones."""
+    """Return rows and weights at a depth, by the nearest fitted depths."""
     last = DEPTHS[deepest >= DEPTHS].size
     depths = DEPTHS[:last]
     tables = np.array(_fits()[key][quantity])[:last]

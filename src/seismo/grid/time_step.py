@@ -24,7 +24,7 @@ _TICK = 10**9  # intervals are whole nanoseconds,
 _PARTS = 1000  # except fractions such as 1/30 s, with denominators up to this
 _MOST_SPLITS = 100  # factor by which output intervals may shorten the stable step
 _MOST_STEPS = 1 << 62  # that 64 bits count
-_RANGE = 1.5  # largest ratio of a suggested interval to the requested one
+_RANGE = 1.5  # largest ratio of a suggested interval to the requested interval
 _GAIN = 1.4  # least ratio of time steps that makes another interval worth suggesting
 
 
@@ -152,8 +152,9 @@ def kinder_interval(
 ) -> tuple[float, float, float] | None:
     """Return the interval to change, its replacement and the resulting time step, all in s.
 
-    Candidates are the numbers of two digits around each interval; of those with about the longest
-    step the closest to its interval wins. None where no step is much longer than the present one.
+    Candidates are the numbers of two digits around each interval; of candidates with about the
+    longest step the closest to its interval wins. None where no step is much longer than the
+    present step.
     """
     # Exchange an interval at a time, and recompute the step that divides all of them.
     unique_intervals = set(intervals)
@@ -165,7 +166,7 @@ def kinder_interval(
             except ScenarioError:  # a step too small
                 continue
             changes.append((interval, alternative, dt))
-    # Keep changes whose step is close to the best and clearly longer than the present one.
+    # Keep changes whose step is close to the best and clearly longer than the present step.
     least_step = 0.9 * max((dt for *_, dt in changes), default=0.0)
     least_step = max(least_step, _GAIN * _fitting(largest, list(unique_intervals)))
     # Of these the closest in the logarithm, i.e. by ratio.

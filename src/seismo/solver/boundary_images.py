@@ -96,11 +96,11 @@ def turned_off(
     coefficients: dict[str, np.ndarray], odd: Mapping[str, Sequence[str]], faces: list[Face],
     subdomain: Subdomain,
 ) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return coefficients (z, y, x), those 0 on rigid faces that turn in the mirror there.
+    """Return coefficients (z, y, x), 0 on rigid faces where they turn in the mirror.
 
     Args:
         coefficients: at the nodes of a subdomain and of its halo along y and z.
-        odd: axis -> those that a mirror across it turns.
+        odd: axis -> coefficients that a mirror across it turns.
         faces: of the grid that are images.
         subdomain: whose nodes.
     """
@@ -123,7 +123,7 @@ def turned_off(
 def _rows(subdomain: Subdomain, shots: int, axis: str, layers) -> np.ndarray:
     """Return the flat indices where the rows of layers across y or z begin, or all across x.
 
-    Rows begin with the halo in front of them, and end with the one behind.
+    Rows begin with the halo in front of them, and end with the halo behind.
     """
     nz, ny, _ = subdomain.shape
     y_stride, z_stride = subdomain.strides

@@ -48,18 +48,18 @@ from seismo.solver.interpolation.traction_free_slopes import (
 )
 
 # A horizontal force among the rows, but below the depths of fitted weights, wants the closure for
-# moments down to this depth in cells, and the near field of a vertical one errs there, in that of a
-# moment. Traces 3 and 12 wavelengths away in 3-D at 5 and 7 points per wavelength, worst depth: of
-# horizontal forces 9.8 and 6.2 % with the closure for forces, 2.8 and 1.8 % with that for moments,
-# six cells deep 0.7, 0.3 and 1.3, 0.6 %; of vertical ones 1.8 and 1.0 % with the one, 2.5 and 0.7 %
-# with the other.
+# moments down to this depth in cells, and the near field of a vertical force errs there, in that of
+# a moment. Traces 3 and 12 wavelengths away in 3-D at 5 and 7 points per wavelength, worst depth:
+# of horizontal forces 9.8 and 6.2 % with the closure for forces, 2.8 and 1.8 % with that for
+# moments, six cells deep 0.7, 0.3 and 1.3, 0.6 %; of vertical forces 1.8 and 1.0 % with the former,
+# 2.5 and 0.7 % with the other.
 SIDEWAYS_LAST = 6.0
 # A vertical force errs by so much of what a moment does, down to this depth in cells: 4.25, 4.5, 5
 # cells deep in 2-D 0.48, 0.16, 0.09 % at 7 points, and half as much as others do further down.
 VERTICAL = 0.7
 VERTICAL_LAST = 4.4
 VERTICAL_BELOW = 0.5
-# The same of sources that fitted weights spread, in those of a moment so spread: of vertical forces
+# The same of sources that fitted weights spread, relative to a moment so spread: of vertical forces
 # next to the surface, of horizontal ones, and of shear moments next to it, whose own motion
 # is small. 0.5, 1, 2.5, 4 cells deep in 2-D, 7 points, 3 wavelengths away: Fz 0.42, 0.42, 0.09,
 # 0.08 %, Fx 0.20, 0.16, 0.34, 0.34 %, Mxz 2.1, 1.9, 0.42, 0.72 %.
@@ -75,7 +75,7 @@ GRADIENT = 0.005
 # A layer that ends among the rows, so many cells deep, wants a plain closure of less power: 1 where
 # it is SOFTER times softer than all below, 2 a little further down. Errors of 1200/600 m/s on
 # 3000/1700, 10 points per wavelength, with powers 3, 2, 1: 10 m of it 7.7, 7.9, 1.7 %; 15 m 2.2,
-# 3.5, 0.7 %; 20 m 1.7, 0.6, 1.8 %; 35 m 2.3, 1.3, 1.1 %. The stiffer one on top: 10 m 5.8, 9.2,
+# 3.5, 0.7 %; 20 m 1.7, 0.6, 1.8 %; 35 m 2.3, 1.3, 1.1 %. The stiffer rock on top: 10 m 5.8, 9.2,
 # 16 %; 20 m 7.2, 1.6, 10 %. Of 1200/600 on 1300/650, 20 m: 1.5, 0.6, 5.9 %.
 SHALLOWEST = 1.0
 SHALLOW = 3.0
@@ -102,7 +102,7 @@ class SurfaceSources(NamedTuple):
         moments: whether sources among the rows of a fitted closure want that for moments.
         near_field: by how much the near field of sources among them, or of moments on the surface,
             errs whatever the closure, in that of a moment.
-        below: by how much waves err that come from below the rows, in those of a moment.
+        below: by how much waves err that come from below the rows, relative to a moment.
         weighted: whether fitted weights (`surface_interpolation`) spread all that errs so.
     """
 
@@ -116,12 +116,12 @@ class FreeSurface(NamedTuple):
     """Surroundings on which the closure of a free surface depends.
 
     Attributes:
-        rows: half points below it and above the shallowest contact, of those that a reading of vz
-            uses; 0 without vz.
+        rows: half points below it and above the shallowest contact, of half points that a reading
+            of vz uses; 0 without vz.
         even_rows: cells below it that are of one solid (`GRADIENT`), as far as fits ask for.
         sources: among the rows, and below them.
         power: that a plain closure is best exact for.
-        contact: depth in cells of the contact that the rows may be fitted to, infinite without one.
+        contact: depth in cells of the contact that the rows may be fitted to, else infinite.
         long: whether differences along z are bounded, for longer time steps.
     """
 
@@ -251,7 +251,7 @@ def surface_of(
     """Return the closure of a free surface, and the slope of vz that it prescribes, or None.
 
     Args:
-        surface: the free surface, if there is one that differences close.
+        surface: the free surface that differences close, or None.
         earth: the medium.
         grid: the grid.
         stencil: of the differences.
@@ -268,8 +268,8 @@ def surface_of(
 def _lone_contact(earth: Earth, grid: Grid) -> float:
     """Return the depth in cells of a contact of two solids that lies alone among the rows.
 
-    Infinite without one, where it does not lead into stiffer rock, or where waves along rows fitted
-    to it would run back: these grow in absorbing layers, by up to 10^5 in 3000 steps.
+    Infinite without a contact, where it does not lead into stiffer rock, or where waves along rows
+    fitted to it would run back: these grow in absorbing layers, by up to 10^5 in 3000 steps.
     """
     if not earth.layered:
         return math.inf

@@ -58,7 +58,7 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts that features give of a run, each asked for by its type, or one that this extends.
+    """Facts that features give of a run, each asked for by its type, or a type that it extends.
 
     Attributes:
         entries: the facts, of unlike types.
@@ -139,14 +139,14 @@ class Discretization:
         closure: closed operators under an elastic free surface, or None.
         slope: of vz that this surface prescribes, or None.
         shots: the sources of every shot.
-        survey_shots: the same of all jobs of an array, of which this one has a share.
+        survey_shots: the same of all jobs of an array, of which this run has a share.
         groups: the receiver sets.
         batch: shots that advance together.
         field_damping: of fields in absorbing layers, whose medium guides waves that grow there.
         grids: that stand side by side, each with some of these shots, on as many of the ranks.
         facts: that features give.
         interface: where the grid meets another of another spacing, or None.
-        subdivision: cells in one of the coarsest grid, along an axis.
+        subdivision: cells in a cell of the coarsest grid, along an axis.
         above: the run on the grid above that, whose results are its own there, or None.
         fastest_beside: the fastest wave of the other grid in m/s, for layers alike on both.
         even: by stage, of every plane z, whether its medium is that of `IsotropicPlanes`.
@@ -213,7 +213,7 @@ class Discretization:
         return self.fact(VerticalCoordinate)
 
     def shots_on(self, grid: int) -> range:
-        """Return the shots on one of the grids, of those that advance together."""
+        """Return the shots on a grid, of shots that advance together."""
         first, last = (self.batch * n // self.grids for n in (grid, grid + 1))
         return range(first, last)
 
@@ -314,7 +314,7 @@ class Discretization:
 
     @property
     def plane_rows(self) -> BesideRefinement:
-        """The same, of one of two grids."""
+        """The same, where there are two grids."""
         assert self.refined_rows
         return self.refined_rows
 
@@ -411,7 +411,7 @@ class Discretization:
 
     @derived
     def row_groups(self) -> Callable[[int], list[RowGroup]]:
-        """Return regions of one kind of row each, for lanes of so many numbers."""
+        """Return regions of a kind of row each, for lanes of so many numbers."""
         grid = self.grid.damped
         curved = self.curved_rows.count if self.curved_rows else 0
         rows = self.refined_rows.rows if self.refined_rows else (0, 0)

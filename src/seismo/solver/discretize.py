@@ -86,7 +86,7 @@ def discretize(
 
 
 def _on_level(run: Scenario, level: Level, ground: Any, share: Share | None) -> Discretization:
-    """Discretize a run over some ground on one of its grids, of all shots or a share."""
+    """Discretize a run over some ground on a grid of it, of all shots or a share."""
     scenario = level.scenario
     grid = level.grid
     # All of the region with one spacing, which models, sources and receivers refer to.
@@ -148,7 +148,7 @@ def _differences(
     level: Level, physics: Physics, earth: Earth, extremes: Extremes, sample: MediaSample,
     shots: list[Shot], groups: list[ReceiverGroup], slopes: bool,
 ) -> tuple[Waves, Stencil, SurfaceClosure | None, SurfaceSlope | None]:  # fmt: skip
-    """Return the waves that a grid carries, its differences, and those of its free surface.
+    """Return the waves that a grid carries, its differences, and its free surface's.
 
     Raises:
         ScenarioError: no differences carry the waves, or the grid is too thin for them.

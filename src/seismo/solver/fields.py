@@ -115,11 +115,11 @@ class Fields:
         return self.subdomain.volume, self._of_shot(self._slope_rows), self._of_shot(1)
 
     def set_planes(self, planes: dict[str, np.ndarray]) -> None:
-        """Copy planes (y, x), halo included, that have one number for each column of points."""
+        """Copy planes (y, x), halo included, that have a number for each column of points."""
         sub = self.subdomain
         stride, plane = sub.strides
         for name, columns in planes.items():
-            # Rows of one plane z, where they stand in the arrays of fields.
+            # Rows of a plane z, where they stand in the arrays of fields.
             rows = np.zeros((plane // stride, stride), self._backend.precision)
             ny, nx = columns.shape
             rows[:ny, :nx] = columns
@@ -129,7 +129,7 @@ class Fields:
 
     @property
     def plane_size(self) -> int:
-        """Count the numbers in a plane: one for each column of points, behind the earlier ones."""
+        """Count the numbers in a plane, for each column of points, behind the earlier ones."""
         return self.subdomain.before + self.subdomain.strides[1]
 
     def size_of(self, coefficient: str) -> int:
@@ -140,7 +140,7 @@ class Fields:
         return self.subdomain.volume
 
     def packed(self, z: int, coefficients: tuple[str, ...]) -> int:
-        """Return how much earlier plane z of the grid stands in those coefficients that are sparse.
+        """Return how much earlier plane z of the grid stands in sparse coefficients.
 
         They belong to a stage; 0 where none is sparse.
         """
@@ -148,7 +148,7 @@ class Fields:
         if not stages:
             return 0
         (stage,) = stages
-        # Planes left out before this one, times their size.
+        # Planes left out before this plane, times their size.
         plane = z + self.subdomain.offset[2]
         return int(plane - np.searchsorted(self._planes[stage], plane)) * self.subdomain.strides[1]
 

@@ -25,7 +25,7 @@ def _no_growth(stencil: Stencil) -> float:
 
 @dataclass(frozen=True)
 class GridInterface:
-    """The plane where a grid meets another one, of another spacing.
+    """The plane where a grid meets another, of another spacing.
 
     Attributes:
         row: of this grid's nodes on the plane.
@@ -52,7 +52,7 @@ class Level:
         scenario: with the spacing, the layers and the faces of this grid.
         grid: all of its rows.
         interface: where it meets another grid, or None.
-        subdivision: cells in one of the coarsest grid, along an axis.
+        subdivision: cells in a cell of the coarsest grid, along an axis.
     """
 
     scenario: Scenario
@@ -72,7 +72,7 @@ class Level:
 
     @property
     def has_all_depths(self) -> bool:
-        """Whether its rows are those of all depths."""
+        """Whether it has rows of all depths."""
         return self.interface is None or not self.interface.is_below
 
     def stepped(self, dt: float) -> Level:
@@ -241,7 +241,7 @@ def image_faces(scenario: Scenario, grid: Grid, physics: Physics) -> list[Face]:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Rows along x that share one variant of the operators, and another one at their ends.
+    """Rows along x that share a variant of the operators, and another at their ends.
 
     Attributes:
         box: the points; whole rows.
@@ -289,7 +289,7 @@ def _segments(grid: Grid, axis: str, reach: int) -> list[tuple[int, int, bool]]:
 def spans(grid: Grid, lane: int, reach: int):
     """Cut x in layer, middle and layer, on whole lanes, so that vectors are aligned.
 
-    Where nothing is left for the middle, all is one layer: rows begin on a whole lane, too.
+    Where nothing is left for the middle, all is a layer: rows begin on a whole lane, too.
     """
     points = grid.points[0]
     low = grid.low[0]
@@ -306,7 +306,7 @@ def regions(
     grid: Grid, lane: int, closed_rows: int = 0, reach: int = 0, curved_rows: int = 0,
     refined: tuple[int, int] = (0, 0),
 ) -> list[RowGroup]:  # fmt: skip
-    """Cut the grid into regions of one kind of row each.
+    """Cut the grid into regions of a kind of row each.
 
     Args:
         grid: the grid.
@@ -314,14 +314,14 @@ def regions(
         closed_rows: rows under a free surface with their own operators.
         reach: points beside a layer whose derivatives still see its memory.
         curved_rows: rows from the top that follow the ground.
-        refined: the first row beside the plane where two spacings meet, and the one behind the
+        refined: the first row beside the plane where two spacings meet, and the row behind the
             last.
     """
     cuts = spans(grid, lane, reach)
     # Product of the segments along y and z.
     y_cuts = _segments(grid, "y", reach) if "y" in grid.axes else [(0, 1, False)]
     z_cuts = _segments(grid, "z", reach)
-    # Rows of a closed surface are a row group of their own; so are those that follow the ground.
+    # Rows of a closed surface are a row group of their own; so are rows that follow the ground.
     first = 0
     for rows in (closed_rows, curved_rows):
         if rows > first:

@@ -56,7 +56,7 @@ class Prepared:
     Attributes:
         injection: tables of sources, for each part of a rank.
         record: rows that read their receivers; None where these do not move.
-        fine: those of the finer grid, or None.
+        above: tables of the grid above, or None.
     """
 
     injection: list[dict[TableKey, InjectionTable]]
@@ -144,7 +144,7 @@ class Simulation:
 
     @property
     def points(self) -> int:
-        """Points that one step updates, absorbing layers and shots included."""
+        """Points that a step updates, absorbing layers and shots included."""
         return self.discretization.points * self.discretization.batch
 
     @property
@@ -158,7 +158,7 @@ class Simulation:
 
     @property
     def bytes_per_point(self) -> int:
-        """Bytes a perfect kernel moves for one point and step."""
+        """Bytes a perfect kernel moves for a point and step."""
         item = np.dtype(self.backend.precision).itemsize
         return round(self.discretization.physics.numbers_per_point * item)
 
@@ -199,7 +199,7 @@ class Simulation:
             ]
             for shot in shots[local_shots.start : local_shots.stop]
         ]
-        # Another grid has those on the other side of the plane where it meets this one.
+        # Another grid has sources on the other side of the plane where both meet.
         sources = [
             [s for s in of_shot if self.discretization.has(s.position)] for of_shot in sources
         ]

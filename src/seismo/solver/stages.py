@@ -94,7 +94,7 @@ class Binding:
         fields: its arrays.
         tables: coefficients and profiles.
         order: of the differences.
-        regions: boxes of one variant each.
+        regions: boxes of a variant each.
         closed_width: width of the surface weights, 0 without a closed free surface.
         even: by stage, of every plane z of the grid, whether its medium is even.
         moving: points that can move; the others are left as they are.
@@ -145,7 +145,7 @@ class Binding:
 def _rows(
     binding: Binding, stage: Stage, memory: LayerMemory, region: RowGroup, box: Box
 ) -> list[list[int]]:
-    """Return the columns of a box of one region, for every shot; along x as far as it reaches."""
+    """Return the columns of a box of a region, for every shot; along x as far as it reaches."""
     sub = binding.subdomain
     ox, oy, oz = sub.offset
     (_, y0, z0) = box.lo
@@ -207,7 +207,7 @@ class BoundStage:
     ) -> list[Launch]:
         stage = self.stage
         grouped = dict[OperatorKey, tuple[list[list[int]], list[list[int]]]]()
-        # Boxes by the operators that their rows need: one launch each.
+        # Boxes by the operators that their rows need, a launch each.
         for region in self._regions(binding, memory):
             for box in boxes:
                 overlap = region.box & box
@@ -339,7 +339,7 @@ class RowCorrections:
     ) -> list[Launch]:
         """Bind the terms whose target rows lie in a box of owned points, with tables of sweeps.
 
-        Bindings of one box to other tables go on with the same layer memory.
+        Bindings of a box to other tables go on with the same layer memory.
         """
         launches = []
         for number, term in enumerate(terms):
@@ -350,11 +350,11 @@ class RowCorrections:
         return launches
 
     def _bases(self, box: Box) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return where row z = 0 would begin for every shot and y of a box, those y, and the shots.
+        """Return where row z = 0 would begin for every shot and y of a box, these y, and the shots.
 
         Of a part further down that is before its arrays.
         """
-        # Rows of the box: one for each shot and y, at z = 0.
+        # Rows of the box, for each shot and y, at z = 0.
         y = np.arange(box.lo[1], box.hi[1])
         batch = self._subdomain.batch
         shots = np.repeat(np.arange(batch), len(y))

@@ -187,7 +187,7 @@ class SubdomainSolver:
         for planes in acting("planes", scenario):
             self.fields.set_planes(planes(discretization, subdomain, coefficients))
         self.fields.set_coefficients(coefficients, lambda array: self._fill(faces, array), spread)
-        # Operators: one table for each phase of the layers.
+        # Operators: a table for each phase of the layers.
         at_once = backend.at_once and physics.at_once and physics.differences == "second"
         profiles = cpml.profiles(discretization)
         tables = [_tables(discretization, subdomain, at_once, layers) for layers in profiles]

@@ -1,14 +1,13 @@
 """Choice of the difference coefficients that carry the waves of a run best, and their error.
 
 The coefficients of an order are a family with one parameter, the tolerance of their phase velocity
-(`seismo.grid.coefficients`): a larger one carries shorter waves, and all of them worse. Which is
-best follows from the spectrum of the traces, the points per wavelength and, where the phase error
-is
-large, from the path: the one with the least predicted error is taken.
+(`seismo.grid.coefficients`): a larger tolerance carries shorter waves, and all of them worse. Which
+is best follows from the spectrum of the traces, the points per wavelength and, where the phase
+error is large, from the path: the least predicted error is taken.
 
 `order: auto` is the lowest of 8, 12 and 16 that keeps the wanted accuracy: on a given grid a higher
-order always costs more. A step of order 12 takes 1.25 to 1.35 times, one of 16 1.5 to 1.8 times
-as long as one of order 8 on CPUs and GPUs alike, and steps are 6 and 9 % shorter. Where contacts
+order always costs more. A step of order 12 takes 1.25 to 1.35 times, of 16 1.5 to 1.8 times
+as long as of order 8 on CPUs and GPUs alike, and steps are 6 and 9 % shorter. Where contacts
 and a free surface err more than that, an order need not be better than they are.
 """
 
@@ -50,7 +49,7 @@ class PowerLaw:
 
 
 # Measured with Ricker wavelets against exact solutions (validation/): half-spaces with a force at
-# and below the surface, media in contact. Errors of one frequency, by the points in its wavelength.
+# and below the surface, media in contact. Errors of a frequency, by the points in its wavelength.
 RAYLEIGH_VELOCITY = {  # relative, by the closure of the surface
     ClosureKind.FORCES: PowerLaw(8e-5, 3.0),
     ClosureKind.LONG: PowerLaw(1.6e-4, 3.0),
@@ -69,7 +68,7 @@ CROSSED = {
     **dict.fromkeys((6, 8, 10, 12, 14), PowerLaw(2.8e-3, 4.0)), 16: PowerLaw(1.45e-3, 4.25),
 }  # fmt: skip
 NEAR_SURFACE = PowerLaw(5e-2, 2.0)  # of moments among its rows; of forces there, a share
-WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of those that fitted weights spread
+WEIGHTED_NEAR_SURFACE = PowerLaw(2.4e-2, 3.0)  # of moments that fitted weights spread
 _NEAR_FIELD = 0.8  # of these: decay with the way to receivers, a wavelength
 _FAR = PowerLaw(9e-3, 2.35)  # of these: the rest of moments, however far the receivers are
 CONTACT = PowerLaw(8e-3, 2.0)  # of waves that meet contacts in an earth that varies with depth only
@@ -114,7 +113,7 @@ def dispersion_error(waves: Waves, stencil: Stencil) -> float:
 def surface_error(waves: Waves) -> float:
     """Return the relative error of the traces by a closed free surface.
 
-    Body waves err once, those of moments among the rows wherever they are read; Rayleigh waves, of
+    Body waves err once, of moments among the rows wherever they are read; Rayleigh waves, of
     which deep sources make few, travel at a wrong speed.
     """
     if waves.surface is None:

@@ -37,7 +37,7 @@ class RowLimit:
         share: of the limit of other rows.
         growth: largest derivative over that of other rows.
         step: longest stable step in s of their own.
-        bounded: z in m of the first and the last node row of those that `step` is of.
+        bounded: z in m of the first and the last node row that `step` is of.
     """
 
     share: float = 1.0
@@ -217,7 +217,7 @@ def _limit(scheme: Scheme, extremes: Extremes, height: float) -> float:
     if scheme.closure is None:
         symbols["z"] = max(symbols["z"], upright * scheme.growth)
     elif height == 1.0:
-        # Closed rows, of cells of that height, have a larger one along z.
+        # Closed rows, of cells of that height, have a larger symbol along z.
         symbols["z"] = max(symbols["z"], upright * max(scheme.closure.growth, scheme.growth))
     if height > 1.0:
         factors["z"] = factors.get("z", 1.0) / height

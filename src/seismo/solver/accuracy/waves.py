@@ -52,7 +52,7 @@ class Waves:
 
     Attributes:
         spectra: of the traces.
-        passages: longest paths, one in each medium.
+        passages: longest path in each medium.
         spacing: (axis) m.
         second_order: whether second differences drive the waves.
         longest: distance in m from a source to its farthest receiver or corner.
@@ -189,7 +189,7 @@ def waves_of(
 
 
 def are_converted(above: Waves, below: Waves) -> bool:
-    """Whether S waves of one of two grids, or of a contact on their plane, come to the other."""
+    """Whether S waves of a grid of two, or of a contact on their plane, come to the other."""
     media = [passage.medium for waves in (above, below) for passage in waves.passages]
     properties = [(medium.vp, medium.vs, medium.rho, medium.others) for medium in media]
     return above.shear or below.shear or any(property_ != properties[0] for property_ in properties)

@@ -10,7 +10,7 @@ among the rows of a free surface, motion is read with errors of a few thousandth
 either end, which a short l makes large. Strains are read there for what they are, so that short
 pieces integrate them, from contact to contact::
 
-    1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k those of Gauss and Legendre
+    1/l int t . e t ds  =  sum_k w_k t . e(s_k) t,     s_k, w_k of Gauss and Legendre
 
 Receivers too near a face to be read are refused before a run is planned.
 
@@ -44,7 +44,7 @@ from seismo.solver.interpolation.point_weights import PointInterpolation, Strain
 _NO_WEIGHT = 1e-9  # of directions: left by rounding
 MOST_CELLS = 4.0  # of a piece that integrates strains
 _LEVEL = 0.02  # sine of the dip up to which both ends of a piece err alike
-_NODES = 2  # places in it, and one more for each cell
+_NODES = 2  # places in it, and another for each cell
 
 
 def channel_points(
@@ -136,7 +136,7 @@ def _level_points(
     if term.along:
         points = _along(interpolation, field, term.along, points)
         interpolation.refuse_outside(points, position, "differentiate")
-    # Where the surface prescribes the slope of vz: points of vx and vy beside those of vz.
+    # Where the surface prescribes the slope of vz: points of vx and vy beside points of vz.
     if interpolation.slope and columns:
         if term.along:
             columns = _along(interpolation, field, term.along, columns)
@@ -340,7 +340,7 @@ def _is_uneven(
 
 
 def _crossings(interpolation: PointInterpolation, first: float, last: float) -> list[float]:
-    """Return which shares of the way from a depth (m) to another one lie on contacts of layers."""
+    """Return which shares of the way from a depth (m) to another lie on contacts of layers."""
     if interpolation.layers is None or first == last:
         return []
     shares = (interpolation.layers.contact_depths - first) / (last - first)
@@ -403,7 +403,7 @@ class IndirectReading:
     """The reading of receivers of a grid; that of their own quantities unless overridden.
 
     Attributes:
-        discretization: the run on one of its grids.
+        discretization: the run on a grid of it.
     """
 
     discretization: Discretization

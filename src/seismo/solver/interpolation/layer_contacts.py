@@ -12,7 +12,7 @@ which goes as the integral of rho, and vz has a part that goes as that of 1 / rh
 jumps.
 
 The grid has these integrals, too: the sums of the averages that its nodes have, as its own
-differences D invert to them, D phi = average. The weights are those of even media, changed as
+differences D invert to them, D phi = average. The weights are of even media, changed as
 little as makes them read every such phi as its integral is at the position: as cubics are read
 exactly (`seismo.grid.interpolation`), so are kinks, of any number of contacts, as the scheme itself
 has them. Contacts of fluid and solid bound all of it: nothing is read across them.
@@ -41,7 +41,7 @@ from seismo.model.effective.column import SAMPLES
 
 MARGIN = 24  # rows beyond the grid that sums begin in
 NEAR = 6  # rows on either side that may differ and change weights
-ALIKE = 1e-9  # relative difference of moduli that count as one
+ALIKE = 1e-9  # relative difference of moduli that count as alike
 _TINY = 2e-2  # of the largest slope: residuals of kinks below it are left
 _NONE = 1e-3  # weights that change by less stay
 
@@ -251,7 +251,7 @@ class Layers:
         elif wet.any() and not wet.all():
             return None
         shift = 0.5 if half else 0.0
-        # The stencil of an even medium, on a row exactly where the position is on one.
+        # The stencil of an even medium, on a row exactly where the position is on a row.
         rows = int(np.floor(z_index - shift)) - RADIUS + 1 + np.arange(2 * RADIUS)
         if abs(z_index - shift - np.rint(z_index - shift)) < ON_GRID:
             rows += int(np.rint(z_index - shift)) - rows[RADIUS - 1]
@@ -337,7 +337,7 @@ class Layers:
     def _settled(self, z_index: float) -> int:
         """Return the number of the nearest row with only one medium about it, that of a place.
 
-        Without one it is that of the nearest with any, and at last the first of all.
+        Else it is that of the nearest with any, and at last the first of all.
         """
         # Nearest row with one medium within the stencil's radius, if possible the place's own.
         even = self._once(self._even, self._side(z_index))

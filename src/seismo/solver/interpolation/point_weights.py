@@ -1,23 +1,23 @@
 """Point interpolation: how fields are read, and sources spread, at any position of a grid.
 
 Receivers read with these weights, sources spread with them; both therefore agree on what happens
-beside a free surface, and reciprocity holds. Away from it the weights are those of an even medium,
+beside a free surface, and reciprocity holds. Away from it the weights are of an even medium,
 or of the layers about the position. Where a feature has others (beside contacts of fluid and solid,
 on ground that slopes) it gives a `PointRule` at the place `point_rules`. Rules are asked in the
 order of the features, and the first that answers is taken.
 
 Strains among layers (`StrainReading`) are read from quantities that are continuous across contacts.
 Across a horizontal contact e_ab along it, szz, sxz and syz are continuous; ezz, exz, eyz and the
-stresses along it jump. These are read with the moduli at the position (here without an index, those
-of node or half row j with one), so that nothing is read across a jump::
+stresses along it jump. These are read with the moduli at the position (here without an index, with
+the index j those of a node or half row), so that nothing is read across a jump::
 
     ezz   = sum_j w_j [c33_j ezz_j + c13_j (exx_j + eyy_j)] / c33 - (c13 / c33) (exx + eyy)
     2 exz = sum_j w_j (mu_j / mu) 2 exz_j
     sxx   = (c13 / c33) szz + (c11 - c13^2 / c33) exx + (c12 - c13^2 / c33) eyy
 
-exx, eyy and exy are read as they are, where `sxx` is to be read with those of the nodes, from their
-stresses. A moment acts by the transpose: its work is that on the strain at the source. In a fluid
-that is sum_j w_j kappa_j / kappa div_j: the volume that comes out of the source is its own.
+exx, eyy and exy are read as they are, where `sxx` is to be read with moduli of the nodes, from
+their stresses. A moment acts by the transpose: its work is that on the strain at the source. In a
+fluid that is sum_j w_j kappa_j / kappa div_j: the volume that comes out of the source is its own.
 
 Each strain is given by the points of the stress that does work on it, where the scheme has it.
 """
@@ -126,7 +126,7 @@ class StrainReading:
         return points_by_field
 
     def _shares(self, name: str, along: Points) -> dict[str, np.ndarray]:
-        """Return the shares in sxx (syy) of those of the nodes, all less their parts of szz.
+        """Return the shares in sxx (syy) of the nodes' stresses, all less their parts of szz.
 
         They are P = E exx + F eyy and Q = F exx + E eyy, E - F = 2 c66: the sum and the difference
         of the two go as E + F and as c66.
@@ -169,7 +169,7 @@ class PointRule:
     Attributes:
         slips: contacts along which media slip on each other; no reading goes across them.
         slopes: of vz that is read, and of derivatives, which the surface prescribes in place of
-            those of a level one; None where these count.
+            slopes of a level surface; None where these count.
         surface_rows: rows that polynomials below a closed surface go through, or None.
         by_depth: whether weights next to the surface depend on the depth alone.
     """
@@ -295,7 +295,7 @@ class PointInterpolation:
             kind: of the reading where the field stands
                 (`seismo.solver.interpolation.layer_contacts`), the field's own when None.
             fitted: whether fitted weights read it among the rows of a closure. Derivatives across
-                the surface have none, and those along it do not either, whose errors cancel.
+                the surface have none, nor have derivatives along it, whose errors cancel.
         """
         index = self.index(position)
         surface = self.surface(field)
@@ -337,7 +337,8 @@ class PointInterpolation:
 
     def _side_of_rules(self, name: str, half: bool, z_index: float) -> Along | None:
         """Return rows and weights of the first rule that has any."""
-        # Rows of one side of a contact exclude those of another: the first answer is the only one.
+        # Rows of one side of a contact exclude rows of another: the first answer is the only
+        # answer.
         sides = (rule.side(name, half, z_index) for rule in self.rules)
         return next((side for side in sides if side is not None), None)
 
@@ -388,7 +389,7 @@ class PointInterpolation:
     def reading(self, field: Field, position) -> PointsByField:
         """Return the points, by their field, that read a field at a position in m.
 
-        Of a stress those that read the strain that it does work on.
+        Of a stress the points that read the strain that it does work on.
         """
         # Stresses and pressure among layers: by the strain that they do work on.
         strains = self.strains(position) if field.name[0] in "sp" else None
@@ -420,7 +421,7 @@ class PointInterpolation:
     def spreading(self, field: Field, position) -> PointsByField:
         """Return the points, by their field, that a source at a position in m acts on.
 
-        They are those that read the field there, unless the equation asks for broad sources.
+        These points read the field there, unless the equation asks for broad sources.
         """
         if not self.physics.broad_sources:
             return self.reading(field, position)
@@ -457,7 +458,7 @@ class PointInterpolation:
         return points, slope.points(columns)
 
     def refuse_outside(self, points, position, act: str, instead: str = "") -> None:
-        """Refuse a position in m whose points (x, y, z, ...) reach beyond those that fields have.
+        """Refuse a position in m whose points (x, y, z, ...) reach beyond the points of fields.
 
         Raises:
             ScenarioError: it lies too near a face to `act` there; the remedy `instead` is appended.
@@ -484,7 +485,7 @@ class PointInterpolation:
             share[is_closed] = norm[z[is_closed]]
         if self.grid.stretching is not None:
             share = share * self.grid.heights(z + 0.5 * ("z" in field.half))
-        # And those of a feature: at contacts, and on ground that slopes.
+        # And rules of a feature: at contacts, and on ground that slopes.
         for rule in self.rules:
             factor = rule.norm(field, x, y, z)
             share = share if factor is None else share * factor

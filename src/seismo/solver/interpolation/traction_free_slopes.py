@@ -284,7 +284,7 @@ def stencil_points(
         stencil: function(reach) -> offsets (3, k) along x, y, z and weights (k).
     """
     pieces = []
-    # Nodes near the ends of the grid have shorter stencils: those of one length at a time.
+    # Nodes near the ends of the grid have shorter stencils: a length at a time.
     for number in np.unique(reach):
         chosen = reach == number
         offsets, weights = stencil(int(number))
@@ -321,7 +321,7 @@ def even_depths(
         earth: the medium.
         grid: the grid.
         most: depth in cells that is looked at; beyond it the answer is infinite.
-        changes: relative; one depth for each.
+        changes: relative; a depth for each.
     """
     z = grid.coordinate("z", np.arange(2 * most + 1) / 2)
     y, x = (grid.coordinate(a, np.arange(grid.points[AXES.index(a)])) for a in "yx")
@@ -393,7 +393,7 @@ class ThinLayerReading:
 
     @cached_property
     def _even(self) -> int:
-        """The first row below those of the closure with one medium about it, or 0."""
+        """The first row below the closure's rows with one medium about it, or 0."""
         for row in range(self.closure.rows + 1, _DEEPEST):
             about = slice(row - 1, row + RADIUS + 1)
             moduli = np.array(list(self._rows.values()))[:, about]

@@ -38,7 +38,7 @@ def as_volume(array: np.ndarray) -> np.ndarray:
 
 
 def nodes_of(discretization: Discretization, subdomain: Subdomain) -> dict[str, range]:
-    """Return those nodes, z first; one along y and x if the earth varies with z only."""
+    """Return these nodes, z first; a single one along y and x if the earth varies with z only."""
     nodes = every_node(discretization, subdomain)
     if discretization.earth.layered:
         # A layered earth varies with z only: one column is enough.
@@ -146,7 +146,7 @@ def _around(discretization: Discretization, axis: str, nodes: range) -> range:
     reach = discretization.physics.weakened_by
     first = nodes.start - reach
     last = nodes.stop + reach
-    # Nodes in a layer have the least factor of those about its inner edge.
+    # Nodes in a layer have the least factor about its inner edge.
     before, behind = _layers(discretization, axis)
     if nodes.start < before:
         last = max(last, before + reach)
@@ -320,6 +320,6 @@ def _density(
 
 
 def _next(array: np.ndarray, axis: int) -> np.ndarray:
-    """Return the values of the next points along an axis; those of the last ones stay."""
+    """Return the values of the next points along an axis; the last values stay."""
     count = array.shape[axis]
     return array.take(np.minimum(np.arange(count) + 1, count - 1), axis)

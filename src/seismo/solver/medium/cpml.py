@@ -235,7 +235,7 @@ def profile(grid: Grid, axis: str, layer: PmlParameters, dt: float, finer: int =
 
     Returns:
         (8, points) float64; b = a = 0 and 1/kappa = m = 1 outside the layers. Where cells are J
-        times as tall as at the top, a and 1/kappa are those over J.
+        times as tall as at the top, a and 1/kappa are divided by J.
     """
     n = AXES.index(axis)
     points = grid.points[n]
@@ -341,12 +341,12 @@ def _block_layout(box: Box, stretched: str, pad: int, lane: int) -> tuple[int, i
 class LayerMemory:
     """Own the memory variables of a stage, in every region and span, in one array.
 
-    Where they are differentiated there are `pad` zeros on both sides. Along x those before a row
-    are whole lanes or lines, so that rows are aligned; those behind it are the next row's, or the
+    Where they are differentiated there are `pad` zeros on both sides. Along x zeros before a row
+    are whole lanes or lines, so that rows are aligned; zeros behind it are the next row's, or the
     stagger.
 
     A backend that takes second derivatives at once has three arrays with a variable each: the
-    outer one, and the flux of even and of odd steps, since neighbours still read the old one. At
+    outer one, and the flux of even and of odd steps, since neighbours still read the old flux. At
     the ends of rows they hold the layer alone: the points beside it have theirs in the margin,
     zeros but in corners, and weights of 0 for their view of the next row.
     """

@@ -30,11 +30,11 @@ from seismo.scenario import Scenario
 from seismo.scenario.gridded_parts import volume_format
 from seismo.scenario.model_parts import given_parameters
 
-# A module that imports this one.
+# A module that imports this.
 if TYPE_CHECKING:
     from seismo.solver.discretization import Discretization
 
-_OWN_GROUND = ("geomodelgrids", "rfile", "sfile", "openswpc")  # formats that have one
+_OWN_GROUND = ("geomodelgrids", "rfile", "sfile", "openswpc")  # formats that have a ground
 EVEN_RUN = 8  # planes of even medium that are worth launches of their own
 
 
@@ -48,7 +48,7 @@ def even_planes(discretization: Discretization) -> dict[str, np.ndarray]:
     even_by_stage = {}
     for stage, rule in [(s, s.even) for s in physics.stages if s.even]:
         if earth.layered:
-            # Layered earth: ask the averages of one column.
+            # Layered earth: ask the averages of a column.
             names = (*physics.medium, *rule.asks)
             column = effective_medium(earth, nodes.column, names, averaging)
             even = rule.where(column).reshape(-1)
@@ -113,7 +113,7 @@ def earth_of(
         topography, level_of(scenario, grid), _below_ground(scenario.model, topography is not None)
     )
     top, bottom = grid.limits("z")
-    # Parts that count from the ground are asked for depths, from 0 under the highest one on.
+    # Parts that count from the ground are asked for depths, from 0 under the highest ground on.
     highest = frame.level
     if topography is not None:
         top = highest = topography.highest
@@ -184,7 +184,7 @@ def rows_of(
 ) -> list[Extremes] | None:
     """Return the extremes of each row of the grid; None where all rows have one height.
 
-    Files may be faster between the nodes than on any: with them each row has those of all.
+    Files may be faster between the nodes than on any: with them each row has the extremes of all.
     """
     if grid.stretching is None:
         return None

@@ -37,7 +37,7 @@ class LayerDamping:
             without turns that guide nothing that grows.
         points: of a layer.
         rocks: the p that anisotropic rocks ask for by themselves.
-        advised: the p of a medium whose run has another one.
+        advised: the p of a medium whose run has another p.
     """
 
     early: float = 0.0

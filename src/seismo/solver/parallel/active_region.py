@@ -10,7 +10,7 @@ front fades as Airy's function does, over a distance that grows with the cube ro
 numbers hold for a source that acts in a single step, at orders 2 to 16, and so for all others
 (`tests/solver/test_moving_part.py`).
 
-The steps of a run come in phases; those of a phase update the box that can move in its last step.
+The steps of a run come in phases; steps of a phase update the box that can move in its last step.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _squared_symbol(
 
 
 def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]:
-    """Return the phases of a run: without a front to follow, those of the absorbing layers.
+    """Return the phases of a run: without a front to follow, of the absorbing layers.
 
     Args:
         discretization: the run.
@@ -119,7 +119,7 @@ def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]
     for first, behind in pairwise(bounds):
         number = sum(begin <= first for begin in layers) - 1
         phase = Phase(first, number, front.box(behind))
-        # Boxes are rounded up: those of neighbours may be the same.
+        # Boxes are rounded up: neighbours may have the same.
         if not grown or (grown[-1].layers, grown[-1].box) != (phase.layers, phase.box):
             grown.append(phase)
     updated = updates(tuple(grown), 0, steps)
@@ -127,7 +127,7 @@ def phases(discretization: Discretization, from_rest: bool) -> tuple[Phase, ...]
 
 
 def updates(run_phases: tuple[Phase, ...], first: int, behind: int) -> int:
-    """Return the points that steps update, from a first one on, summed over the steps."""
+    """Return the points that steps update, from a first step on, summed over the steps."""
     ends = [*(phase.first for phase in run_phases[1:]), behind]
     return sum(
         phase.box.size * max(0, min(end, behind) - max(phase.first, first))
@@ -166,6 +166,6 @@ class _Front:
         return Box(triple(lo), triple(hi))
 
     def filled(self) -> int:
-        """Return the steps after which all of the grid can move, or those of the run."""
+        """Return the steps after which all of the grid can move, or all of the run."""
         filling = self._grid.box
         return bisect_left(range(self._steps), True, key=lambda n: self.box(n) == filling)

@@ -63,7 +63,7 @@ class Halo:
         Args:
             backend: where the fields are.
             division: all subdomains.
-            peer_fields: the fields of ranks that write to this one's arrays as it does to theirs,
+            peer_fields: the fields of ranks that write to this rank's arrays as it does to theirs,
                 its own among them, by rank and by number.
             changed: names of the fields to exchange, and the points that may have changed.
             parity: of the steps.
@@ -77,7 +77,7 @@ class Halo:
         copies: list[Launch] = []
         out = defaultdict[int, Ends](list)
         into = defaultdict[int, Ends](list)
-        # Each pair of neighbours: the points of the halo of one that the other owns.
+        # Each pair of neighbours: the points in a halo that the other owns.
         for to, source, owned in division.neighbour_pairs():
             box = owned & reached
             if not (names and box.size):
@@ -213,7 +213,7 @@ class RemotePoints:
         # Request: the points that each other rank owns.
         for r, slots in self._slots.items():
             wanted[r] = tuple(p[slots] for p in points)
-        # Requests of the others, and one message buffer for each pair.
+        # Requests of the others, and a message buffer for each pair.
         requests = ranks.alltoall(wanted)
         out = {r: requests[r][0].size for r in others if requests[r][0].size}
         link = ranks.link(backend, out, {r: s.size for r, s in self._slots.items() if s.size})

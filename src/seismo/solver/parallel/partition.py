@@ -37,7 +37,7 @@ class Partition:
     Attributes:
         rows: subdomains as rows along z of columns along y; they are numbered row by row.
         ranks: all of them; a group has the subdomains in runs of about equal number.
-        grids: that stand side by side; the subdomains are those of this rank's.
+        grids: that stand side by side; the subdomains are of this rank's.
         costs: of points in absorbing layers, and in rows that follow the ground.
     """
 
@@ -63,7 +63,7 @@ class Partition:
 
     @property
     def local_numbers(self) -> list[int]:
-        """The numbers of those that this rank has."""
+        """The numbers of this rank's subdomains."""
         numbers = range(len(self.rows) * len(self.rows[0]))
         return [n for n in numbers if self.owner(n) == self.ranks.number]
 
@@ -114,7 +114,7 @@ class Partition:
 
         All ranks see them in the same order.
         """
-        # Eight neighbours across z and y; those of corners, too.
+        # Eight neighbours across z and y, corners included.
         steps = [step for step in product((-1, 0, 1), repeat=2) if step != (0, 0)]
         columns = len(self.rows[0])
         subdomains = self.subdomains
@@ -140,7 +140,7 @@ def divide(
         discretization: of the run.
         backend: where it runs, with its numbers in a lane and its cost of points in layers.
         ranks: that share it.
-        counts: along z and y; None for those that the scenario names, or that suit the ranks.
+        counts: along z and y; None for counts of the scenario, or that suit the ranks.
 
     Raises:
         ScenarioError: the grid cannot be cut so, or there are fewer parts than ranks.
@@ -178,7 +178,7 @@ def divide_finer(discretization: Discretization, backend: Backend, below: Partit
         backend: see `divide`.
         below: the parts of the coarser grid.
     """
-    # Cuts pass through nodes that both have: every third one of the finer grid.
+    # Cuts pass through nodes that both have: every third node of the finer grid.
     cuts = [discretization.subdivision * subdomain.owned.lo[1] for subdomain in below.subdomains]
     number = below.ranks.number // below.ranks_per_grid
     columns = [*cuts, discretization.grid.points[1]]
@@ -236,8 +236,8 @@ def subdomains(
 ) -> list[list[Subdomain]]:
     """Cut a grid of a discretization in parts along z and y, for lanes of so many numbers.
 
-    Volumes of many fields have rows of half lines: those of two fields march across their layers,
-    along y from rows of one kind to those of the other.
+    Volumes of many fields have rows of half lines: pairs of fields march across their layers,
+    along y from rows of a kind to rows of the other.
     """
     # Alignment: the first interior point begins a cache line.
     middle = discretization.row_groups(lane)[0].spans[1][0]

@@ -301,7 +301,7 @@ class FieldSampler:
         """Bind the adding of sums that have a factor of their own at every point."""
         put = self._backend.array
         number = np.dtype(self._backend.precision).type
-        # Only rows that any weight reads, such as those under a closed surface.
+        # Only rows that any weight reads, such as rows under a closed surface.
         rows = rows.taking(beside.weights[rows.z].any(axis=1))
         if beside.factor is None or not rows.to.size:
             return
@@ -326,7 +326,7 @@ def _made(make: Callable[[], Any]) -> Any:
 
 
 def _rows(cut: Slice, fields: Fields, first: int) -> SampledRows:
-    """Find the rows within a subdomain, for arrays that begin with one of the shots."""
+    """Find the rows within a subdomain, for arrays that begin with a shot."""
     subdomain = fields.subdomain
     (x, y, z) = cut.index
     (_, ylo, zlo) = subdomain.owned.lo

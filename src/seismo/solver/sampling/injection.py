@@ -35,7 +35,7 @@ _EARLIER = 0.25
 def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]:
     """Return a function that averages a coefficient over the nodes around the field's points.
 
-    It takes the name, and whether one for the field's axis counts, in planes that have it.
+    It takes the name, and whether a value for the field's axis counts, in planes that have it.
     """
     nodes = [np.array([x, y, z])]
     # A half point lies between two nodes along each of its axes: 1, 2 or 4 nodes.
@@ -48,7 +48,7 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
         average = np.mean([fields.at(node, name) for node in nodes], axis=0)
         if not of_component:
             return average
-        # The component's own density where its plane keeps one.
+        # The component's own density where its plane keeps it.
         there = fields.at(nodes[0], f"{name}_{field.half}")
         return np.where(np.isnan(there), average, there)
 
@@ -57,14 +57,14 @@ def _mean_at(fields: Fields, field: Field, x, y, z) -> Callable[..., np.ndarray]
 
 SourcePosition = tuple[float, float, float]
 TableKey = tuple[str, bool]  # a field, and whether its points are in the core
-# A source of a shot, one of the ways in which it acts, and the points of the field it acts on.
+# A source of a shot, a way in which it acts, and the points of the field it acts on.
 SourceRow = tuple[int, PointSource, SourceTerm, Points]
 
 
 class InjectionTable(NamedTuple):
     """The arrays of `kernels.points.amount` for a field, by their names there.
 
-    Each shot has as many cells as the one with the most; those that it does not need have no entry.
+    Each shot has as many cells as the largest shot; cells that it does not need have no entry.
     """
 
     cells: np.ndarray
@@ -248,7 +248,7 @@ class Injection:
         # Equal room for each shot.
         counts = np.bincount(cells // volume, minlength=shots)
         each = max(counts.max(), len(bound.cells) // shots if bound else 0)
-        # The n-th cell of all is the n-th of its shot but for those of the shots before.
+        # The n-th cell of all is the n-th of its shot but for cells of earlier shots.
         shift = np.arange(shots) * each - np.cumsum(counts) + counts
         slots = np.arange(cells.size) + shift[cells // volume]
         # Cells without entries pad each shot: sizes of 0.
@@ -283,7 +283,7 @@ class Injection:
         """Return the number of each row's signal, and the first step and samples of all.
 
         Returns:
-            (row) numbers; (signal) steps; (signal, step) samples, zero at the ends of those that
+            (row) numbers; (signal) steps; (signal, step) samples, zero at the ends of signals that
             do not last as long as the run.
         """
         signal_numbers, sources = _distinct(rows)
@@ -292,7 +292,7 @@ class Injection:
         driven_late = not field.late and self._interpolation.physics.differences == "first"
         offset = 0.5 if driven_late else 0.0
         dt = self._clock.dt
-        # Window of steps in which each signal acts; those over the whole run begin at step 0.
+        # Window of steps in which each signal acts; signals over the whole run begin at step 0.
         lasting = [self._lasting(source, offset, steps) for source, _ in sources]
         length = max(stop - first for first, stop in lasting)
         begins = np.array([first if length < steps else 0 for first, _ in lasting], np.int64)

@@ -4,11 +4,11 @@ Quantities of maps of largest values:
 
     pgv, pga, sa          length of the vector of velocity, acceleration, response of oscillators
     ..._horizontal        of its horizontal components
-    ..._x                 of one alone
+    ..._x                 of a component alone
     ..._rotd50            median of the peaks along all horizontal directions (Boore 2010)
     ..._rotd100           the largest of these, which is the largest horizontal length
 
-Spectral accelerations (SA) are one map for each period.
+Spectral accelerations (SA) are a map for each period.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class MapQuantity:
 
 @dataclass(frozen=True)
 class PeakMapSet:
-    """The maps of an entry of the scenario; `damping` is the share of the critical one of SA."""
+    """The maps of an entry of the scenario; `damping` is that of SA over critical damping."""
 
     name: str
     quantities: tuple[MapQuantity, ...]
@@ -154,7 +154,7 @@ def _quantities(name: str, physics: Physics, periods: tuple[float, ...]) -> list
     if peak not in _UNITS:
         field_components = components_of(name, physics)
         return [MapQuantity(name, field_components[0].unit, tuple(field_components))]
-    # Components of the vector: all, the horizontal ones, or one.
+    # Components of the vector: all, the horizontal ones, or a single one.
     axes = _AXES.get(which, which)
     components = tuple(c for c in components_of("velocity", physics) if c.name[1] in axes)
     unit = _UNITS[peak]

@@ -4,8 +4,8 @@
               (v before, v now) -> acceleration -> oscillators of each period and component
 
 Nothing is stored in between. Peak ground velocity (PGV) and acceleration (PGA) are lengths of
-vectors, of all components, of the horizontal ones, or of one alone. Acceleration is the change of
-velocity from step to step. Peaks of fields are taken where the field stands. RotD50 keeps peaks
+vectors, of all components, of the horizontal ones, or of a single one. Acceleration is the change
+of velocity from step to step. Peaks of fields are taken where the field stands. RotD50 keeps peaks
 along directions a few degrees apart.
 
 Components of the vectors stand on different points of the staggered grid and are interpolated to
@@ -13,8 +13,8 @@ the nodes, in an even medium by the polynomial through as many half points as th
 (8 at most). Beside contacts of layers, and on a thin soft layer under a free surface, it is the
 weights that receivers have along z (`seismo.solver.interpolation.point_weights`): of the rows of a
 node's own side, and as fields bend there. A field that is staggered along x or y is then a sum of
-rows, each of them interpolated along x or y. Rows beyond those that a part of the grid holds of its
-neighbours are not read, so that a map is the same however the grid is cut: `MapReading.unlike`
+rows, each of them interpolated along x or y. Rows beyond the halo that a part of the grid holds of
+its neighbours are not read, so that a map is the same however the grid is cut: `MapReading.unlike`
 names the nodes that are left.
 
 The state z of each oscillator is exact for linear acceleration over the step
@@ -127,8 +127,8 @@ class MapReading:
     ) -> Iterator[tuple[str, StencilOffsets]]:
         """Yield the sums of a field that is staggered along z.
 
-        Under a closed free surface there are no half points above; the polynomial through those
-        below is used, with the slope that the surface prescribes, which other fields tell.
+        Under a closed free surface there are no half points above; the polynomial through the half
+        points below is used, with the slope that the surface prescribes, which other fields tell.
         """
         steps, weights = tables
         interpolation = self.interpolation
@@ -158,7 +158,7 @@ class MapReading:
     def _along(
         self, axis: str, steps: np.ndarray, even_weights: np.ndarray, rows_beside: dict[int, Along]
     ) -> Iterator[StencilOffsets]:
-        """Yield the sums of a field that is staggered along x or y, one for each row read."""
+        """Yield the sums of a field that is staggered along x or y, for each row read."""
         most = max((rows.size for rows, _ in rows_beside.values()), default=1)
         for number in range(most):
             moved, weights = self._tables(steps, even_weights)
@@ -375,7 +375,7 @@ class _Peaks:
                         beside=points,
                     )  # fmt: skip
                     added = True
-        # 2. Oscillators, from the acceleration of the step before to that of this one.
+        # 2. Oscillators, from the acceleration of the step before to that of this step.
         launches += self._responses()
         # 3. Change since the step before.
         if self.maps.changing:

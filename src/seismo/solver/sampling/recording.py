@@ -5,7 +5,7 @@ A channel is one component at a receiver, a sum of weighted points of fields
 
 A channel belongs to the rank that has the receiver's nearest node. Points of it that other ranks
 have come from there in every step (`seismo.solver.parallel.halo`), and are added up in the
-same order as on one.
+same order as on a single rank.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from seismo.solver.parallel.halo import (
 from seismo.solver.parallel.partition import Partition
 
 _MOST_KNOWN = 1 << 18  # channels whose points are kept for the next batch
-PIECE = 16  # entries that one launch's thread sums
+PIECE = 16  # entries that a thread of a launch sums
 
 
 class _Channels:
-    """The sparse rows of all channels that read one field.
+    """The sparse rows of all channels that read a field.
 
     Attributes:
         starts: first entries of the rows, and behind the last.
@@ -77,7 +77,7 @@ class _Channels:
 
     @property
     def points(self) -> GridPoints:
-        """Their points, one row behind the other."""
+        """Their points, row by row."""
         x, y, z, shot, _ = zip(*self._points, strict=True)
         return np.concatenate(x), np.concatenate(y), np.concatenate(z), np.concatenate(shot)
 
@@ -177,7 +177,7 @@ class Recorder:
         Args:
             group: the receivers.
             shot: name of the shot.
-            receivers: numbers of those that are read.
+            receivers: numbers of receivers that are read.
             base: quantity and component.
             known: points that were computed for this batch, which is added to.
         """
@@ -251,7 +251,7 @@ class Recorder:
     def raw(self, shot: int, group: str, component: str) -> np.ndarray | None:
         """Copy the record (receiver, step) of a base component; None but on the first rank.
 
-        The shot is one of those that advance together; some ranks may have nothing of it.
+        The shot is of the batch; some ranks may have nothing of it.
         Receivers that do not record in it are NaN.
         """
         above = self._fine.raw(shot, group, component) if self._fine is not None else None
